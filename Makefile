@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+# `make` lists the targets. Everything generated goes below build/.
+SHELL := /bin/bash
+PRESET ?= sim
+IMAGE ?= build/drive.nand
+BOARD ?= ecpix5
+PYTHON := .venv/bin/python
+ENV := . tools/env.sh &&
+
+.DEFAULT_GOAL := help
+.PHONY: help setup verilog drive-build run drive wave lint synth formal mutants test powercut bitstream clean
+
+help: ## list the targets
+	@grep -hE '^[a-z][a-z0-9_-]*:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+setup: ## Debian packages, .venv with pinned versions, Maven artifacts (under 1 s when nothing is missing)
+	@tools/setup.sh
+
+verilog: setup ## generate every SpinalHDL block of PRESET into build/PRESET/verilog
+	@tools/verilog.sh $(PRESET)
+
+drive-build: setup ## build the simulated drive of PRESET: SoC, firmware, simulator, NBD plugin
+	@$(ENV) tools/drive_build.sh $(PRESET)
+
+run: setup ## the whole drive on real input: file system, power cut, transactions, commit latency
+	@$(ENV) tools/drive_build.sh sim && python tools/run.py
+
+drive: setup ## serve the drive on build/otx.sock (exports drive, atomic) until interrupted; PRESET=sim IMAGE=build/drive.nand
+	@$(ENV) tools/drive_build.sh $(PRESET) && exec python tools/drive.py $(PRESET) $(IMAGE)
+
+wave: setup ## record commits of 1 to 1,000 entries; FST, GTKWave save file and a table read back from the FST
+	@$(ENV) tools/drive_build.sh sim && python tools/wave_commits.py
+
+lint: setup ## Verilator, ruff, compiler warnings
+	@tools/verilog.sh tiny && $(ENV) tools/lint.sh
+
+synth: setup ## every HDL block through Yosys; LUT, FF and memories of each
+	@tools/verilog.sh tiny && $(ENV) python tools/synth_smoke.py
+
+formal: setup ## all proofs
+	@tools/verilog.sh tiny && $(ENV) tools/formal.sh
+
+mutants: setup ## each one-line mutation must be killed by its test or proof
+	@$(ENV) python tools/mutants.py
+
+powercut: setup ## power cuts on preset tiny, more of them: CUTS=2000 SEED=1
+	@$(ENV) tools/drive_build.sh tiny && python cocotb_tests/system/power_cut.py --cuts $(or $(CUTS),2000) --seed $(or $(SEED),1)
+
+test: setup ## all tests; the last line is "N passed, M failed"
+	@$(ENV) python tools/test_all.py
+
+bitstream: setup ## synthesise, place and route for BOARD; build/BOARD/report.json
+	@$(ENV) python soc/boards/$(BOARD).py
+
+clean: ## remove everything generated except the packages
+	rm -rf build

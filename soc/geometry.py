@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The geometry of a drive: every parameter in one place, checked in words.
+
+`python3 soc/geometry.py PRESET OUTDIR` writes `geometry.properties` (SpinalHDL) and `otx_geometry.h` (firmware, simulator).
+`python3 soc/geometry.py` lists the presets. Wrong arguments and wrong parameters: one line, exit code 2.
+"""
+
+import sys
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+
+PAGE_BYTES, SPARE_BYTES = 4096, 128
+TXIDS, TX_STRIDE, TX_ENTRY_BYTES, LOG_FRAMES = 32, 65536, 16, 4
+
+
+class GeometryError(ValueError):
+    """A parameter is wrong; the text says which and what would be right."""
+
+
+@dataclass(frozen=True)
+class NandTiming:
+    """Times of a part in nanoseconds, names as in ONFI 4.0 section 4.18 (see docs/boards.md for sources)."""
+
+    t_wp: int = 12
+    t_wh: int = 10
+    t_wc: int = 25
+    t_rp: int = 12
+    t_reh: int = 10
+    t_rc: int = 25
+    t_rea: int = 20
+    t_cls: int = 12
+    t_clh: int = 5
+    t_cs: int = 20
+    t_ch: int = 5
+    t_als: int = 12
+    t_alh: int = 5
+    t_ds: int = 12
+    t_dh: int = 5
+    t_adl: int = 100
+    t_whr: int = 60
+    t_rhw: int = 100
+    t_wb: int = 100
+    t_rr: int = 20
+    t_r: int = 25_000
+    t_prog: int = 200_000
+    t_prog_max: int = 700_000
+    t_bers: int = 1_500_000
+    t_bers_max: int = 2_000_000
+    t_rst: int = 5_000
+    t_rst_max: int = 500_000
+
+
+K9F8G08 = NandTiming()
+QUICK = replace(K9F8G08, t_r=2_000, t_prog=10_000, t_bers=20_000, t_prog_max=700_000)
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """One drive. Capacities in 4 KiB pages, addresses in bytes as the RISC-V sees them."""
+
+    preset: str
+    channels: int
+    ways: int
+    blocks_per_way: int
+    pages_per_block: int
+    lbas: int
+    write_frames: int = 128
+    read_frames: int = 64
+    firmware_frames: int = 16
+    tx_entries: int = 60_000
+    clock_mhz: int = 100
+    table_latency: int = 8  # clocks of the simulated memories, request to first beat
+    frame_latency: int = 8
+    table_base: int = 0x4000_0000
+    frame_base: int = 0x6000_0000
+    nand_id: str = "ecd310a664"
+    timing: NandTiming = field(default=K9F8G08)
+
+    def __post_init__(self):
+        def need(ok, words):
+            if not ok:
+                raise GeometryError(f"preset {self.preset}: {words}")
+
+        need(1 <= self.channels <= 8, f"channels is {self.channels}, must be 1 to 8")
+        need(1 <= self.ways <= 8, f"ways is {self.ways}, must be 1 to 8")
+        ppb = self.pages_per_block
+        need(ppb >= 8 and ppb & (ppb - 1) == 0, f"pages_per_block is {ppb}, must be a power of two, 8 or more")
+        need(self.blocks_per_way >= 16, f"blocks_per_way is {self.blocks_per_way}, must be 16 or more")
+        need(self.ppn_bits <= 30, f"a page number takes {self.ppn_bits} bits, at most 30 fit in a map word")
+        need(self.lbas >= 64, f"lbas is {self.lbas}, must be 64 or more")
+        need(self.lbas <= 1 << 28, f"lbas is {self.lbas}, at most 2^28 (1 TiB)")
+        spare = self.raw_pages - self.lbas
+        need(
+            spare >= self.raw_pages // 16 + 8 * ppb,
+            f"{self.lbas} blocks of capacity leave {spare} of {self.raw_pages} pages spare, "
+            f"at least one sixteenth and 8 blocks ({self.raw_pages // 16 + 8 * ppb}) are needed for log, map and roots",
+        )
+        need(self.write_frames >= 32, f"write_frames is {self.write_frames}, must be 32 or more: one WRITE has up to 32 blocks")
+        need(self.read_frames >= 1, f"read_frames is {self.read_frames}, must be 1 or more")
+        need(self.firmware_frames >= 4, f"firmware_frames is {self.firmware_frames}, must be 4 or more")
+        need(self.frames <= 1024, f"{self.frames} frames in all, at most 1024")
+        need(1 <= self.tx_entries <= 60_000, f"tx_entries is {self.tx_entries}, must be 1 to 60000")
+        need(20 <= self.clock_mhz <= 400, f"clock_mhz is {self.clock_mhz}, must be 20 to 400")
+        need(self.table_base % 4096 == 0 and self.frame_base % 4096 == 0, "table_base and frame_base must be multiples of 4096")
+
+    @staticmethod
+    def _bits(n):
+        return (n - 1).bit_length()
+
+    @property
+    def dies(self):
+        return self.channels * self.ways
+
+    @property
+    def lanes(self):
+        return min(self.channels, 4)
+
+    @property
+    def page_bits(self):
+        return self._bits(self.pages_per_block)
+
+    @property
+    def block_bits(self):
+        return self._bits(self.blocks_per_way)
+
+    @property
+    def ppn_bits(self):
+        return self._bits(self.channels) + self._bits(self.ways) + self.block_bits + self.page_bits
+
+    @property
+    def raw_pages(self):
+        return self.dies * self.blocks_per_way * self.pages_per_block
+
+    @property
+    def frames(self):
+        return self.write_frames + self.read_frames + LOG_FRAMES + self.firmware_frames
+
+    @property
+    def tx_base(self):
+        """Byte address of the tx tables: behind the map, 4 KiB aligned."""
+        return self.table_base + (self.lbas * 4 + 4095) // 4096 * 4096
+
+    @property
+    def table_bytes(self):
+        return self.tx_base - self.table_base + TXIDS * TX_STRIDE * TX_ENTRY_BYTES
+
+    @property
+    def frame_bytes(self):
+        return self.frames * PAGE_BYTES
+
+    @property
+    def clock_ps(self):
+        return 1_000_000 // self.clock_mhz
+
+    def derived(self):
+        names = "dies lanes page_bits block_bits ppn_bits raw_pages frames tx_base table_bytes frame_bytes clock_ps".split()
+        return {n: getattr(self, n) for n in names}
+
+    def flat(self):
+        """All parameters, given and derived, as {name: int or str}; timings as t_*_ns."""
+        own = {k: v for k, v in asdict(self).items() if k != "timing"}
+        return own | self.derived() | {f"{k}_ns": v for k, v in asdict(self.timing).items()}
+
+
+PRESETS = {
+    g.preset: g
+    for g in [
+        Geometry("tiny", 1, 1, 112, 16, 1024, write_frames=40, read_frames=8, firmware_frames=8, timing=QUICK),
+        Geometry("sim", 4, 2, 192, 64, 65_536),
+        Geometry("paper", 8, 8, 2560, 64, 8_388_608, write_frames=512, read_frames=256),
+        Geometry("ecpix5", 1, 2, 4096, 64, 393_216, clock_mhz=75),
+    ]
+}
+
+
+def preset(name):
+    """The preset of that name; GeometryError names the presets there are."""
+    if name not in PRESETS:
+        raise GeometryError(f"no preset '{name}'; there are: {', '.join(PRESETS)}")
+    return PRESETS[name]
+
+
+def camel(name):
+    head, *rest = name.split("_")
+    return head + "".join(w.capitalize() for w in rest)
+
+
+def write(g, outdir):
+    """Writes the generated forms; files keep their time stamp when nothing changed."""
+    out = Path(outdir)
+    out.mkdir(parents=True, exist_ok=True)
+    flat = g.flat()
+    props = "".join(f"{camel(k)}={v}\n" for k, v in flat.items())
+    lines = ["/* Generated by soc/geometry.py. SPDX-License-Identifier: Apache-2.0 */", "#ifndef OTX_GEOMETRY_H", "#define OTX_GEOMETRY_H"]
+    lines += [f'#define OTX_{k.upper()} "{v}"' if isinstance(v, str) else f"#define OTX_{k.upper()} {v}{'u' if v < 2**31 else 'ul'}" for k, v in flat.items()]
+    for name, text in (("geometry.properties", props), ("otx_geometry.h", "\n".join(lines + ["#endif", ""]))):
+        path = out / name
+        if not path.exists() or path.read_text() != text:
+            path.write_text(text)
+
+
+def main(args):
+    if not args:
+        for g in PRESETS.values():
+            print(f"{g.preset}: {g.channels} channels x {g.ways} ways, {g.lbas * 4 // 1024} MiB of {g.raw_pages * 4 // 1024} MiB raw, {g.clock_mhz} MHz")
+        return 0
+    try:
+        if len(args) != 2:
+            raise GeometryError("usage: geometry.py PRESET OUTDIR")
+        write(preset(args[0]), args[1])
+    except GeometryError as e:
+        print(f"geometry: {e}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

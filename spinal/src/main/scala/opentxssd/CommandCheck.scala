@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+package opentxssd
+
+import spinal.core._
+
+/** What a command is, decided from its opcode and flags alone, and whether it is a legal command at all (docs/interfaces.md, "Host port": precedence of the
+  * status codes). Combinational.
+  */
+case class CommandCheck(p: OtxParam, cmd: HostCmd, enable: Bool) extends Area {
+  private def is(codes: Int*) = codes.map(cmd.opcode === _).reduce(_ || _)
+
+  val writesData = is(Opcode.WRITE)
+  val clears = is(Opcode.TRIM, Opcode.WRITE_ZEROES)
+  val writes = writesData || clears
+  val ranged = writes || is(Opcode.READ)
+  val recovers = is(Opcode.RECOVER)
+  val namesTx = is(Opcode.BEGIN, Opcode.COMMIT, Opcode.ABORT)
+  val queriesTx = is(Opcode.QUERY) && cmd.arg === 0
+
+  /** Belongs to a transaction: it must keep order with what opens, commits or aborts it. */
+  val inTx = namesTx || (ranged && cmd.hasTx)
+
+  /** Opens, commits or aborts: everything else of the same transaction keeps order with it. */
+  val controlsTx = namesTx || (writesData && cmd.commit)
+
+  /** Would open a txid that is FREE. */
+  val opensTx = is(Opcode.BEGIN) || (writes && cmd.hasTx)
+
+  private val known = ranged || namesTx || recovers || is(Opcode.FLUSH, Opcode.QUERY)
+  private val badLength = ranged && (cmd.count === 0 || cmd.count > OtxParam.maxBlocks)
+  private val badFlag = cmd.barrier || cmd.order =/= 0 ||
+    (cmd.fua && !writes) ||
+    (cmd.commit && !(writesData && cmd.hasTx)) ||
+    (cmd.hasTx && (recovers || is(Opcode.FLUSH)))
+  private val badQuery = is(Opcode.QUERY) && cmd.arg > 5
+  private val pastEnd = ranged && (cmd.lba +^ cmd.count) > U(p.lbas, 33 bits)
+  private val badTxid = (inTx || queriesTx) && cmd.txid >= OtxParam.txids
+
+  val status = UInt(4 bits)
+  status := Status.SUCCESS
+  when(badTxid)(status := Status.TX_INVALID)
+  when(pastEnd)(status := Status.LBA_RANGE)
+  when(badLength || badFlag || badQuery)(status := Status.INVALID_FIELD)
+  when(!known)(status := Status.INVALID_OPCODE)
+  when(!enable)(status := Status.NOT_READY)
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+package opentxssd
+
+import java.io.FileInputStream
+import java.util.Properties
+import spinal.core._
+import spinal.lib.bus.amba4.axi._
+
+/** The geometry of one drive as the hardware sees it. Read from the file that `soc/geometry.py` writes, which also checks it in words;
+  * names and units are the same there.
+  */
+case class OtxParam(
+    channels: Int,
+    ways: Int,
+    blocksPerWay: Int,
+    pagesPerBlock: Int,
+    lbas: BigInt,
+    writeFrames: Int,
+    readFrames: Int,
+    firmwareFrames: Int,
+    txEntries: Int,
+    tableBase: BigInt,
+    txBase: BigInt,
+    frameBase: BigInt,
+    clockPs: Int,
+    nandTimeNs: Map[String, Int]
+) {
+  require(isPow2(pagesPerBlock), s"pagesPerBlock is $pagesPerBlock, must be a power of two")
+  require(writeFrames >= OtxParam.maxBlocks, s"writeFrames is $writeFrames, must hold one command of ${OtxParam.maxBlocks} blocks")
+  require(ppnBits <= 30, s"a PPN takes $ppnBits bits, at most 30 fit in a map word")
+
+  def dies: Int = channels * ways
+  def lanes: Int = channels min 4
+  def pageBits: Int = log2Up(pagesPerBlock)
+  def blockBits: Int = log2Up(blocksPerWay)
+  def rowBits: Int = pageBits + blockBits
+  def wayBits: Int = log2Up(ways)
+  def channelBits: Int = log2Up(channels)
+  def dieBits: Int = channelBits + wayBits
+  def ppnBits: Int = rowBits + dieBits
+  def readFrameBase: Int = writeFrames
+  def logFrameBase: Int = writeFrames + readFrames
+  def firmwareFrameBase: Int = logFrameBase + OtxParam.logFrames
+  def frames: Int = firmwareFrameBase + firmwareFrames
+
+  /** Both memories: 64-bit data, 32-bit byte addresses, 4-bit ids. */
+  def axi: Axi4Config = Axi4Config(
+    addressWidth = 32,
+    dataWidth = 64,
+    idWidth = 4,
+    useRegion = false,
+    useLock = false,
+    useCache = false,
+    useQos = false,
+    useProt = false
+  )
+}
+
+object OtxParam {
+  val tags = 32
+  val txids = 32
+  val maxBlocks = 32 // of one READ or WRITE
+  val logFrames = 4
+  val beats = 512 // 64-bit beats of a block
+  val txStrideBits = 16 // tx table entry index: {txid, number 16}
+
+  def load(path: String): OtxParam = {
+    val p = new Properties()
+    val file = new FileInputStream(path)
+    try p.load(file)
+    finally file.close()
+    def text(key: String) = Option(p.getProperty(key)).getOrElse(sys.error(s"$path: no parameter '$key'"))
+    def int(key: String) = text(key).trim.toInt
+    def big(key: String) = BigInt(text(key).trim)
+    val times = p.stringPropertyNames().toArray.map(_.toString).filter(_.matches("t[A-Z].*Ns")).map(k => k.dropRight(2) -> int(k)).toMap
+    OtxParam(
+      channels = int("channels"),
+      ways = int("ways"),
+      blocksPerWay = int("blocksPerWay"),
+      pagesPerBlock = int("pagesPerBlock"),
+      lbas = big("lbas"),
+      writeFrames = int("writeFrames"),
+      readFrames = int("readFrames"),
+      firmwareFrames = int("firmwareFrames"),
+      txEntries = int("txEntries"),
+      tableBase = big("tableBase"),
+      txBase = big("txBase"),
+      frameBase = big("frameBase"),
+      clockPs = int("clockPs"),
+      nandTimeNs = times
+    )
+  }
+}

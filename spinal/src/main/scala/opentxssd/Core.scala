@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+package opentxssd
+
+import spinal.core._
+import spinal.lib._
+import spinal.lib.bus.amba4.axi._
+
+/** The drive without its processor and memories: command queue, data path, remap engine, commit log, flash scheduler and NAND channels, wired together. It
+  * decides nothing itself. Reset loses all state; firmware mounts again before it sets `enable`.
+  */
+class Core(p: OtxParam) extends Component {
+  setDefinitionName("otx_core")
+
+  // embedded host port
+  val cmd = slave port Stream(HostCmd())
+  val wdata_req = master port Stream(BlockRef())
+  val wdata = slave port Stream(WriteBeat())
+  val rdata = master port Stream(ReadBeat())
+  val cpl = master port Stream(Completion())
+
+  // memories
+  val table = master port Axi4(p.axi)
+  val frame = master port Axi4(Core.frameAxi(p))
+
+  // firmware
+  val fw_op = slave port Stream(FlashOp())
+  val fw_done = master port Stream(FlashDone())
+  val free_block = slave port Stream(UInt(24 bits))
+  val free_block_room = out port Bits(p.dies bits)
+  val log_block = slave port Stream(LogBlock())
+  val log_block_room = out port Bits(p.lanes bits)
+  val enable = in port Bool()
+  val full = in port Bool()
+  val generation = in port UInt(32 bits)
+  val drive_id = in port UInt(32 bits)
+  val dropped = in port UInt(32 bits)
+  val alloc_left = out port UInt(32 bits)
+  val log_left = out port UInt(32 bits)
+  val log_pages = out port UInt(32 bits)
+  val released = out port UInt(32 bits)
+  val commits = out port UInt(32 bits)
+  val fault = out port Bool()
+  val busy = out port Bool() // a command, a program or a walk is under way
+
+  // NAND pins; vectors are indexed by die or by channel, dq by 8 * channel
+  val nand = NandPins(p)
+
+  private val queue = new CommandQueue(p)
+  private val data = new DataPath(p)
+  private val remap = new RemapEngine(p)
+  private val log = new CommitLog(p)
+  private val flash = new FlashBackend(p)
+
+  // host
+  queue.enable := enable
+  queue.cmd << cmd
+  cpl << queue.cpl
+  data.dpCmd << queue.dpCmd
+  queue.dpDone << data.dpDone
+  wdata_req << data.wdataReq
+  data.wdata << wdata
+  rdata << data.rdata
+
+  // map and transactions
+  remap.op << data.op
+  data.rsp << remap.rsp
+  data.released << remap.released
+  remap.useTxid := data.useTxid
+  data.useCount := remap.useCount
+  data.txState := remap.txState
+  data.txCount := remap.txCount
+  queue.txState := remap.txState
+  remap.tx << StreamArbiterFactory().roundRobin.transactionLock.onArgs(log.tx, data.tx)
+  table << remap.table
+
+  // log
+  log.enable := enable
+  log.generation := generation
+  log.driveId := drive_id
+  log.append << data.append
+  data.head := log.head
+  log.waiter << data.waiter
+  data.waitDone << log.waitDone
+  log.pageDone << data.pageDone
+  data.logLeft := log.logLeft
+  data.fault := log.fault
+  log.logBlock << log_block
+  log_block_room := log.logBlockRoom
+
+  // flash
+  flash.generation := generation
+  flash.write << data.write
+  data.writeDone << flash.writeDone
+  flash.read << data.read
+  data.readDone << flash.readDone
+  flash.log << log.program
+  log.programDone << flash.logDone
+  flash.fw << fw_op
+  fw_done << flash.fwDone
+  data.alloc << flash.alloc
+  data.allocLeft := flash.allocLeft
+  flash.freeBlock << free_block
+  free_block_room := flash.freeBlockRoom
+  nand.ce_n := flash.nand.ce_n
+  flash.nand.rb_n := nand.rb_n
+  nand.cle := flash.nand.cle
+  nand.ale := flash.nand.ale
+  nand.we_n := flash.nand.we_n
+  nand.re_n := flash.nand.re_n
+  nand.wp_n := flash.nand.wp_n
+  nand.dq_o := flash.nand.dq_o
+  nand.dq_oe := flash.nand.dq_oe
+  flash.nand.dq_i := nand.dq_i
+
+  // frame memory: flash DMA, host data, log entries
+  private val reads = Axi4ReadOnlyArbiter(Core.frameAxi(p), 2)
+  reads.io.inputs(0) << flash.frame.toReadOnly()
+  reads.io.inputs(1) << data.frame.toReadOnly()
+  private val writes = Axi4WriteOnlyArbiter(Core.frameAxi(p), 3, routeBufferSize = 8)
+  writes.io.inputs(0) << flash.frame.toWriteOnly()
+  writes.io.inputs(1) << data.frame.toWriteOnly()
+  writes.io.inputs(2) << log.frame
+  frame.ar << reads.io.output.ar
+  reads.io.output.r << frame.r
+  frame.aw << writes.io.output.aw
+  frame.w << writes.io.output.w
+  writes.io.output.b << frame.b
+
+  // state
+  data.full := full
+  data.dropped := dropped
+  alloc_left := flash.allocLeft
+  log_left := log.logLeft
+  log_pages := log.pages
+  released := data.releasedPages
+  commits := data.commits
+  fault := log.fault
+  busy := queue.busy || data.busy || remap.walking || log.dirty || flash.busy
+}
+
+object Core {
+
+  /** Frame memory's port: two id bits more than the blocks have, to tell them apart. */
+  def frameAxi(p: OtxParam): Axi4Config = p.axi.copy(idWidth = p.axi.idWidth + 2)
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+package opentxssd
+
+import java.io.File
+import spinal.core._
+
+/** Writes Verilog: `Generate <geometry.properties> <output dir> [definition name ...]`. Each component goes into `<output dir>/<definition name>.v`, without names all of them. */
+object Generate {
+
+  /** Every component that is generated, simulated or synthesised on its own. */
+  val components: Seq[(String, OtxParam => Component)] = Seq(
+    "otx_core" -> (new Core(_)),
+    "otx_command_queue" -> (new CommandQueue(_)),
+    "otx_data_path" -> (new DataPath(_)),
+    "otx_remap_engine" -> (new RemapEngine(_)),
+    "otx_commit_log" -> (new CommitLog(_)),
+    "otx_flash_backend" -> (new FlashBackend(_))
+  )
+
+  /** One component into one file; a private runner of one block calls this with its own list. */
+  def run(args: Array[String], components: Seq[(String, OtxParam => Component)]): Unit = {
+    if (args.length < 2) {
+      System.err.println("usage: Generate <geometry.properties> <output dir> [definition name ...]")
+      sys.exit(2)
+    }
+    val p = OtxParam.load(args(0))
+    val wanted = args.drop(2)
+    for (name <- wanted if !components.exists(_._1 == name)) {
+      System.err.println(s"Generate: no component '$name'; there are: ${components.map(_._1).mkString(", ")}")
+      sys.exit(2)
+    }
+    new File(args(1)).mkdirs()
+    for ((name, make) <- components if wanted.isEmpty || wanted.contains(name)) {
+      SpinalConfig(
+        targetDirectory = args(1),
+        oneFilePerComponent = false,
+        headerWithDate = false,
+        headerWithRepoHash = false,
+        defaultConfigForClockDomains = ClockDomainConfig(resetKind = SYNC, resetActiveLevel = HIGH)
+      ).copy(netlistFileName = name + ".v").generateVerilog(make(p))
+    }
+  }
+
+  def main(args: Array[String]): Unit = run(args, components)
+}

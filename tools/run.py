@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`make run`: the whole drive does its main job on real input and says in words how it went. Exit code 0 only if all four parts hold."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from rich.console import Console
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "tools"), str(ROOT / "soc")]
+
+import geometry  # noqa: E402
+
+WORK = ROOT / "build" / "run"
+SOCKET = ROOT / "build" / "otx.sock"
+IMAGE = WORK / "drive.nand"
+DRIVE_URI = f"nbd+unix:///drive?socket={SOCKET}"
+SOURCES = ["/usr/include", "/usr/share/perl", "/usr/lib/python3", "/usr/share/doc", "/usr/lib"]
+WANTED_BYTES, MOST_FILES = 40 << 20, 4_000
+FS_BYTES = 64 << 20
+PAPER_US = 2474.0  # TxSSD, Fig. 13: the remap function in firmware
+console = Console(width=150)
+
+
+class Failed(Exception):
+    """A part of the job does not hold; the text says which and why."""
+
+
+def call(*args, **kw):
+    """Runs a program quietly; its output is shown when it fails."""
+    done = subprocess.run([str(a) for a in args], capture_output=True, text=True, **kw)
+    if done.returncode:
+        raise Failed(f"{Path(str(args[0])).name} ended with {done.returncode}: {(done.stdout + done.stderr).strip()[-600:]}")
+    return done.stdout
+
+
+class Drive:
+    """The served drive as a process."""
+
+    def __init__(self):
+        SOCKET.unlink(missing_ok=True)
+        self.log = open(WORK / "drive.log", "a")  # noqa: SIM115
+        self.process = subprocess.Popen([sys.executable, str(ROOT / "tools/drive.py"), "sim", str(IMAGE)], stdout=self.log, stderr=self.log, cwd=ROOT)
+        while True:
+            if self.process.poll() is not None:
+                raise Failed(f"the drive ended with {self.process.returncode}; see {self.log.name}")
+            if SOCKET.exists() and subprocess.run(["nbdinfo", "--size", DRIVE_URI], capture_output=True).returncode == 0:
+                return
+            time.sleep(0.1)
+
+    def cut(self):
+        """Power fails: the process is killed, whatever it was doing."""
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait()
+
+
+def report(words):
+    console.print(f"  [green]ok[/] {words}")
+
+
+def collect_files():
+    """A folder of hard copies of a few thousand real files of this machine, 30 to 60 MiB. Returns (folder, files, bytes)."""
+    tree = WORK / "tree"
+    count = size = 0
+    for source in SOURCES:
+        for folder, dirs, names in os.walk(source):
+            dirs.sort()
+            for name in sorted(names):
+                path = Path(folder, name)
+                if count >= MOST_FILES or size >= WANTED_BYTES:
+                    return tree, count, size
+                if path.is_symlink() or not path.is_file() or path.stat().st_size > 1 << 20:
+                    continue
+                copy = tree / path.relative_to("/")
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                copy.write_bytes(path.read_bytes())
+                count, size = count + 1, size + path.stat().st_size
+    return tree, count, size
+
+
+def part_1_serve():
+    with console.status("building up the drive and waiting for its firmware"):
+        drive = Drive()
+    info = json.loads(call("nbdinfo", "--json", DRIVE_URI))["exports"][0]
+    g = geometry.preset("sim")
+    if info["export-size"] != g.lbas * 4096 or info["block_minimum"] != 4096 or not info["can_fua"] or not info["can_flush"] or not info["can_trim"]:
+        raise Failed(f"nbdinfo shows {info}")
+    report(f"served over NBD: {g.channels} channels x {g.ways} ways, {info['export-size'] >> 20} MiB, block size {info['block_minimum']}, FLUSH, FUA, TRIM (nbdinfo)")
+    return drive
+
+
+def part_2_file_system(drive):
+    image, back = WORK / "fs.img", WORK / "back.img"
+    with console.status("making an ext4 image of real files"):
+        tree, count, size = collect_files()
+        call("mke2fs", "-q", "-F", "-t", "ext4", "-b", "4096", "-d", tree, image, f"{FS_BYTES >> 10}k")
+    started = time.monotonic()
+    with console.status(f"copying {count} files ({size >> 20} MiB) on ext4 to the drive"):
+        call("nbdcopy", "--flush", image, DRIVE_URI)
+    copied = time.monotonic() - started
+    drive.cut()
+    with console.status("power is cut; starting again and reading back"):
+        drive = Drive()
+        started = time.monotonic()
+        call("nbdkit", "-U", "-", "--filter=offset", "nbd", f"socket={SOCKET}", "export=drive", f"range={FS_BYTES}", "--run", f'nbdcopy "$uri" {back}')
+        read = time.monotonic() - started
+        call("cmp", image, back)
+        check = call("e2fsck", "-fn", back)
+    report(f"ext4 with {count} files, {size >> 20} MiB: copied on with nbdcopy, flushed, power cut, read back: every byte equal")
+    report(f"e2fsck: {check.strip().splitlines()[-1]}")
+    blocks = FS_BYTES // 4096
+    console.print(f"     {blocks} blocks: {blocks / copied:,.0f} 4 KiB writes and {blocks / read:,.0f} reads per second of this machine")
+    return drive
+
+
+def part_3_transactions(drive):
+    script = ["/usr/bin/python3", str(ROOT / "tools/nbd_transactions.py")]
+    with console.status("three transactions over scattered blocks"):
+        writer = subprocess.Popen([*script, "write", str(SOCKET)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        line = writer.stdout.readline()
+        drive.cut()
+        writer.kill()
+        writer.wait()
+        if line.strip() != "cut now":
+            raise Failed("the transactions could not be written")
+        drive = Drive()
+        words = call(*script, "check", SOCKET)
+    report(f"one transaction committed, one aborted, one cut in the middle: exactly the first is there, whole ({words.strip()})")
+    drive.stop()
+
+
+def part_4_latency():
+    import wave_commits
+
+    with console.status("recording commits of 1, 10, 100 and 1,000 entries"):
+        rows, fst, gtkw = wave_commits.record(ROOT / "build" / "wave")
+    mhz, where = wave_commits.clock()
+    console.print(wave_commits.table(rows, mhz))
+    visible = [r["taken_to_visible"] for r in rows]
+    if [r["entries"] for r in rows] != [1, 10, 100, 1000] or len(set(visible)) != 1 or visible[0] is None or visible[0] > 16:
+        raise Failed(f"commit-remap took {visible} clocks for {[r['entries'] for r in rows]} entries")
+    us = visible[0] / mhz
+    report(f"commit-remap: {visible[0]} clock(s) for 1, 10, 100 and 1,000 entries = {us:.3f} us at {mhz:g} MHz ({where}); TxSSD in firmware: {PAPER_US:,.0f} us")
+    console.print(f"     waveform: gtkwave {fst.relative_to(ROOT)} {gtkw.relative_to(ROOT)}")
+
+
+def main():
+    WORK.mkdir(parents=True, exist_ok=True)
+    for old in (IMAGE, WORK / "drive.log", WORK / "fs.img", WORK / "back.img"):
+        old.unlink(missing_ok=True)
+    call("rm", "-rf", WORK / "tree")
+    drive = None
+    try:
+        for title, part in (("1 the drive", part_1_serve), ("2 a file system and a power cut", part_2_file_system), ("3 transactions", part_3_transactions)):
+            console.print(f"[bold]{title}[/]")
+            drive = part(drive) if drive else part()
+        console.print("[bold]4 commit latency[/]")
+        part_4_latency()
+    except Failed as e:
+        console.print(f"  [red]failed[/] {e}", markup=True)
+        if drive and drive.process.poll() is None:
+            drive.cut()
+        return 1
+    console.print("all four parts hold")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

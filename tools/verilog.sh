@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# verilog.sh PRESET: geometry and every SpinalHDL block of the preset into build/PRESET/verilog, again only when something changed.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+preset=${1:?usage: verilog.sh PRESET}
+mkdir -p build
+exec 7>"build/verilog.lock"
+flock 7
+python3.11 soc/geometry.py "$preset" "build/$preset"
+sum=$(cat spinal/src/main/scala/opentxssd/*.scala spinal/pom.xml "build/$preset/geometry.properties" | sha256sum | cut -c1-16)
+[[ $(cat "build/$preset/verilog/.sum" 2>/dev/null) == "$sum" ]] && exit 0
+echo "generating Verilog of preset $preset"
+rm -rf "build/$preset/verilog"
+tools/spinal.sh "build/$preset/geometry.properties" "build/$preset/verilog" >"build/$preset/spinal.log" 2>&1 || { grep -E 'error|Error|\[Error' "build/$preset/spinal.log" | head -40 >&2; echo "see build/$preset/spinal.log" >&2; exit 1; }
+echo "$sum" >"build/$preset/verilog/.sum"
