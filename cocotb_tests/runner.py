@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds one Verilog top with Verilator and runs cocotb tests on it; the pytest function at the end of each test file calls `run`."""
+"""Builds one Verilog top with Verilator and runs cocotb tests on it; the pytest function at the end of each test file calls `run`.
 
+`SEED=n` in the environment repeats a random run, `WAVES=1` records `dump.fst` in the build folder. A build is kept and brought up to date as long as top,
+parameters and arguments stay the same. Each run leaves its results there as `test_*.xml`, where tools/test_all.py counts them.
+"""
+
+import fcntl
 import hashlib
 import os
 from pathlib import Path
@@ -11,38 +16,59 @@ ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
 
 
-def run(top, sources, test_module, parameters=None, includes=(), waves=False, extra_args=(), timescale=("1ns", "1ps"), env=None):
+def rtl():
+    """The files of rtl/otx.f, as `sources` of run()."""
+    lines = (ROOT / "rtl/otx.f").read_text().splitlines()
+    return [line.strip() for line in lines if line.strip() and not line.strip().startswith(("//", "+", "-"))]
+
+
+def run(
+    top, sources, test_module, parameters=None, includes=(), waves=None, extra_args=(), timescale=("1ns", "1ps"), env=None, seed=None, testcase=None, plusargs=()
+):
     """Builds `top` from `sources` (paths from the repository root) under build/cocotb and runs `test_module`; an AssertionError names the count of failures.
 
-    The build is kept as long as sources, parameters and arguments are the same. `SEED=n` in the environment makes a random run repeatable.
+    `env` are variables the test module reads, `testcase` the names of the tests to run (all without). Verilator's warnings stop the build, unless a source is
+    generated (below build/) or a model (below sim/).
     """
-    sources = [ROOT / s for s in sources]
-    key = repr((top, sorted((parameters or {}).items()), list(extra_args), waves, [s.read_bytes() for s in sources], timescale))
-    folder = BUILD / "cocotb" / f"{top}-{hashlib.sha256(key.encode()).hexdigest()[:12]}"
-    runner = get_runner("verilator")
-    args = ["-Wno-fatal", "-O3", "--x-assign", "unique", "--x-initial", "unique", *extra_args]
-    runner.build(
-        sources=sources,
-        includes=[ROOT / i for i in includes],
-        hdl_toplevel=top,
-        parameters=parameters or {},
-        build_dir=folder,
-        build_args=args,
-        timescale=timescale,
-        waves=waves,
-        always=not (folder / "Vtop").exists(),
-    )
-    seed = os.environ.get("SEED", "1")
-    results = runner.test(
-        hdl_toplevel=top,
-        test_module=test_module,
-        build_dir=folder,
-        test_dir=folder,
-        seed=seed,
-        waves=waves,
-        timescale=timescale,
-        extra_env={"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "cocotb_tests"), os.environ.get("PYTHONPATH", "")]), **(env or {})},
-        results_xml=str(folder / f"{test_module}.xml"),
-    )
+    seed = str(os.environ.get("SEED", 1 if seed is None else seed))
+    waves = os.environ.get("WAVES", "0") != "0" if waves is None else waves
+    paths = [ROOT / s for s in sources]
+    foreign = any(p.is_relative_to(BUILD) or p.is_relative_to(ROOT / "sim") for p in paths)
+    args = ["-O3", "--x-assign", "unique", "--x-initial", "unique"]
+    args += ["-Wno-fatal"] * foreign + ["--trace-fst", "--trace-structs"] * waves + list(extra_args)
+    key = _short(top, [str(s) for s in sources], sorted((parameters or {}).items()), [str(i) for i in includes], args, timescale)
+    name = f"{test_module}-{_short(sorted((env or {}).items()), testcase, plusargs)}.xml"  # runs of one build do not overwrite each other's results
+    folder = BUILD / "cocotb" / f"{top}-{key}"
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        runner = get_runner("verilator")
+        runner.build(
+            sources=paths,
+            includes=[ROOT / i for i in includes],
+            hdl_toplevel=top,
+            parameters=parameters or {},
+            build_dir=folder,
+            build_args=args,
+            timescale=timescale,
+            waves=waves,
+        )
+        results = runner.test(
+            hdl_toplevel=top,
+            test_module=test_module,
+            testcase=testcase,
+            build_dir=folder,
+            test_dir=folder,
+            plusargs=list(plusargs),
+            seed=seed,
+            waves=waves,
+            timescale=timescale,
+            extra_env={"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "cocotb_tests"), os.environ.get("PYTHONPATH", "")]), "SEED": seed, **(env or {})},
+            results_xml=str(folder / name),
+        )
     count, failures = get_results(results)
     assert count > 0 and failures == 0, f"{failures} of {count} tests of {test_module} failed (SEED={seed})"
+
+
+def _short(*what):
+    return hashlib.sha256(repr(what).encode()).hexdigest()[:12]

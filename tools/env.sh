@@ -1,9 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-# Source this: `. tools/env.sh` puts the project's tools first on PATH.
-otx_top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-otx_venv=$otx_top/.venv
-otx_verilator=$("$otx_venv/bin/python" -c 'import pathlib, verilator; print(pathlib.Path(verilator.__file__).parent / "bin")')
-export PATH="$otx_verilator:$otx_venv/bin:$PATH"
-export VIRTUAL_ENV="$otx_venv"
-# Verilator's make rules leave the precompiled-header option empty
+# Source this in bash: `. tools/env.sh` puts the tools of .venv first on PATH: python, pytest, ruff, verilator, yosys, sby, nextpnr-ecp5, ecppack.
+otx_venv=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)/.venv
+otx_verilator=$otx_venv/lib/python3.11/site-packages/verilator/bin # only verilator-cli is in .venv/bin
+if [[ ! -x $otx_verilator/verilator ]]; then
+  echo "env.sh: no tools in .venv; run make setup first" >&2
+  return 1
+fi
+[[ :$PATH: == *:$otx_verilator:* ]] || export PATH="$otx_verilator:$otx_venv/bin:$PATH"
+export VIRTUAL_ENV=$otx_venv
+# Verilator's make rules leave the precompiled-header option empty: large designs fail to build with "linker input file not found" without this.
+# As a command-line variable in MAKEFLAGS it reaches every make: that of cocotb's runner, of LiteX and of `verilator --build`.
 export MAKEFLAGS=' -- CFG_CXXFLAGS_PCH_I=-include'
+# compiled C++ of Verilator is kept across builds
+if command -v ccache >/dev/null; then export OBJCACHE=ccache CCACHE_SLOPPINESS=pch_defines,time_macros; fi
+unset otx_venv otx_verilator MFLAGS MAKELEVEL

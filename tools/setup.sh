@@ -1,48 +1,72 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Sets up all that the project needs on Debian 12: packages, .venv with pinned versions, Maven artifacts. A second run only compares a check sum.
+# Installs what the project needs: Debian packages, .venv from requirements.txt, the Scala and SpinalHDL jars. `make setup` calls it.
+# Does nothing, at once, when the setup of these very inputs is already there.
+#
+# Needs git, python3.11, java, mvn, make, g++, perl and flock, and root or sudo if a Debian package is missing. .venv holds absolute paths: in a moved repository
+# it is made again; one that is a link belongs to somebody else and is left as it is.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd -P "$(dirname "$0")/.."
 
-inputs=$(cat tools/setup.sh requirements.txt spinal/pom.xml | sha256sum | cut -c1-16)
-stamp=build/.setup/$inputs
-[[ -f $stamp && -x .venv/bin/python ]] && exit 0
+stamp=build/.setup/$(cat tools/setup.sh requirements.txt spinal/pom.xml | sha256sum | cut -c1-16)
+venv_is_here() { [[ -x .venv/bin/python ]] && { [[ -L .venv ]] || grep -q -- "-m venv .*$PWD/.venv\$" .venv/pyvenv.cfg; }; }
+[[ -e $stamp ]] && venv_is_here && exit 0
 
-missing=()
-for program in git python3.11 java mvn make g++; do
-  command -v $program >/dev/null || missing+=("$program")
+missing=""
+for tool in git python3.11 java mvn make g++ perl flock; do
+  command -v "$tool" >/dev/null || missing+=" $tool"
 done
-if ((${#missing[@]})); then
-  echo "setup: not found: ${missing[*]} (install git, Python 3.11, a JDK 17, Maven, make and g++ first)" >&2
-  exit 1
-fi
+[[ -z $missing ]] || { echo "setup: missing on this machine:$missing" >&2; exit 1; }
 
-packages=(liblz4-dev zlib1g-dev gcc-riscv64-unknown-elf nbdkit nbdkit-plugin-dev libnbd-bin python3-libnbd e2fsprogs meson ninja-build gtkwave)
+mkdir -p build/.setup
+exec 9>build/.setup/lock
+flock 9
+[[ -e $stamp ]] && venv_is_here && exit 0
+
+# Debian: FST support of Verilator and a cache of what it compiles; C for the RISC-V and what LiteX builds it with; network block device and file system; waveform viewer
+packages="liblz4-dev zlib1g-dev ccache
+  gcc-riscv64-unknown-elf meson ninja-build
+  nbdkit nbdkit-plugin-dev libnbd-bin python3-libnbd e2fsprogs
+  gtkwave"
 wanted=()
-for package in "${packages[@]}"; do
-  dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || wanted+=("$package")
+for package in $packages; do
+  [[ $(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null) == installed ]] || wanted+=("$package")
 done
-if ((${#wanted[@]})); then
+if [[ ${#wanted[@]} -gt 0 ]]; then
   echo "setup: installing ${wanted[*]}"
   root=()
   if [[ $(id -u) != 0 ]]; then
     command -v sudo >/dev/null || { echo "setup: needs root or sudo to install: ${wanted[*]}" >&2; exit 1; }
     root=(sudo)
   fi
-  "${root[@]}" apt-get update -qq
-  DEBIAN_FRONTEND=noninteractive "${root[@]}" apt-get install -y -qq --no-install-recommends "${wanted[@]}" >/dev/null
+  log=build/.setup/apt.log
+  install=("${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${wanted[@]}")
+  "${install[@]}" >$log 2>&1 || { "${root[@]}" apt-get update && "${install[@]}"; } >>$log 2>&1 ||
+    { tail -5 $log >&2; echo "setup: apt-get could not install ${wanted[*]} (see $log)" >&2; exit 1; }
 fi
 
-[[ -x .venv/bin/python ]] || python3.11 -m venv .venv
-echo "setup: Python packages"
-.venv/bin/pip install -q --disable-pip-version-check -r requirements.txt
-for program in yosys nextpnr-ecp5 ecppack sby; do
-  ln -sf yowasp-$program .venv/bin/$program # the names that LiteX and SymbiYosys call
+# Python: requirements.txt is complete, so nothing but the versions in it is installed
+if ! venv_is_here; then
+  echo "setup: creating .venv"
+  [[ ! -e .venv ]] || rm -rf build/cocotb build/*/obj build/*/obj_* # what Verilator built knows the old place
+  python3.11 -m venv --clear "$PWD/.venv"
+fi
+echo "setup: installing the Python packages of requirements.txt"
+.venv/bin/python -m pip install -q --no-deps --disable-pip-version-check -r requirements.txt
+.venv/bin/python -m pip check -q
+for tool in yosys nextpnr-ecp5 ecppack sby; do # the names LiteX and everybody else call
+  ln -sf "yowasp-$tool" ".venv/bin/$tool"
 done
 
-echo "setup: Maven artifacts"
-mkdir -p build/spinal
-mvn -q -B -f spinal/pom.xml dependency:build-classpath -Dmdep.outputFile="$PWD/build/spinal/classpath"
+# Java: the class path of the Scala compiler and SpinalHDL
+echo "setup: fetching Scala and SpinalHDL"
+tools/spinal.sh --fetch
 
-mkdir -p build/.setup
+# WebAssembly: a first start compiles the tool (a minute or two), every later one takes half a second
+echo "setup: first start of yosys and nextpnr"
+.venv/bin/yosys -V >/dev/null
+.venv/bin/nextpnr-ecp5 --version >/dev/null 2>&1
+
+find build/.setup -type f -name '????????????????' -delete # stamps of earlier inputs
 touch "$stamp"
+echo "setup: done"

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every HDL block through Yosys for ECP5: it must be synthesisable; prints and writes its size (build/synth.json). `synth_smoke.py [module ...]`."""
+"""Every HDL block through Yosys for ECP5: it must be synthesisable; prints and writes its size (build/synth.json). `synth_smoke.py [module ...]`.
+
+A latch, a loop and a net with two drivers fail too. The mapping is the quick one (no abc9); logs are in build/synth/.
+"""
 
 import json
 import re
@@ -9,11 +12,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 CELLS = {"lut4": ["LUT4"], "ff": ["TRELLIS_FF"], "carry": ["CCU2C"], "dpram": ["TRELLIS_DPR16X4"], "bram": ["DP16KD", "PDPW16KD"]}
+# findings that Yosys itself does not take for errors
+WRONG = re.compile(r"^.*(ERROR:|Latch inferred|multiple conflicting drivers|found logic loop).*$", re.M)
 
 
 def blocks():
     """{module: source files, relative to the root}: SystemVerilog modules and generated SpinalHDL blocks."""
-    rtl = [line.strip() for line in (ROOT / "rtl/otx.f").read_text().splitlines() if line.strip() and not line.startswith("#")]
+    rtl = [line.strip() for line in (ROOT / "rtl/otx.f").read_text().splitlines() if line.startswith("rtl/")]
     found = {Path(f).stem: rtl for f in rtl}
     for v in sorted((ROOT / "build/tiny/verilog").glob("otx_*.v")):
         found[v.stem] = [*rtl, str(v.relative_to(ROOT))]
@@ -21,15 +26,18 @@ def blocks():
 
 
 def synthesise(module, sources):
-    """Cell counts of one module, or the error's last lines."""
-    reads = "; ".join(f"read_verilog -sv {s}" for s in sources)
-    run = subprocess.run(
-        ["yosys", "-p", f"{reads}; hierarchy -check -top {module}; synth_ecp5 -noabc9 -top {module}; stat"], cwd=ROOT, capture_output=True, text=True
-    )
-    if run.returncode:
-        return None, (run.stdout + run.stderr)[-600:]
-    stat = run.stdout[run.stdout.rindex("Printing statistics") :]
-    count = {m[1]: int(m[0]) for m in re.findall(r"^\s+(\d+)\s+([A-Z0-9_]+)\s*$", stat, re.M)}
+    """Cell counts of one module, or what is wrong with it."""
+    # Paths are relative: yowasp sees the working folder and below. Its standard output ends at the abc pass, so results go to files.
+    log, stat = f"build/synth/{module}.log", f"build/synth/{module}.json"
+    (ROOT / log).parent.mkdir(parents=True, exist_ok=True)
+    (ROOT / stat).unlink(missing_ok=True)
+    script = f"read_verilog -sv {' '.join(sources)}; hierarchy -check -top {module}; synth_ecp5 -noabc9 -top {module}; check; tee -q -o {stat} stat -json"
+    run = subprocess.run(["yosys", "-q", "-l", log, "-p", script], cwd=ROOT, capture_output=True, text=True)
+    text = (ROOT / log).read_text(errors="replace")
+    wrong = [m[0] for m in WRONG.finditer(text)]
+    if run.returncode or wrong or not (ROOT / stat).exists():
+        return None, "\n".join(dict.fromkeys(wrong)) or (text + run.stderr)[-600:]
+    count = json.loads((ROOT / stat).read_text())["design"].get("num_cells_by_type", {})
     return {k: sum(count.get(c, 0) for c in cells) for k, cells in CELLS.items()}, ""
 
 

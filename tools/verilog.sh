@@ -11,6 +11,10 @@ python3.11 soc/geometry.py "$preset" "build/$preset"
 sum=$(cat spinal/src/main/scala/opentxssd/*.scala spinal/pom.xml "build/$preset/geometry.properties" | sha256sum | cut -c1-16)
 [[ $(cat "build/$preset/verilog/.sum" 2>/dev/null) == "$sum" ]] && exit 0
 echo "generating Verilog of preset $preset"
-rm -rf "build/$preset/verilog"
-tools/spinal.sh "build/$preset/geometry.properties" "build/$preset/verilog" >"build/$preset/spinal.log" 2>&1 || { grep -E 'error|Error|\[Error' "build/$preset/spinal.log" | head -40 >&2; echo "see build/$preset/spinal.log" >&2; exit 1; }
+rm -rf "build/$preset/verilog.new"
+tools/spinal.sh "build/$preset/geometry.properties" "build/$preset/verilog.new" >"build/$preset/spinal.log" 2>&1 || { grep -E 'error|Error|\[Error' "build/$preset/spinal.log" | head -40 >&2; echo "see build/$preset/spinal.log" >&2; exit 1; }
+mkdir -p "build/$preset/verilog"
+for file in "build/$preset/verilog.new"/*.v; do # an unchanged file keeps its time stamp, so that nothing is built again for it
+  cmp -s "$file" "build/$preset/verilog/${file##*/}" || cp "$file" "build/$preset/verilog/"
+done
 echo "$sum" >"build/$preset/verilog/.sum"

@@ -122,6 +122,18 @@ def commits(path):
     return rows
 
 
+def save_file(fst, path, keys):
+    """A GTKWave save file for `fst` that shows these of our signals."""
+    wave = Wave(fst)
+    lines = [f"[dumpfile] \"{Path(fst).resolve().name}\"", "[timestart] 0"]
+    for key in keys:
+        var = wave.vars[key]
+        name = var.full_name if isinstance(var.full_name, str) else var.full_name()
+        width = var.bitwidth if not callable(var.bitwidth) else var.bitwidth()
+        lines.append(name if (width or 1) == 1 else f"{name}[{width - 1}:0]")
+    Path(path).write_text("\n".join(lines) + "\n")
+
+
 def table(rows, mhz):
     """The rows as a printable table; microseconds at `mhz`."""
     out = Table(title=f"commits, clocks (and microseconds at {mhz:g} MHz)")

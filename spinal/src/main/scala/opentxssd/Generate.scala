@@ -14,7 +14,12 @@ object Generate {
     "otx_data_path" -> (new DataPath(_)),
     "otx_remap_engine" -> (new RemapEngine(_)),
     "otx_commit_log" -> (new CommitLog(_)),
-    "otx_flash_backend" -> (new FlashBackend(_))
+    "otx_flash_backend" -> (new FlashBackend(_)),
+    "otx_flash_scheduler" -> (new FlashScheduler(_)),
+    "otx_page_allocator" -> (new PageAllocator(_)),
+    // small enough to be proved
+    "otx_tx_status_4" -> (_ => new TxStatus(4)),
+    "otx_log_watermark_4" -> (_ => new LogWatermark(2))
   )
 
   /** One component into one file; a private runner of one block calls this with its own list. */

@@ -1,0 +1,381 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Everything around the data path: host, remap engine, flash scheduler, commit log and frame memory, stepped clock by clock. Each part enforces its side of docs/interfaces.md.
+
+A block's 512 words are `stamp << 16 | beat`, the stamp unique per block written, so each delivered block says which version it is.
+"""
+
+import random
+import sys
+from pathlib import Path
+
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge
+from models.frame_memory import BEATS, FrameMemory
+from models.stepped import Pin, Sink, Source, Stepper
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent / "soc"))
+import geometry  # noqa: E402
+
+FLUSH, WRITE, READ, ZEROES, TRIM, BEGIN, COMMIT, ABORT, RECOVER, QUERY = 0, 1, 2, 8, 9, 0x80, 0x84, 0x88, 0x94, 0x98
+SUCCESS, INVALID_FIELD, TX_INVALID, TX_BUSY, TX_FULL, MEDIA_ERROR, WRITE_FAULT, CAPACITY, READ_ONLY = 0, 2, 4, 5, 6, 8, 9, 10, 11
+FREE, OPEN, COMMITTING, COMMITTED, ABORTED = 0, 1, 3, 4, 5
+LOOKUP, APPEND, PLAIN, SWAP = range(4)
+MAP, L_COMMIT, L_ABORT, L_TRIM = 1, 2, 3, 4
+NAND, BUF = 1 << 30, 2 << 30
+CMD = "opcode lba count txid hasTx fua commit barrier order stream tag arg".split()
+OP = "op lpn hasTx txid location_kind location_value newLocation_kind newLocation_value last".split()
+RSP = "location_kind location_value own committing hit error".split()
+ENTRY = "kind ordered inTx n i lpn location_kind location_value serial sequence epoch arg room last".split()
+FLASH_OP = "op ppn frame kind lpn sequence cookie".split()
+FLASH_DONE = "cookie status kind generation lpn sequence".split()
+GEOMETRY = geometry.Geometry("datapath", 1, 1, 112, 16, 1024, write_frames=40, read_frames=8, firmware_frames=8, tx_entries=40, timing=geometry.QUICK)
+
+
+def words(stamp):
+    return [stamp << 16 | i for i in range(BEATS)]
+
+
+class DataPathBench(Stepper):
+    """`submit(opcode, ...)` gives a tag, `results[tag]` its completion, `blocks[tag]` the stamps of the blocks a READ delivered (0: zeroes)."""
+
+    def __init__(self, dut, seed=1, stall=0.0, delay=(2, 12), program=(50, 400), page_read=(20, 200)):
+        super().__init__(dut)
+        g, self.rng, self.delay, self.program_time, self.read_time = GEOMETRY, random.Random(seed), delay, program, page_read
+        self.memory = FrameMemory(dut, "frame", g.frame_base, g.frames, self.rng, stall)
+        source = lambda name, fields, passed=None: self.add(Source(dut, name, fields, stall, self.rng, passed))  # noqa: E731
+        sink = lambda name, fields, got: self.add(Sink(dut, name, fields, got, stall, self.rng))  # noqa: E731
+        self.add(self.memory)
+        self.cmd, self.wdata = source("dpCmd", CMD), source("wdata", ["data", "last"])
+        self.rsp, self.released = source("rsp", RSP), source("released", ["kind", "value"])
+        self.alloc, self.write_done, self.read_done = source("alloc", [], self.page_taken), source("writeDone", FLASH_DONE), source("readDone", FLASH_DONE)
+        self.wait_done = source("waitDone", ["tag", "status"])
+        self.done_sink, self.rdata_sink = sink("dpDone", ["tag", "status", "result"], self.completed), sink("rdata", "tag block data last".split(), self.read_beat)
+        self.requests = sink("wdataReq", ["tag", "block"], self.wanted)
+        self.op_sink, self.tx_sink = sink("op", OP, self.op), sink("tx", ["op", "txid"], lambda b, c: self.tx(b["op"], b["txid"]))
+        self.write_sink, self.read_sink = sink("write", FLASH_OP, self.program), sink("read", FLASH_OP, self.page_read)
+        self.append_sink, self.waiter = sink("append", ENTRY, self.append), sink("waiter", "tag flush txid index".split(), self.wait)
+        sink("pageDone", "index hasTx txid ok".split(), self.page_done)
+        inputs = ["allocLeft", "head", "logLeft", "fault", "full", "dropped", "useCount"]
+        self.pin = {n: Pin(getattr(dut, n)) for n in inputs}
+        self.state_pins = [Pin(getattr(dut, f"txState_{t}")) for t in range(32)]
+        self.count_pins = [Pin(getattr(dut, f"txCount_{t}")) for t in range(32)]
+        self.add(self)
+        # host
+        self.free_tags, self.active, self.results, self.blocks, self.data, self.stamp, self.allowed, self.part = list(range(32)), {}, {}, {}, {}, 0, {}, []
+        # engine: word and stamp of each LPN, versions of each transaction
+        self.map, self.txs, self.state, self.count, self.use, self.events, self.group, self.bad_lookups = {}, [{} for _ in range(32)], [0] * 32, [0] * 32, [0] * 32, [], [], set()
+        self.frame_of, self.linked, self.answered_at, self.ops = {}, {}, 0, []
+        # flash
+        self.pages, self.busy_frames, self.bad_pages, self.failing, self.wrong_lpn, self.hold_programs, self.hold_reads = {}, {}, set(), set(), set(), False, False
+        self.held_programs, self.held_reads = [], []
+        # log
+        self.log, self.complete, self.waits, self.hold_waits, self.open_group, self.links_due, self.failed = [], set(), [], False, None, [], 0
+        self.seen = set()
+
+    async def begin(self, pages=1024, log_left=1000):
+        import cocotb
+
+        self.alloc.queue = [{"payload": n} for n in range(pages)]
+        self.pin["allocLeft"].set(pages)
+        self.pin["logLeft"].set(log_left)
+        if self.clock == 0:
+            cocotb.start_soon(Clock(self.dut.clk, 10, "ns").start())
+        self.dut.reset.value = 1
+        for _ in range(4):
+            await FallingEdge(self.dut.clk)
+        self.dut.reset.value = 0
+        await self.clocks(60)
+        return self
+
+    # -- clock
+    def later(self, span, what):
+        self.events.append((self.clock + self.rng.randint(*span), what))
+
+    def drive(self):
+        self.pin["fault"].set(self.failed)
+        self.pin["head"].set(len(self.log))
+        self.pin["allocLeft"].set(len(self.alloc.queue))
+        self.pin["useCount"].set(self.use[int(self.dut.useTxid.value)] if self.dut.useTxid.value.is_resolvable else 0)
+        for t in range(32):
+            self.state_pins[t].set(self.state[t])
+            self.count_pins[t].set(self.count[t])
+
+    def sample(self, clock):
+        due = [e for e in self.events if e[0] <= clock]
+        if due:
+            self.events = [e for e in self.events if e[0] > clock]
+            for _, what in sorted(due, key=lambda e: e[0]):
+                what()
+        self.settle_waits()
+
+    # -- host
+    def submit(self, opcode, lba=0, count=1, txid=None, tag=None, **more):
+        tag = self.free_tags.pop(0)
+        cmd = dict.fromkeys(CMD, 0) | dict(opcode=opcode, lba=lba, count=count, txid=txid or 0, hasTx=int(txid is not None), tag=tag) | more
+        self.cmd.queue.append(cmd)
+        self.active[tag] = cmd
+        self.results.pop(tag, None)
+        self.blocks[tag] = {}
+        if opcode == WRITE:
+            self.data[tag] = list(range(self.stamp + 1, self.stamp + 1 + count))
+            self.stamp += count
+        if opcode == READ:
+            self.allowed[tag] = {n: {self.visible(lba + n, txid)[1]} for n in range(count)}
+        return tag
+
+    async def run(self, opcode, lba=0, count=1, txid=None, limit=60_000, **more):
+        """One command to its completion; returns the status."""
+        tag = self.submit(opcode, lba, count, txid, **more)
+        await self.until(lambda: tag in self.results, limit)
+        self.last = tag
+        return self.results[tag]["status"]
+
+    def completed(self, beat, clock):
+        tag = beat["tag"]
+        assert tag in self.active, f"completion of tag {tag}, which is not under way"
+        cmd = self.active.pop(tag)
+        self.results[tag] = beat | {"clock": clock}
+        self.free_tags.append(tag)
+        self.seen.add((cmd["opcode"], beat["status"]))
+        if cmd["opcode"] == READ:
+            allowed = self.allowed.pop(tag)
+            if beat["status"] == SUCCESS:
+                assert sorted(self.blocks[tag]) == list(range(cmd["count"])), f"{self.blocks[tag]} of {cmd}"
+            for n, stamp in self.blocks[tag].items():
+                assert stamp in allowed[n], f"LPN {cmd['lba'] + n} reads as version {stamp}, allowed {allowed[n]}"
+        assert not self.part or self.part[0] != tag, "completion inside a block"
+
+    def wanted(self, beat, clock):
+        tag, block = beat["tag"], beat["block"]
+        assert self.active[tag]["opcode"] == WRITE and block < self.active[tag]["count"]
+        self.wdata.queue += [{"data": w, "last": int(i == BEATS - 1)} for i, w in enumerate(words(self.data[tag][block]))]
+
+    def read_beat(self, beat, clock):
+        tag, block = beat["tag"], beat["block"]
+        if not self.part:
+            self.part = [tag, block]
+            self.part_words = []
+        assert self.part == [tag, block], "blocks are interleaved"
+        self.part_words.append(beat["data"])
+        assert beat["last"] == (len(self.part_words) == BEATS)
+        if beat["last"]:
+            stamp = self.part_words[0] >> 16
+            assert self.part_words == (words(stamp) if stamp else [0] * BEATS), "a block is torn"
+            assert block not in self.blocks[tag], "a block is sent twice"
+            self.blocks[tag][block] = stamp
+            self.part = []
+
+    # -- remap engine
+    def visible(self, lpn, txid=None):
+        if txid is not None and self.state[txid] in (OPEN, COMMITTING) and lpn in self.txs[txid]:
+            return self.txs[txid][lpn]
+        return self.map.get(lpn, (0, 0))
+
+    def shown(self, lpn, stamp):
+        for tag, blocks in self.allowed.items():
+            n = lpn - self.active[tag]["lba"]
+            if n in blocks:
+                blocks[n].add(stamp)
+
+    def drop(self, word):
+        if word:
+            self.released.queue.append({"kind": word >> 30, "value": word & 0x3FFF_FFFF})
+
+    def op(self, o, clock):
+        op, lpn, last, t = o["op"], o["lpn"], o["last"], o["txid"] if o["hasTx"] else None
+        if self.group:
+            assert op == LOOKUP and lpn == self.group[-1] + 1, f"{o} inside the group {self.group}"
+        self.group = [] if last else self.group + [lpn]
+        location, new = o["location_kind"] << 30 | o["location_value"], o["newLocation_kind"] << 30 | o["newLocation_value"]
+        self.ops.append(o)
+        answer = dict.fromkeys(RSP, 0)
+        if op == LOOKUP:
+            word = self.visible(lpn, t)[0]
+            answer |= dict(location_kind=word >> 30, location_value=word & 0x3FFF_FFFF, own=int(t is not None and lpn in self.txs[t]))
+            answer["committing"] = int(any(self.state[x] == COMMITTING and lpn in self.txs[x] for x in range(32)))
+            answer["error"] = int(lpn in self.bad_lookups)
+        elif op == SWAP:
+            for versions in (self.map, *self.txs):
+                if versions.get(lpn, (0, 0))[0] == location:
+                    versions[lpn] = (new, versions[lpn][1])
+                    answer["hit"] = 1
+                    break
+            self.busy_frames[location & 0xFFFF] = "swapped"
+        else:
+            assert self.links_due.pop(0) == (lpn, location >> 30 == 2), "linked without its log entry"
+            stamp = self.memory.page(location & 0xFFFF)[0] >> 16 if location else 0
+            if location:
+                assert self.memory.page(location & 0xFFFF) == words(stamp), "linked before it was filled"
+                assert (location & 0xFFFF) not in self.busy_frames, "the frame is in use"
+                self.linked[location & 0xFFFF] = lpn
+            if op == APPEND:
+                assert self.state[t] == OPEN
+                self.count[t] += lpn not in self.txs[t]
+                assert self.count[t] <= GEOMETRY.tx_entries
+                self.drop(self.txs[t].get(lpn, (0, 0))[0])
+                self.txs[t][lpn] = (location, stamp)
+                for tag in self.allowed:
+                    if self.active[tag]["hasTx"] and self.active[tag]["txid"] == t:
+                        self.shown(lpn, stamp)
+            else:
+                assert not any(self.state[x] == COMMITTING and lpn in self.txs[x] for x in range(32)), "a plain write passed a committing one"
+                self.drop(self.map.get(lpn, (0, 0))[0])
+                self.map[lpn] = (location, stamp)
+                self.shown(lpn, stamp)
+        self.answered_at = max(self.answered_at, clock + self.rng.randint(*self.delay))
+        self.events.append((self.answered_at, lambda: self.rsp.queue.append(answer)))
+
+    def tx(self, op, t):
+        start, end = {0: (FREE, OPEN), 1: (OPEN, COMMITTING), 2: (COMMITTING, COMMITTED), 3: (OPEN, ABORTED)}[op]
+        assert self.state[t] == start, f"transaction op {op} in state {self.state[t]}"
+        self.state[t] = end
+        self.use[t] += op == 0
+        if op == 2:
+            assert not self.group, "commit inside a group"
+            for lpn, version in self.txs[t].items():
+                self.drop(self.map.get(lpn, (0, 0))[0])
+                self.map[lpn] = version
+                self.shown(lpn, version[1])
+        if op == 3:
+            for word, _ in self.txs[t].values():
+                self.drop(word)
+        if op >= 2:
+            self.txs[t] = {}
+            self.later((10, 300), lambda: self.freed(t))
+
+    def freed(self, t):
+        self.state[t], self.count[t] = FREE, 0
+
+    # -- flash
+    def page_taken(self, beat, clock):
+        self.last_page = beat["payload"]
+
+    def program(self, o, clock):
+        assert o["op"] == 6 and o["kind"] == 1 and o["cookie"] == o["frame"] and o["ppn"] not in self.pages
+        assert self.linked.get(o["frame"]) == o["lpn"], "issued before it was linked"
+        index = max(n for n, e in enumerate(self.log) if e["kind"] == MAP and e["lpn"] == o["lpn"])
+        assert (self.log[index]["location_value"], self.log[index]["sequence"]) == (o["ppn"], o["sequence"])
+        self.frame_of[index] = o["frame"]
+        self.busy_frames[o["frame"]] = "programming"
+        data = self.memory.page(o["frame"])
+
+        def end():
+            assert self.memory.page(o["frame"]) == data, "the frame changed under its program"
+            ok = o["ppn"] not in self.failing
+            if ok:
+                self.pages[o["ppn"]] = (data, o["lpn"])
+            self.write_done.queue.append(dict(cookie=o["cookie"], status=int(not ok), kind=1, generation=0, lpn=o["lpn"], sequence=o["sequence"]))
+
+        self.held_programs.append(end) if self.hold_programs else self.later(self.program_time, end)
+
+    def page_read(self, o, clock):
+        assert o["op"] == 3 and GEOMETRY.write_frames <= o["frame"] < GEOMETRY.write_frames + GEOMETRY.read_frames
+        assert o["frame"] not in self.busy_frames, "the read frame is in use"
+        self.busy_frames[o["frame"]] = "reading"
+
+        def end():
+            data, lpn = self.pages[o["ppn"]]
+            self.memory.fill(o["frame"], list(data))
+            del self.busy_frames[o["frame"]]
+            status, lpn = 2 * (o["ppn"] in self.bad_pages), lpn + (o["ppn"] in self.wrong_lpn)
+            self.read_done.queue.append(dict(cookie=o["cookie"], status=status, kind=1, generation=0, lpn=lpn, sequence=0))
+
+        self.held_reads.append(end) if self.hold_reads else self.later(self.read_time, end)
+
+    # -- log
+    def append(self, e, clock):
+        if self.open_group is not None:
+            n, i = self.open_group
+            assert (e["n"], e["i"]) == (n, i + 1), f"{e} inside a group"
+        else:
+            assert e["i"] == 0
+        assert e["last"] == (e["i"] == e["n"] - 1) and e["room"] == e["n"] - e["i"]
+        self.open_group = None if e["last"] else (e["n"], e["i"])
+        if e["kind"] == MAP:
+            assert e["location_kind"] == 1 and e["location_value"] == self.last_page
+        if e["inTx"]:
+            t = e["serial"] & 31
+            assert self.state[t] == OPEN and e["serial"] >> 5 == self.use[t], f"{e} of another use of the transaction"
+        else:
+            assert e["serial"] == 0
+        if e["kind"] in (MAP, L_TRIM):
+            self.links_due += [(e["lpn"] + n, e["kind"] == MAP) for n in range(1 if e["kind"] == MAP else e["arg"])]
+        if e["kind"] != MAP:
+            self.complete.add(len(self.log))
+        if e["kind"] == L_COMMIT:
+            assert e["arg"] == sum(x["serial"] == e["serial"] and x["kind"] in (MAP, L_TRIM) for x in self.log)
+        self.log.append(e)
+
+    def page_done(self, beat, clock):
+        entry = self.log[beat["index"]]
+        assert entry["kind"] == MAP and beat["index"] not in self.complete and beat["hasTx"] == entry["inTx"]
+        assert not beat["hasTx"] or beat["txid"] == entry["serial"] & 31
+        self.complete.add(beat["index"])
+        frame = self.frame_of.pop(beat["index"])
+        if beat["ok"]:
+            assert self.busy_frames[frame] == "swapped"
+            del self.busy_frames[frame], self.linked[frame]
+        else:
+            self.failed = 1
+
+    def wait(self, w, clock):
+        assert w["index"] <= len(self.log)
+        if not w["flush"]:
+            assert w["index"] == len(self.log) and self.log[-1]["kind"] == L_COMMIT and self.state[w["txid"]] == COMMITTING
+        self.waits.append(w | {"due": clock + self.rng.randint(5, 200)})
+
+    def settle_waits(self):
+        if not self.waits or self.hold_waits:
+            return
+        for flush in (0, 1):
+            w = next((w for w in self.waits if w["flush"] == flush), None)
+            if w is None or w["due"] > self.clock:
+                continue
+            fault = self.failed
+            if not fault and any(i not in self.complete for i in range(w["index"])) or (not flush and not fault and self.group):
+                continue
+            if not flush and not fault:
+                self.tx(2, w["txid"])
+            self.waits.remove(w)
+            self.wait_done.queue.append({"tag": w["tag"], "status": WRITE_FAULT if fault else SUCCESS})
+
+    # -- at the end
+    def replay(self):
+        """The map that recovery would make of the log: committed transactions at their COMMIT's place."""
+        found, parts = {}, {}
+        for e in self.log:
+            ppn = e["location_value"] if e["kind"] == MAP else None
+            lpns = range(e["lpn"], e["lpn"] + (e["arg"] if e["kind"] == L_TRIM else 1))
+            if e["kind"] in (MAP, L_TRIM):
+                target = parts.setdefault(e["serial"], []) if e["inTx"] else None
+                for lpn in lpns:
+                    found.__setitem__(lpn, ppn) if target is None else target.append((lpn, ppn))
+            elif e["kind"] == L_COMMIT:
+                found |= dict(parts.pop(e["serial"], []))
+        return {lpn: ppn for lpn, ppn in found.items() if ppn is not None}
+
+    async def quiet(self, limit=100_000):
+        """Until nothing is under way; then the map is the log's, and `busy` is low."""
+        await self.until(lambda: not self.active and not self.events and not self.released.queue and not self.busy_frames, limit)
+        await self.clocks(80)
+        assert int(self.dut.busy.value) == 0 and not self.links_due
+        assert {lpn: w & 0x3FFF_FFFF for lpn, (w, _) in self.map.items() if w} == self.replay(), "log order is not visible order"
+        live = sum(w >> 30 == 1 for versions in (self.map, *self.txs) for w, _ in versions.values())
+        assert int(self.dut.releasedPages.value) == len(self.pages) - live, "pages are lost or released twice"
+
+    async def all_frames_are_free(self):
+        """As many blocks as there are frames fit while no program ends, and not one more. Call when quiet."""
+        self.hold_programs = True
+        assert await self.run(WRITE, 900, 32) == SUCCESS and await self.run(WRITE, 940, GEOMETRY.write_frames - 32) == SUCCESS
+        more = self.submit(WRITE, 1000, 1)
+        await self.clocks(2000)
+        assert more not in self.results, "more frames than there are"
+        self.let_programs_end()
+        await self.until(lambda: more in self.results)
+        await self.quiet()
+
+    def let_programs_end(self):
+        self.hold_programs = False
+        for end in self.held_programs:
+            self.later((1, 50), end)
+        self.held_programs = []

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Geometries of the flash tests, the Verilog generated for them, and a bench around the flash scheduler: channels, frame memory and the four clients."""
+
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import cocotb
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge
+from models.flash_model import OOB, ChannelModel
+from models.frame_memory import FrameMemory
+from models.stepped import Sink, Source, Stepper
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "soc"))
+import geometry  # noqa: E402
+
+BLOCKS, PAGES = 32, 8
+OP = "op ppn frame kind lpn sequence cookie".split()
+DONE = ["cookie", "status", *OOB]
+CLIENTS = "write read log fw".split()
+
+
+def flash_geometry(channels, ways):
+    """A small drive of that many dies."""
+    return geometry.Geometry(f"flash{channels}x{ways}", channels, ways, BLOCKS, PAGES, 64, write_frames=40, read_frames=16, firmware_frames=8, timing=geometry.QUICK)
+
+
+def verilog(component, channels, ways):
+    """Path of the component's Verilog for that geometry, generated now unless OTX_FLASH_VERILOG_DIR names a folder with `<channels>x<ways>` folders of it."""
+    g = flash_geometry(channels, ways)
+    given = os.environ.get("OTX_FLASH_VERILOG_DIR")
+    if given:
+        return f"{given}/{channels}x{ways}/{component}.v"
+    out = f"build/{g.preset}"
+    geometry.write(g, ROOT / out)
+    subprocess.run(["tools/spinal.sh", f"{out}/geometry.properties", f"{out}/verilog", component], cwd=ROOT, check=True)
+    return f"{out}/verilog/{component}.v"
+
+
+def shape():
+    """Channels and ways of the design under test."""
+    return int(os.environ["OTX_CHANNELS"]), int(os.environ["OTX_WAYS"])
+
+
+def page(number):
+    """The 512 words of page `number`: each word names itself."""
+    return [number << 32 | i for i in range(512)]
+
+
+class FlashBench(Stepper):
+    """`op(client, ...)` queues ops; `done[cookie]` is the done beat and its clock. Every done is checked for client and cookie. `channels` False: the design has its own."""
+
+    def __init__(self, dut, seed=1, stall=0.0, channels=True, **channel):
+        super().__init__(dut)
+        self.geometry = g = flash_geometry(*shape())
+        self.rng = random.Random(seed)
+        self.frame = self.add(FrameMemory(dut, "frame", g.frame_base, g.frames, self.rng, stall))
+        self.channels = [self.add(ChannelModel(dut, c, g.ways, PAGES, self.rng, stall, **channel)) for c in range(g.channels) if channels]
+        self.clients = {c: self.add(Source(dut, c, OP, stall, self.rng)) for c in CLIENTS}
+        self.dones = {c: self.add(Sink(dut, c + "Done", DONE, self.finish(c), stall, self.rng)) for c in CLIENTS}
+        self.alloc = Sink(dut, "alloc", [], lambda beat, clock: self.pages.append(beat["payload"]))
+        self.free = self.add(Source(dut, "freeBlock", []))
+        self.pages, self.ops, self.done, self.cookie = [], {}, {}, 0
+        self.on_done = lambda cookie, op, beat: None
+
+    async def begin(self, generation=7):
+        self.dut.generation.value = generation
+        self.dut.alloc_ready.value = 0
+        if self.clock == 0:
+            cocotb.start_soon(Clock(self.dut.clk, 10, "ns").start())
+        self.dut.reset.value = 1
+        for _ in range(4):
+            await FallingEdge(self.dut.clk)
+        self.dut.reset.value = 0
+        return self
+
+    def ppn(self, channel, way, block, page=0):
+        g = self.geometry
+        die = channel << g._bits(g.ways) | way
+        return (die * BLOCKS + block) * PAGES + page
+
+    def finish(self, client):
+        def got(beat, clock):
+            cookie = beat["cookie"]
+            assert cookie in self.ops, f"done of unknown cookie {cookie}"
+            assert cookie not in self.done, f"second done of cookie {cookie}"
+            assert self.ops[cookie]["client"] == client, f"cookie {cookie} of {self.ops[cookie]['client']} came to {client}"
+            self.done[cookie] = beat | {"clock": clock}
+            self.on_done(cookie, self.ops[cookie], beat)
+
+        return got
+
+    def op(self, client, op, ppn, frame=0, kind=1, lpn=0, sequence=0):
+        """Queues an op; returns its cookie."""
+        self.cookie = cookie = self.cookie + 1
+        beat = {"op": int(op), "ppn": ppn, "frame": frame, "kind": kind, "lpn": lpn, "sequence": sequence, "cookie": cookie}
+        self.ops[cookie] = beat | {"client": client}
+        self.clients[client].queue.append(beat)
+        return cookie
+
+    async def finished(self, *cookies, limit=200_000):
+        """Until these ops (or all) are done; returns their done beats."""
+        await self.until(lambda: all(c in self.done for c in cookies or self.ops), limit)
+        return [self.done[c] for c in cookies]

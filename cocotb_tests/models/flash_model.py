@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One NAND channel as docs/interfaces.md has it, with a page store: it takes commands, asks for data, moves one page at a time on its bus, and completes.
+
+It refuses what a channel may refuse: a command for a way that is busy, a program of a page that is not erased or not the next of its block, data nobody asked for. Array
+operations take `times[op]` clocks, a (least, most) pair; page beats pass in each clock, or with `stall` in some.
+"""
+
+import random
+from enum import IntEnum
+
+from models.stepped import Pin, Sink, Source
+
+BEATS = 512
+
+
+class Op(IntEnum):
+    RESET, READ_ID, PARAM, READ, READ_OOB, VERIFY, PROGRAM, ERASE, STATUS = range(9)
+
+
+OK, FAIL, CRC, BLANK, TIMEOUT = range(5)
+OOB = "kind generation lpn sequence".split()
+CMD = ["way", "op", "row", *OOB]
+ERASED = {"kind": 0xFF, "generation": 0xFFFF_FFFF, "lpn": 0xFFFF_FFFF, "sequence": 0xFFFF_FFFF_FFFF}
+TIMES = {op: (30, 60) for op in Op} | {Op.PROGRAM: (300, 500), Op.ERASE: (400, 800), Op.READ: (100, 200)}
+PARAMETERS = [0x4649_4E4F + i for i in range(96)] + [0] * (BEATS - 96)
+ID = 0x64A6_10D3_EC
+
+
+class ChannelModel:
+    def __init__(self, dut, channel, ways, pages_per_block, rng=None, stall=0.0, times=TIMES):
+        self.dut, self.channel, self.ways, self.ppb, self.times = dut, channel, ways, pages_per_block, times
+        self.rng, self.stall = rng or random.Random(channel), stall
+        name = f"channels_{channel}"
+        self.cmd = Sink(dut, f"{name}_cmd", CMD, self.command, stall, self.rng)
+        self.wreq = Source(dut, f"{name}_wreq", ["way"], stall, self.rng, self.asked)
+        self.wdata = Sink(dut, f"{name}_wdata", ["data", "last"], self.word_in, stall, self.rng)
+        self.rdata = Source(dut, f"{name}_rdata", ["way", "data", "last"], stall, self.rng, self.word_out)
+        self.cpl = Source(dut, f"{name}_cpl", ["way", "status", *OOB], stall, self.rng, self.completed)
+        self.parts = [self.cmd, self.wreq, self.wdata, self.rdata, self.cpl]
+        self.idle = Pin(getattr(dut, f"{name}_wayIdle"), (1 << ways) - 1)
+        self.pages = {}  # (way, row): (words, oob)
+        self.under_way = {}  # way: its command, with `due` when the array is busy
+        self.clock = 0
+        self.bus = []  # ways that wait for the bus
+        self.on_bus = None
+        self.log, self.failing, self.timing_out, self.most = [], set(), set(), 0  # `failing`, `timing_out`: (way, row)
+
+    def command(self, c, clock):
+        way = c["way"]
+        assert way < self.ways and way not in self.under_way, f"a command for busy way {way}: {c}"
+        c["clock"] = clock
+        self.log.append(c)
+        run = dict(c, op=Op(c["op"]), due=None)
+        self.under_way[way] = run
+        self.most = max(self.most, len(self.under_way))
+        if run["op"] == Op.PROGRAM:
+            at = (way, c["row"])
+            assert at not in self.pages, f"program of a page that is not erased: {at}"
+            assert c["row"] % self.ppb == 0 or (way, c["row"] - 1) in self.pages, f"program out of order: {at}"
+            self.bus.append(way)
+        else:
+            run["due"] = clock + self.rng.randint(*self.times[run["op"]])
+
+    def asked(self, beat, clock):
+        self.under_way[beat["way"]]["words"] = []
+
+    def word_in(self, beat, clock):
+        run = self.under_way.get(self.on_bus)
+        assert run and run["op"] == Op.PROGRAM and "words" in run, "data that nobody asked for"
+        run["words"].append(beat["data"])
+        assert beat["last"] == (len(run["words"]) == BEATS), "last is not on beat 512"
+        if beat["last"]:
+            run["due"] = clock + self.rng.randint(*self.times[Op.PROGRAM])
+            self.on_bus = None
+
+    def word_out(self, beat, clock):
+        if beat["last"]:
+            self.complete(self.on_bus)
+            self.on_bus = None
+
+    def complete(self, way):
+        run = self.under_way[way]
+        at, oob, status = (way, run["row"]), {f: run[f] for f in OOB}, OK
+        if run["op"] == Op.PROGRAM:
+            self.pages[at] = (run["words"], oob)
+            status = FAIL if at in self.failing else OK
+        elif run["op"] == Op.ERASE:
+            block = run["row"] // self.ppb
+            self.pages = {k: v for k, v in self.pages.items() if k[0] != way or k[1] // self.ppb != block}
+        elif run["op"] in (Op.READ, Op.READ_OOB, Op.VERIFY):
+            oob = self.pages[at][1] if at in self.pages else ERASED
+            status = TIMEOUT if at in self.timing_out else OK if at in self.pages else BLANK
+        elif run["op"] == Op.READ_ID:
+            oob = oob | {"sequence": ID}
+        elif run["op"] == Op.STATUS:
+            oob = oob | {"kind": 0xE0}
+        del run["due"]
+        self.cpl.queue.append({"way": way, "status": status, **oob})
+
+    def drive(self):
+        for way, run in self.under_way.items():
+            if run.get("due") is not None and run["due"] <= self.clock:
+                if run["op"] in (Op.READ, Op.PARAM) and (way, run["row"]) not in self.timing_out:
+                    run["due"] = None
+                    self.bus.append(way)
+                else:
+                    self.complete(way)
+        if self.on_bus is None and self.bus:
+            self.on_bus = way = self.bus.pop(0)
+            run = self.under_way[way]
+            if run["op"] == Op.PROGRAM:
+                self.wreq.queue.append({"way": way})
+            else:
+                words = PARAMETERS if run["op"] == Op.PARAM else self.pages.get((way, run["row"]), ([(1 << 64) - 1] * BEATS,))[0]
+                self.rdata.queue += [{"way": way, "data": w, "last": int(i == BEATS - 1)} for i, w in enumerate(words)]
+        self.idle.set(sum(1 << w for w in range(self.ways) if w not in self.under_way))
+        for part in self.parts:
+            part.drive()
+
+    def completed(self, beat, clock):
+        del self.under_way[beat["way"]]
+
+    def sample(self, clock):
+        self.clock = clock
+        for part in self.parts:
+            part.sample(clock)

@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commit log's surroundings: frame memory, flash, firmware and data path, driven once per clock, each beat reported to the LogModel.
+
+Inputs change at the falling edge; a beat passes at each rising edge with valid and ready high.
+`stall` is the share of clocks in which a side does not want to.
+"""
+
+import os
+import random
+from collections import deque
+from pathlib import Path
+
+import cocotb
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge, ReadOnly
+from models.log_model import COMMIT, FRAMES, MAP, PAGE, RELOCATE, Entry, LogModel
+
+DRIVE, GENERATION = 0x1A2B3C4D, 0x55667788
+ROOT = Path(__file__).resolve().parent.parent.parent
+GEOMETRY = os.environ.get("OTX_GEOMETRY", str(ROOT / "build/tiny/geometry.properties"))
+
+
+async def bench(dut, stall=0.0, blocks=3, **how):
+    """A bench on the geometry of the build, begun."""
+    b = Bench(dut, geometry(GEOMETRY), int(os.environ.get("SEED", "1")), stall)
+    await b.begin(blocks, **how)
+    return b
+
+
+def plain(n=1, lpn=0, **fields):
+    """The entries of one plain WRITE of n blocks."""
+    return [Entry(n=n, i=i, lpn=lpn + i, location=1 << 30 | lpn + i + 7, room=n - i, last=int(i == n - 1), **fields) for i in range(n)]
+
+
+def write(txid, lpn=0, use=1):
+    return Entry(inTx=1, lpn=lpn, serial=use << 5 | txid, location=1 << 30 | lpn)
+
+
+def commit(txid, count, use=1):
+    return Entry(kind=COMMIT, serial=use << 5 | txid, arg=count)
+
+
+def geometry(path):
+    pairs = (line.split("=", 1) for line in Path(path).read_text().splitlines())
+    return {k: int(v) if v.lstrip("-").isdigit() else v for k, v in pairs}
+
+
+class In:
+    """A stream into the log: beats are dicts in `queue`."""
+
+    def __init__(self, dut, name, fired=lambda beat: None):
+        self.valid, self.ready = getattr(dut, name + "_valid"), getattr(dut, name + "_ready")
+        self.fired, self.queue, self.shown = fired, deque(), False
+        self.fields = {h._name[len(name) + 9 :]: h for h in dut if h._name.startswith(name + "_payload_")}
+        self.valid.value = 0
+        for h in self.fields.values():
+            h.value = 0
+
+    def drive(self, go):
+        if not self.shown and self.queue and go:
+            for k, v in self.queue[0].items():
+                self.fields[k].value = int(v)
+            self.valid.value, self.shown = 1, True
+        elif not self.shown:
+            self.valid.value = 0
+
+    def sample(self):
+        if self.shown and int(self.ready.value):
+            self.shown = False
+            self.fired(self.queue.popleft())
+
+
+class Out:
+    """A stream out of the log; the payload must not change while it waits."""
+
+    def __init__(self, dut, name, fired):
+        self.valid, self.ready = getattr(dut, name + "_valid"), getattr(dut, name + "_ready")
+        self.name, self.fired, self.on, self.held = name, fired, True, None
+        self.fields = {h._name[len(name) + 9 :]: h for h in dut if h._name.startswith(name + "_payload_")}
+        self.ready.value = 0
+
+    def drive(self, go):
+        self.taking = go and self.on
+        self.ready.value = int(self.taking)
+
+    def sample(self):
+        if not int(self.valid.value):
+            assert self.held is None, f"{self.name}: valid went away"
+            return
+        beat = {k: int(h.value) for k, h in self.fields.items()}
+        assert self.held in (None, beat), f"{self.name}: payload changed from {self.held} to {beat}"
+        self.held = None if self.taking else beat
+        if self.taking:
+            self.fired(beat)
+
+
+class Bench:
+    def __init__(self, dut, g, seed=1, stall=0.0):
+        self.dut, self.g, self.rng, self.stall, self.clock = dut, g, random.Random(seed), stall, 0
+        self.model = m = LogModel(g["lanes"], g["pagesPerBlock"], g["writeFrames"] + g["readFrames"], DRIVE, GENERATION)
+        self.append_in, self.waits = In(dut, "append", self._appended), In(dut, "waiter", self._waits)
+        self.data_done = In(dut, "pageDone", lambda b: m.page_done(**b))
+        self.program_done = In(dut, "programDone", self._programmed)
+        self.block_in = In(dut, "logBlock", lambda b: m.blocks[b["lane"]].append(b["block"]))
+        self.program, self.tx, self.ends = Out(dut, "program", self._program), Out(dut, "tx", self._tx), Out(dut, "waitDone", self._ended)
+        self.aw, self.w = Out(dut, "frame_aw", self._address), Out(dut, "frame_w", self._data)
+        self.b = In(dut, "frame_b", lambda b: None)
+        self.ins = [self.append_in, self.waits, self.data_done, self.program_done, self.block_in, self.b]
+        self.outs = [self.program, self.tx, self.ends, self.aw, self.w]
+        self.memory, self.addresses, self.beats, self.bursts = bytearray(b"\xee" * PAGE * FRAMES), deque(), deque(), deque()
+        self.base = g["frameBase"] + PAGE * self.model.frame_base
+        # entries whose data page is under way, log pages under way, frames that the flash reads
+        self.outstanding, self.flying, self.held = [], [], set()
+        self.auto_data = self.auto_program = self.auto_memory = True
+        self.auto_blocks, self.later = False, deque()
+        self.finish_rate, self.slow_memory = 1.0, 2
+        self.ended, self.committed, self.times, self.tags = [], [], {}, set(range(32))
+        self.b_resp = 0
+
+    async def begin(self, blocks=3, enable=True):
+        d = self.dut
+        for name, value in dict(enable=0, reset=1, generation=GENERATION, driveId=DRIVE).items():
+            getattr(d, name).value = value
+        cocotb.start_soon(Clock(d.clk, 10, "ns").start())
+        for _ in range(4):
+            await FallingEdge(d.clk)
+        d.reset.value, d.enable.value = 0, int(enable)
+        self.task = cocotb.start_soon(self._run())
+        self.blocks(blocks)
+        await self.clocks(30)
+
+    def blocks(self, count):
+        """Firmware hands `count` more blocks to each lane."""
+        for _ in range(count):
+            for lane in range(self.g["lanes"]):
+                self.given = getattr(self, "given", 0) + 1
+                self.block_in.queue.append(dict(lane=lane, block=self.given % (self.g["dies"] * self.g["blocksPerWay"])))
+
+    def group(self, *entries):
+        """Plans and offers entries; returns the index after the last."""
+        for e in entries:
+            self.model.plan.append(e)
+            self.append_in.queue.append(e.payload)
+        return len(self.model.plan)
+
+    def wait(self, flush, index, txid=0):
+        """A wait is sent when the entries it needs are appended, as the data path does."""
+        tag = self.tags.pop()
+        self.later.append(dict(tag=tag, flush=flush, txid=txid, index=index))
+        return tag
+
+    async def clocks(self, n):
+        for _ in range(n):
+            await FallingEdge(self.dut.clk)
+            if self.task.done():
+                self.task.result()
+
+    async def until(self, condition, limit=3000):
+        for _ in range(limit):
+            if condition():
+                return
+            await self.clocks(1)
+        m = self.model
+        raise AssertionError(f"did not happen in {limit} clocks; head {m.head}, durable {m.durable}, watermark {m.watermark}")
+
+    async def flushed(self):
+        """Everything planned is appended, durable and complete."""
+        self.wait(1, len(self.model.plan))
+        n = len(self.ended)
+        await self.until(lambda: len(self.ended) > n)
+
+    def whole(self):
+        """Every entry taken is in the retired pages in order, exactly once, as it was appended."""
+        entries = [e for page in self.model.pages for e in page.entries]
+        assert entries == self.model.plan[: len(entries)] and len(entries) == self.model.head
+        assert int(self.dut.pages.value) == len(self.model.pages) and int(self.dut.dirty.value) == 0
+
+    # beats -----------------------------------------------------------------------------------------------------------------
+    def _appended(self, beat):
+        index, e = self.model.head, self.model.plan[self.model.head]
+        assert int(self.dut.head.value) == index
+        if e.kind == 2 and not int(self.dut.fault.value):
+            assert int(self.dut.evRecord.value) and int(self.dut.evRecordTxid.value) == e.serial & 31
+        self.model.taken()
+        self.times["append", index] = self.clock
+        if e.kind in (MAP, RELOCATE):
+            self.outstanding.append((index, e.inTx and e.kind == MAP, e.serial & 31))
+
+    def finish_data(self, which, ok=1):
+        index, has, txid = self.outstanding.pop(which)
+        self.data_done.queue.append(dict(index=index, hasTx=has, txid=txid, ok=ok))
+
+    def finish_program(self, number, status=0):
+        self.flying.remove(number)
+        self.program_done.queue.append(dict(cookie=number % FRAMES, status=status, kind=0, generation=0, lpn=0, sequence=0))
+
+    def _waits(self, beat):
+        self.model.waiter(**beat)
+        self.times["wait", beat["tag"]] = self.clock
+
+    def _program(self, op):
+        slot = op["cookie"] % FRAMES
+        page = self.model.program(op, bytes(self.memory[slot * PAGE : slot * PAGE + PAGE]))
+        self.times["program", page.number] = self.clock
+        self.flying.append(page.number)
+        self.held.add(slot)
+
+    def _programmed(self, beat):
+        slot = beat["cookie"]
+        number = max(n for n in range(len(self.model.pages)) if n % FRAMES == slot)
+        assert self.memory[slot * PAGE :].startswith(self.model.images[number]), f"frame of page {number} changed while it was programmed"
+        self.held.discard(slot)
+        self.model.program_done(slot, beat["status"])
+
+    def _tx(self, beat):
+        self.model.tx(**beat)
+        self.committed.append(beat["txid"])
+        self.times["tx", beat["txid"]] = self.clock
+
+    def _ended(self, beat):
+        self.ended.append((self.model.wait_done(**beat), beat["tag"], beat["status"]))
+        self.times["end", beat["tag"]] = self.clock
+        self.tags.add(beat["tag"])
+
+    def _address(self, a):
+        at = a["addr"] - self.base
+        assert a["len"] == 3 and a["size"] == 3 and a["burst"] == 1 and at % 32 == 0 and 0 <= at < PAGE * FRAMES, a
+        self.addresses.append(at)
+
+    def _data(self, w):
+        self.beats.append(w["data"].to_bytes(8, "little"))
+        assert w["strb"] == 255 and w["last"] == (len(self.beats) % 4 == 0)
+
+    def _memory(self):
+        """A burst is in memory only when it is answered, so a page that is programmed too early is seen."""
+        if self.addresses and len(self.beats) >= 4 and len(self.bursts) < 16:
+            self.bursts.append((self.clock + self.slow_memory, self.addresses.popleft(), b"".join(self.beats.popleft() for _ in range(4))))
+        if self.bursts and self.auto_memory and self.bursts[0][0] <= self.clock and not self.b.queue:
+            _, at, data = self.bursts.popleft()
+            assert at // PAGE not in self.held, f"write into frame {at // PAGE}, which the flash reads"
+            self.memory[at : at + 32] = data
+            self.b.queue.append(dict(id=0, resp=self.b_resp))
+
+    async def _run(self):
+        while True:
+            await FallingEdge(self.dut.clk)
+            r = self.rng.random
+            self._memory()
+            if self.auto_data and self.outstanding and r() < self.finish_rate and len(self.data_done.queue) < 4:
+                self.finish_data(self.rng.randrange(min(len(self.outstanding), 40)))
+            if self.auto_program and self.flying and r() < self.finish_rate and not self.program_done.queue:
+                self.finish_program(self.rng.choice(self.flying))
+            if self.auto_blocks and r() < 0.02 and not self.block_in.queue:
+                self.blocks(1)
+            while self.later and self.later[0]["index"] <= self.model.head:
+                self.waits.queue.append(self.later.popleft())
+            for port in self.ins + self.outs:
+                port.drive(not self.stall or r() >= self.stall)
+            await ReadOnly()
+            self.clock += 1
+            for port in self.outs + self.ins:
+                port.sample()

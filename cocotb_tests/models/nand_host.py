@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The other side of otx_nand_channel in cocotb: sends commands, feeds and takes pages, checks the rules of its streams."""
+
+import random
+import struct
+import zlib
+from collections import deque
+from enum import IntEnum
+
+import cocotb
+from cocotb.clock import Clock
+from cocotb.triggers import Event, FallingEdge, Lock, RisingEdge
+
+BEATS = 512
+
+
+class Op(IntEnum):
+    RESET, READ_ID, PARAM, READ, READ_OOB, VERIFY, PROGRAM, ERASE, STATUS = range(9)
+
+
+class Status(IntEnum):
+    OK, FAIL, CRC, BLANK, TIMEOUT = range(5)
+
+
+def oob(data, kind, generation, lpn, sequence):
+    """The 20 spare bytes of a page, written without looking at the RTL."""
+    fields = bytes([kind]) + struct.pack("<II", generation, lpn) + sequence.to_bytes(6, "little")
+    return b"\xff" + fields + struct.pack("<I", zlib.crc32(data + fields))
+
+
+class Host:
+    """`stall` is the share of beats before which a stream rests for some clocks."""
+
+    def __init__(self, dut, stall=0.0, seed=1):
+        self.dut, self.stall, self.rng = dut, stall, random.Random(seed)
+        ways = len(dut.way_idle)
+        self.pages = [deque() for _ in range(ways)]  # to program
+        self.read = [None] * ways  # page that came since the last completion
+        self.waits = [None] * ways
+        self.lock = Lock()  # of the command port
+        for name in [
+            "cmd_valid",
+            "cmd_way",
+            "cmd_op",
+            "cmd_row",
+            "cmd_kind",
+            "cmd_generation",
+            "cmd_lpn",
+            "cmd_sequence",
+            "wreq_ready",
+            "wdata_valid",
+            "wdata_data",
+            "wdata_last",
+            "rdata_ready",
+            "cpl_ready",
+        ]:
+            getattr(dut, name).value = 0
+
+    async def start(self, period_ps=10000):
+        cocotb.start_soon(Clock(self.dut.clk, period_ps // 2 * 2, "ps").start(start_high=False))
+        self.dut.reset.value = 1
+        for _ in range(5):
+            await FallingEdge(self.dut.clk)
+        self.dut.reset.value = 0
+        for run in (self._feed(), self._take(), self._complete()):
+            cocotb.start_soon(run)
+        for _ in range(5):
+            await FallingEdge(self.dut.clk)
+
+    async def _rest(self):
+        if self.rng.random() < self.stall:
+            for _ in range(self.rng.randrange(1, 60)):
+                await FallingEdge(self.dut.clk)
+
+    async def _beat(self, name):
+        """Waits for valid of stream `name`, rests, and lets one beat pass; returns the beat's fields as they were."""
+        d = self.dut
+        valid, ready = getattr(d, name + "_valid"), getattr(d, name + "_ready")
+        if not int(valid.value):
+            await RisingEdge(valid)
+            await FallingEdge(d.clk)
+        await self._rest()
+        assert int(valid.value), f"{name}: valid fell before the beat had passed"
+        fields = {
+            h: int(getattr(d, f"{name}_{h}").value)
+            for h in {"wreq": ["way"], "rdata": ["way", "data", "last"], "cpl": ["way", "status", "kind", "generation", "lpn", "sequence"]}[
+                name
+            ]
+        }
+        ready.value = 1
+        await FallingEdge(d.clk)
+        ready.value = 0
+        return fields
+
+    async def _feed(self):
+        d = self.dut
+        while True:
+            way = (await self._beat("wreq"))["way"]
+            assert self.pages[way], f"a page was asked for that way {way} has no use for"
+            words = struct.unpack(f"<{BEATS}Q", self.pages[way].popleft())
+            for i, word in enumerate(words):
+                await self._rest()
+                d.wdata_valid.value, d.wdata_data.value, d.wdata_last.value = 1, word, int(i == BEATS - 1)
+                if not int(d.wdata_ready.value):
+                    await RisingEdge(d.wdata_ready)
+                    await FallingEdge(d.clk)
+                await FallingEdge(d.clk)
+                d.wdata_valid.value = 0
+
+    async def _take(self):
+        while True:
+            words, way = [], None
+            for i in range(BEATS):
+                beat = await self._beat("rdata")
+                way = beat["way"] if i == 0 else way
+                assert beat["way"] == way and beat["last"] == (i == BEATS - 1), f"beat {i}: way {beat['way']}, last {beat['last']}"
+                words.append(beat["data"])
+            assert self.read[way] is None, f"way {way}: two pages for one command"
+            self.read[way] = struct.pack(f"<{BEATS}Q", *words)
+
+    async def _complete(self):
+        while True:
+            cpl = await self._beat("cpl")
+            way = cpl["way"]
+            assert self.waits[way] is not None, f"way {way} completes a command that was not given"
+            event, self.waits[way] = self.waits[way], None
+            cpl["data"], self.read[way] = self.read[way], None
+            event.cpl = cpl
+            event.set()
+
+    async def issue(self, way, op, row=0, data=None, kind=0, generation=0, lpn=0, sequence=0):
+        """Returns, when the command has been taken, an Event that is set with `.cpl` at its completion."""
+        d = self.dut
+        if op == Op.PROGRAM:
+            self.pages[way].append(data)
+        while not int(d.way_idle.value) >> way & 1:
+            await FallingEdge(d.clk)
+        async with self.lock:
+            await FallingEdge(d.clk)
+            for name, value in dict(way=way, op=op, row=row, kind=kind, generation=generation, lpn=lpn, sequence=sequence).items():
+                getattr(d, "cmd_" + name).value = int(value)
+            event = self.waits[way] = Event()
+            d.cmd_valid.value = 1
+            await RisingEdge(d.clk)
+            assert int(d.cmd_ready.value), f"way {way} is idle and does not take a command"
+            await FallingEdge(d.clk)
+            d.cmd_valid.value = 0
+        return event
+
+    async def run(self, way, op, row=0, **fields):
+        """One command to its end: the fields of its completion, and the page read as `data`."""
+        event = await self.issue(way, op, row, **fields)
+        await event.wait()
+        return event.cpl
+
+    def clocks(self):
+        return int(self.dut.clocks.value)

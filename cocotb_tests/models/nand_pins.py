@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The C interface of the NAND model (sim/nand_model.h) for Python: inside a simulation, or as a library of its own."""
+
+import ctypes
+import hashlib
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+SOURCES = ["sim/nand_model.cpp", "sim/nand_die.cpp", "sim/nand_store.cpp"]
+HEADERS = ["sim/nand_model.h", "sim/nand_die.h", "sim/nand_store.h"]
+K9F8G08 = {"wp": 12, "wh": 10, "wc": 25, "rp": 12, "reh": 10, "rc": 25, "rea": 20, "cls": 12, "clh": 5, "cs": 20, "ch": 5, "als": 12}
+K9F8G08 |= {"alh": 5, "ds": 12, "dh": 5, "adl": 100, "whr": 60, "rhw": 100, "wb": 100, "rr": 20}
+K9F8G08 |= {"r": 25_000, "prog": 200_000, "bers": 1_500_000, "rst": 5_000}  # names and order of struct otx_nand_times
+TIMES = list(K9F8G08)
+QUICK = K9F8G08 | {"r": 2_000, "prog": 10_000, "bers": 20_000}
+READS, PROGRAMS, ERASES = 0, 1, 2
+FAIL_PROGRAM, FAIL_ERASE, HANG = 0, 1, 2
+
+
+class Geometry(ctypes.Structure):
+    _fields_ = [(n, ctypes.c_uint32) for n in ("channels", "ways", "blocks", "pages", "page_bytes", "spare_bytes")]
+
+
+class Times(ctypes.Structure):
+    _fields_ = [("t_" + n, ctypes.c_int) for n in TIMES]
+
+
+def digest():
+    return hashlib.sha256(b"".join((ROOT / p).read_bytes() for p in SOURCES + HEADERS)).hexdigest()[:12]
+
+
+def verilator_args():
+    """Arguments that put the model into a Verilator build and let Python call it from inside."""
+    return [
+        *(str(ROOT / p) for p in SOURCES),
+        "-CFLAGS",
+        f"-I{ROOT / 'sim'} -O2 -std=c++17 -DNAND_MODEL_{digest()}",
+        "-LDFLAGS",
+        "-rdynamic",
+    ]
+
+
+def library():
+    """The model without a simulator, built on first use."""
+    path = ROOT / "build" / "nand" / f"libnand-{digest()}.so"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        subprocess.run(
+            ["g++", "-std=c++17", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", path, *(ROOT / p for p in SOURCES)],
+            check=True,
+        )
+    return path
+
+
+class Nand:
+    """One drive. `lib` None: the functions of the running simulation."""
+
+    def __init__(self, lib=None):
+        self.c = ctypes.CDLL(str(lib) if lib else None)
+        self.c.otx_nand_violation.restype = ctypes.c_char_p
+        self.c.otx_nand_count.restype = ctypes.c_uint64
+        self.c.otx_nand_set_seed.argtypes = self.c.otx_nand_power_cut.argtypes = [ctypes.c_uint64]
+        self.c.otx_nand_pins.argtypes = [ctypes.c_int, ctypes.c_longlong, ctypes.c_int, ctypes.c_int, ctypes.POINTER(ctypes.c_longlong)]
+
+    def open(self, channels=1, ways=2, blocks=16, pages=8, page_bytes=4096, spare_bytes=128, path=None, times=QUICK, fatal=False, seed=1):
+        """Opens the cells; returns None or the line that says why not."""
+        self.geometry = Geometry(channels, ways, blocks, pages, page_bytes, spare_bytes)
+        self.times(**times)
+        self.c.otx_nand_set_seed(seed)
+        self.c.otx_nand_set_fatal(int(fatal))
+        text = ctypes.create_string_buffer(300)
+        failed = self.c.otx_nand_store_open(str(path).encode() if path else None, ctypes.byref(self.geometry), text, 300)
+        return text.value.decode() if failed else None
+
+    def close(self):
+        self.c.otx_nand_store_close()
+
+    def times(self, **ns):
+        self.c.otx_nand_set_times(ctypes.byref(Times(*((QUICK | ns)[n] for n in TIMES))))
+
+    def broken(self):
+        """The rules broken since the store was opened, as text."""
+        return [self.c.otx_nand_violation(i).decode() for i in range(self.c.otx_nand_violations())]
+
+    def peek(self, die, row):
+        page = ctypes.create_string_buffer(self.geometry.page_bytes + self.geometry.spare_bytes)
+        self.c.otx_nand_peek(die, row, page)
+        return page.raw
+
+    def flip(self, die, row, bit):
+        self.c.otx_nand_flip(die, row, bit)
+
+    def fail(self, die, what, n=1):
+        self.c.otx_nand_fail(die, what, n)
+
+    def power_cut(self, seed):
+        self.c.otx_nand_power_cut(seed)
+
+    def count(self, what):
+        return self.c.otx_nand_count(what)

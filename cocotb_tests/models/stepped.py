@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stream ends that one loop steps clock by clock: far faster than a coroutine per stream when pages of 512 beats move.
+
+Per clock the loop calls `drive()` of every part after the falling edge, waits until the values have settled, and calls `sample()`: what is valid and ready there passes at
+the next rising edge. Sinks enforce the stream rule: valid stays, with an unchanged payload, until the beat has passed.
+"""
+
+import random
+
+from cocotb.triggers import FallingEdge, ReadOnly
+
+
+class Pin:
+    """A handle that is written only when its value changes."""
+
+    def __init__(self, handle, value=0):
+        self.handle, self.value = handle, value
+        handle.value = value
+
+    def set(self, value):
+        if value != self.value:
+            self.value = self.handle.value = value
+
+
+def pins(dut, name, fields):
+    """Handles of a stream's payload: `<name>_payload_<field>`, or `<name>_payload` when there are no fields."""
+    return {f: getattr(dut, f"{name}_payload_{f}") for f in fields} if fields else {"payload": getattr(dut, f"{name}_payload")}
+
+
+class Source:
+    """Sends the beats of `queue` (dicts) in order; `passed(beat)` is called for each. `stall`: share of clocks in which a waiting beat is not yet offered."""
+
+    def __init__(self, dut, name, fields, stall=0.0, rng=None, passed=None):
+        self.name, self.queue, self.stall, self.rng, self.passed = name, [], stall, rng or random.Random(1), passed
+        self.valid, self.ready = Pin(getattr(dut, name + "_valid")), getattr(dut, name + "_ready")
+        self.fields = {f: Pin(h) for f, h in pins(dut, name, fields).items()}
+        self.offered = False
+
+    def drive(self):
+        if not self.offered and self.queue and not (self.stall and self.rng.random() < self.stall):
+            for f, pin in self.fields.items():
+                pin.set(self.queue[0][f])
+            self.offered = True
+        self.valid.set(int(self.offered))
+
+    def sample(self, clock):
+        if self.offered and self.ready.value == 1:
+            self.offered = False
+            beat = self.queue.pop(0)
+            if self.passed:
+                self.passed(beat, clock)
+
+
+class Sink:
+    """Takes beats while `open`; each goes to `got(beat, clock)`. `stall`: share of clocks without ready."""
+
+    def __init__(self, dut, name, fields, got, stall=0.0, rng=None):
+        self.name, self.got, self.stall, self.rng, self.open, self.waiting = name, got, stall, rng or random.Random(2), True, None
+        self.valid, self.ready = getattr(dut, name + "_valid"), Pin(getattr(dut, name + "_ready"))
+        self.fields = pins(dut, name, fields)
+
+    def drive(self):
+        self.ready.set(int(self.open and not (self.stall and self.rng.random() < self.stall)))
+
+    def sample(self, clock):
+        if self.valid.value == 1:
+            beat = {f: int(h.value) for f, h in self.fields.items()}
+            assert self.waiting in (None, beat), f"{self.name}: {self.waiting} became {beat} before it was taken"
+            self.waiting = None if self.ready.value else beat
+            if self.ready.value:
+                self.got(beat, clock)
+        else:
+            assert self.waiting is None, f"{self.name}: valid fell before {self.waiting} was taken"
+
+
+class Stepper:
+    """The loop. `parts` are stepped in order."""
+
+    def __init__(self, dut):
+        self.dut, self.parts, self.clock = dut, [], 0
+
+    def add(self, part):
+        self.parts.append(part)
+        return part
+
+    async def clocks(self, n):
+        for _ in range(n):
+            await self.step()
+
+    async def step(self):
+        for part in self.parts:
+            part.drive()
+        await ReadOnly()
+        self.clock += 1
+        for part in self.parts:
+            part.sample(self.clock)
+        await FallingEdge(self.dut.clk)
+
+    async def until(self, condition, limit=20_000):
+        """Steps until `condition()`; an AssertionError after `limit` clocks."""
+        end = self.clock + limit
+        while not condition():
+            assert self.clock < end, f"not so after {limit} clocks"
+            await self.step()

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The whole drive (SoC, firmware, NAND) through its embedded host port, preset tiny."""
+
+import random
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path[:0] = [str(Path(__file__).resolve().parent.parent.parent)]
+
+from cocotb_tests.system.drive import BLOCK, Drive, DriveError, Opcode, Query, Status, TxState  # noqa: E402
+
+
+@pytest.fixture
+def drive():
+    d = Drive("tiny")
+    yield d
+    d.power_cut()
+
+
+def data(n, blocks=1):
+    return b"".join((n * 100 + i).to_bytes(8, "little") * (BLOCK // 8) for i in range(blocks))
+
+
+ZEROES = bytes(BLOCK)
+
+
+def test_a_new_drive_is_formatted_and_reads_as_zeroes(drive):
+    assert "otx: ready" in drive.uart
+    assert drive.read(0, 32) == bytes(32 * BLOCK)
+    assert drive.query(Query.CAPACITY) == drive.lbas == 1024
+
+
+def test_what_is_written_is_read_while_it_is_buffered_and_when_it_is_on_nand(drive):
+    drive.write(5, data(1, 3))
+    assert drive.read(5, 3) == data(1, 3)
+    assert drive.idle()
+    assert drive.read(5, 3) == data(1, 3)
+    assert drive.read(4, 5) == ZEROES + data(1, 3) + ZEROES
+
+
+def test_thirty_two_commands_are_under_way_at_once(drive):
+    tags = [drive.submit(Opcode.WRITE, 32 * i % 992, 1, data(i)) for i in range(32)]
+    assert len(set(tags)) == 32
+    assert all(drive.wait(t).status == Status.SUCCESS for t in tags)
+
+
+def test_writes_of_one_block_keep_their_order(drive):
+    for n in range(20):
+        drive.submit(Opcode.WRITE, 9, 1, data(n))
+    read = drive.submit(Opcode.READ, 9, 1)
+    assert drive.wait(read).data == data(19)
+
+
+def test_a_transaction_is_seen_by_its_own_reads_only_until_it_commits(drive):
+    drive.write(1, data(1))
+    drive.write(1, data(2), txid=3)
+    drive.write(70, data(3), txid=3)
+    assert drive.read(1) == data(1) and drive.read(70) == ZEROES
+    assert drive.read(1, txid=3) == data(2) and drive.read(70, txid=3) == data(3)
+    assert drive.read(1, txid=4) == data(1)
+    assert drive.tx(3) == (TxState.OPEN, 2)
+    drive.commit(3)
+    assert drive.read(1) == data(2) and drive.read(70) == data(3)
+    assert drive.query(Query.COMMITS) == 1
+
+
+def test_an_aborted_transaction_leaves_nothing(drive):
+    drive.write(1, data(1))
+    drive.write(1, data(2), txid=0)
+    drive.trim(1, txid=0)
+    drive.abort(0)
+    assert drive.read(1) == data(1)
+    assert drive.idle() and drive.tx(0) == (TxState.FREE, 0)
+
+
+def test_of_two_transactions_on_one_block_the_later_commit_remains(drive):
+    drive.write(8, data(1), txid=1)
+    drive.write(8, data(2), txid=2)
+    drive.commit(2)
+    assert drive.read(8) == data(2)
+    drive.commit(1)
+    assert drive.read(8) == data(1)
+
+
+def test_a_plain_write_between_two_commits_keeps_its_place(drive):
+    drive.write(8, data(1), txid=1)
+    drive.write(8, data(2), txid=2)
+    drive.commit(1)
+    drive.write(8, data(3))
+    assert drive.read(8) == data(3)
+    drive.commit(2)
+    assert drive.read(8) == data(2)
+
+
+def test_a_write_with_the_commit_flag_commits_its_transaction(drive):
+    drive.write(1, data(1), txid=6)
+    drive.write(2, data(2), txid=6, commit=1)
+    assert drive.read(1) + drive.read(2) == data(1) + data(2)
+
+
+def test_a_txid_can_be_used_again_at_once_after_its_commit(drive):
+    for n in range(10):
+        drive.begin(2)
+        drive.write(n, data(n, 4), txid=2)
+        drive.commit(2)
+    assert drive.read(9, 4) == data(9, 4)
+
+
+def test_recover_aborts_every_open_transaction(drive):
+    for t in range(32):
+        drive.write(t, data(t), txid=t)
+    drive.recover()
+    assert drive.read(0, 32) == bytes(32 * BLOCK)
+    assert drive.idle() and all(drive.tx(t) == (TxState.FREE, 0) for t in (0, 31))
+
+
+def test_trim_and_write_zeroes_read_as_zeroes_also_after_a_restart(drive):
+    drive.write(10, data(1, 8))
+    drive.trim(11, 2)
+    drive.write_zeroes(14, 1)
+    want = data(1, 8)[:BLOCK] + bytes(2 * BLOCK) + data(1, 8)[3 * BLOCK : 4 * BLOCK] + ZEROES + data(1, 8)[5 * BLOCK :]
+    assert drive.read(10, 8) == want
+    drive.flush()
+    drive.power_cut(1)
+    drive.power_on()
+    assert drive.read(10, 8) == want
+
+
+BAD = [
+    ("an unknown opcode", dict(opcode=0x55), Status.INVALID_OPCODE),
+    ("a length of zero", dict(opcode=Opcode.READ, count=0), Status.INVALID_FIELD),
+    ("a length of 33", dict(opcode=Opcode.WRITE, count=33, data=bytes(33 * BLOCK)), Status.INVALID_FIELD),
+    ("an LBA past the end", dict(opcode=Opcode.READ, lba=1024, count=1), Status.LBA_RANGE),
+    ("a range that runs past the end", dict(opcode=Opcode.WRITE, lba=1023, count=2, data=bytes(2 * BLOCK)), Status.LBA_RANGE),
+    ("txid 32", dict(opcode=Opcode.WRITE, count=1, data=ZEROES, txid=32), Status.TX_INVALID),
+    ("begin of txid 32", dict(opcode=Opcode.BEGIN, txid=32), Status.TX_INVALID),
+    ("commit of a txid that is not open", dict(opcode=Opcode.COMMIT, txid=9), Status.TX_INVALID),
+    ("abort of a txid that is not open", dict(opcode=Opcode.ABORT, txid=9), Status.TX_INVALID),
+    ("begin of a txid that is open", dict(opcode=Opcode.BEGIN, txid=1), Status.TX_BUSY),
+]
+
+
+@pytest.mark.parametrize(("what", "fields", "status"), BAD, ids=[b[0].replace(" ", "_") for b in BAD])
+def test_bad_input_gets_its_own_status_and_changes_nothing(drive, what, fields, status):
+    drive.write(0, data(1))
+    drive.write(1023, data(2))
+    drive.write(3, data(3), txid=1)
+    before = drive.query(Query.RELEASED)
+    assert drive.wait(drive.submit(**fields)).status == status, what
+    assert drive.read(0) == data(1) and drive.read(1023) == data(2) and drive.read(3, txid=1) == data(3)
+    assert drive.tx(1) == (TxState.OPEN, 1) and drive.query(Query.RELEASED) == before
+    drive.write(4, data(4))
+    assert drive.read(4) == data(4), "the drive goes on"
+
+
+def test_commands_before_the_firmware_is_ready_are_not_ready():
+    d = Drive("tiny", boot=False)
+    tag = d.submit(Opcode.READ, 0, 1)
+    assert d.wait(tag).status == Status.NOT_READY
+    d.boot()
+    assert d.read(0) == ZEROES
+    d.power_cut()
+
+
+def test_a_full_drive_answers_capacity_and_reads_go_on(drive):
+    written = {}
+    for n in range(4000):
+        lba = n * 16 % 1008
+        c = drive.write(lba, data(n, 16), check=False)
+        if c.status != Status.SUCCESS:
+            break
+        written[lba] = n
+    assert c.status == Status.CAPACITY
+    assert len(written) >= 40
+    for lba, n in list(written.items())[:10]:
+        assert drive.read(lba, 16) == data(n, 16)
+    drive.flush()
+    assert drive.write(0, data(1, 16), check=False).status == Status.CAPACITY
+    assert drive.read(lba, 16) == data(written[lba], 16)
+
+
+def test_after_a_power_cut_everything_flushed_is_there_and_nothing_uncommitted(drive):
+    rng = random.Random(5)
+    want = {}
+    for n in range(30):
+        lba = rng.randrange(1000)
+        drive.write(lba, data(n))
+        want[lba] = data(n)
+    drive.write(2, data(900), txid=1)
+    drive.flush()
+    drive.write(3, data(901), txid=2)
+    drive.commit(2)
+    want[3] = data(901)
+    drive.power_cut(3)
+    drive.power_on()
+    assert drive.read(2) == want.get(2, ZEROES)
+    assert all(drive.read(lba) == d for lba, d in want.items())
+
+
+def test_the_drive_survives_many_restarts_in_a_row(drive):
+    for n in range(12):
+        drive.write(n, data(n), fua=1)
+        drive.power_cut(n)
+        drive.power_on()
+        assert all(drive.read(i) == data(i) for i in range(n + 1))
+
+
+def test_an_image_keeps_its_contents_and_a_wrong_one_is_refused_untouched(tmp_path):
+    image = tmp_path / "drive.nand"
+    d = Drive("tiny", image=image)
+    d.write(5, data(5, 4))
+    assert d.close()
+    d = Drive("tiny", image=image)
+    assert d.read(5, 4) == data(5, 4)
+    d.power_cut()
+    assert d.close() is not None
+    good = image.read_bytes()
+    cases = {"short": good[: len(good) // 2], "foreign": b"not an image" * 1000, "geometry": good[:8] + bytes([good[8] ^ 1]) + good[9:]}
+    for name, contents in cases.items():
+        wrong = tmp_path / name
+        wrong.write_bytes(contents)
+        with pytest.raises(DriveError) as e:
+            Drive("tiny", image=wrong)
+        assert "\n" not in str(e.value) and str(wrong) in str(e.value)
+        assert wrong.read_bytes() == contents

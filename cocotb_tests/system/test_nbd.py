@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The served drive as its users see it: processes, sockets, libnbd's own programs. Preset tiny."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+CLIENT = ROOT / "cocotb_tests/system/nbd_client.py"
+
+
+class Served:
+    def __init__(self, folder, image):
+        self.socket = ROOT / "build/otx.sock"
+        self.socket.unlink(missing_ok=True)
+        self.log = (folder / "log").open("a")
+        self.process = subprocess.Popen([sys.executable, ROOT / "tools/drive.py", "tiny", image], stdout=self.log, stderr=self.log)
+        for _ in range(600):
+            if self.process.poll() is not None:
+                break
+            if self.socket.exists() and subprocess.run(["nbdinfo", "--size", self.uri()], capture_output=True).returncode == 0:
+                return
+            time.sleep(0.1)
+        raise AssertionError(f"not served: {(folder / 'log').read_text()}")
+
+    def uri(self, export="drive"):
+        return f"nbd+unix:///{export}?socket={self.socket}"
+
+    def client(self, *words):
+        """Runs steps of nbd_client.py; returns what it printed."""
+        done = subprocess.run(["/usr/bin/python3", CLIENT, self.socket, *words], capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout.split()
+
+    def end(self, how):
+        self.process.send_signal(how)
+        self.process.wait(60)
+        return self.process.returncode
+
+
+@pytest.fixture
+def served(tmp_path):
+    s = Served(tmp_path, tmp_path / "drive.nand")
+    yield s
+    if s.process.poll() is None:
+        s.end(signal.SIGKILL)
+
+
+def test_nbdinfo_shows_size_block_size_flush_fua_and_trim(served):
+    text = subprocess.run(["nbdinfo", served.uri()], capture_output=True, text=True, check=True).stdout
+    for line in ("export-size: 4194304", "can_flush: true", "can_fua: true", "can_trim: true", "can_zero: true", "block_size_minimum: 4096"):
+        assert line in text, text
+    names = subprocess.run(["nbdinfo", "--list", served.uri()], capture_output=True, text=True).stdout
+    assert 'export="drive"' in names and 'export="atomic"' in names
+
+
+def test_an_image_copied_on_is_read_back_equal(served, tmp_path):
+    image, back = tmp_path / "in", tmp_path / "out"
+    image.write_bytes(os.urandom(1 << 20))
+    subprocess.run(["nbdcopy", "--flush", image, served.uri()], check=True)
+    subprocess.run(["nbdcopy", served.uri(), back], check=True)
+    assert back.read_bytes()[: 1 << 20] == image.read_bytes()
+    assert back.read_bytes()[1 << 20 :] == bytes(3 << 20)
+
+
+def test_sigkill_is_a_power_cut_that_loses_nothing_flushed(served, tmp_path):
+    served.client("drive", "write", "5", "a", "flush")
+    served.client("atomic", "write", "6", "b", "flush", "write", "7", "c")
+    served.end(signal.SIGKILL)
+    again = Served(tmp_path, tmp_path / "drive.nand")
+    assert again.client("drive", "read", "5", "read", "6", "read", "7") == ["a", "b", "0"]
+    again.end(signal.SIGKILL)
+
+
+def test_sigterm_powers_down_in_order(served, tmp_path):
+    served.client("drive", "write", "5", "a")
+    assert served.end(signal.SIGTERM) == 0
+    again = Served(tmp_path, tmp_path / "drive.nand")
+    assert again.client("drive", "read", "5") == ["a"]
+    again.end(signal.SIGKILL)
+
+
+def test_what_a_client_of_atomic_writes_between_flushes_is_one_transaction(served):
+    served.client("atomic", "write", "1", "a", "write", "2", "b")  # disconnects without a flush
+    assert served.client("drive", "read", "1", "read", "2") == ["0", "0"]
+    assert served.client("atomic", "write", "1", "a", "write", "2", "b", "read", "2", "flush", "write", "1", "z") == ["b"]
+    assert served.client("drive", "read", "1", "read", "2") == ["a", "b"]
+    assert served.client("drive", "fua", "3", "c", "trim", "1", "zero", "2", "read", "1", "read", "2", "read", "3") == ["0", "0", "c"]
+
+
+def test_unaligned_and_out_of_range_requests_are_refused_and_the_drive_goes_on(served):
+    assert served.client("drive", "write", "4", "a", "unaligned", "beyond", "read", "4") == ["EINVAL", "EINVAL", "a"]
+
+
+def refused(*args):
+    done = subprocess.run([sys.executable, ROOT / "tools/drive.py", *args], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2, done
+    assert len(done.stderr.strip().splitlines()) == 1, done.stderr
+    return done.stderr
+
+
+def test_a_wrong_image_is_refused_in_one_line_with_exit_code_2(served, tmp_path):
+    image = tmp_path / "drive.nand"
+    assert "in use" in refused("tiny", image)
+    for name, contents in (("truncated", image.read_bytes()[:20_000]), ("foreign", b"something else" * 5000)):
+        path = tmp_path / name
+        path.write_bytes(contents)
+        assert name in refused("tiny", path)
+        assert path.read_bytes() == contents
+    refused("nonsense", tmp_path / "x")
+    refused("tiny")
+
+
+def test_an_image_of_another_preset_is_refused(tmp_path):
+    s = Served(tmp_path, tmp_path / "drive.nand")
+    s.end(signal.SIGTERM)
+    before = (tmp_path / "drive.nand").stat().st_mtime_ns
+    assert "geometry" in refused("sim", tmp_path / "drive.nand")
+    assert (tmp_path / "drive.nand").stat().st_mtime_ns == before

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Testbench: one NAND channel with its dies on a shared bus. Two drivers of the data pins at once end the simulation.
+
+`default_nettype none
+
+module tb_nand_channel #(
+    parameter int Ways       = 2,
+    parameter int ClkPs      = 10000,
+    parameter int TAdlNs     = 100,
+    parameter int TWpNs      = 12,
+    parameter int TWcNs      = 25,
+    parameter int TDsNs      = 12,
+    parameter int TClsNs     = 12,
+    parameter int TAlsNs     = 12,
+    parameter int TRpNs      = 12,
+    parameter int TRcNs      = 25,
+    parameter int TReaNs     = 20,
+    parameter int TRMaxNs    = 25000,
+    parameter int TProgMaxNs = 700000,
+    parameter int TBersMaxNs = 2000000
+) (
+    input  logic            clk,
+    input  logic            reset,
+    input  logic            cmd_valid,
+    output logic            cmd_ready,
+    input  logic [     3:0] cmd_way,
+    input  logic [     3:0] cmd_op,
+    input  logic [    23:0] cmd_row,
+    input  logic [     7:0] cmd_kind,
+    input  logic [    31:0] cmd_generation,
+    input  logic [    31:0] cmd_lpn,
+    input  logic [    47:0] cmd_sequence,
+    output logic            wreq_valid,
+    input  logic            wreq_ready,
+    output logic [     3:0] wreq_way,
+    input  logic            wdata_valid,
+    output logic            wdata_ready,
+    input  logic [    63:0] wdata_data,
+    input  logic            wdata_last,
+    output logic            rdata_valid,
+    input  logic            rdata_ready,
+    output logic [     3:0] rdata_way,
+    output logic [    63:0] rdata_data,
+    output logic            rdata_last,
+    output logic            cpl_valid,
+    input  logic            cpl_ready,
+    output logic [     3:0] cpl_way,
+    output logic [     2:0] cpl_status,
+    output logic [     7:0] cpl_kind,
+    output logic [    31:0] cpl_generation,
+    output logic [    31:0] cpl_lpn,
+    output logic [    47:0] cpl_sequence,
+    output logic [Ways-1:0] way_idle,
+    output logic [    31:0] clocks
+);
+  logic [Ways-1:0] ce_n, rb_n, die_oe;
+  logic [Ways*8-1:0] die_dq;
+  logic cle, ale, we_n, re_n, wp_n, host_oe;
+  logic [7:0] host_dq, dq;
+
+  otx_nand_channel #(
+      .Ways(Ways), .ClkPs(ClkPs), .TAdlNs(TAdlNs), .TWpNs(TWpNs), .TWcNs(TWcNs), .TDsNs(TDsNs), .TClsNs(TClsNs), .TAlsNs(TAlsNs),
+      .TRpNs(TRpNs), .TRcNs(TRcNs), .TReaNs(TReaNs), .TRMaxNs(TRMaxNs), .TProgMaxNs(TProgMaxNs), .TBersMaxNs(TBersMaxNs)
+  ) channel (
+      .*, .nand_ce_n(ce_n), .nand_rb_n(rb_n), .nand_cle(cle), .nand_ale(ale), .nand_we_n(we_n), .nand_re_n(re_n), .nand_wp_n(wp_n), .nand_dq_o(host_dq), .nand_dq_oe(host_oe), .nand_dq_i(dq)
+  );
+
+  for (genvar i = 0; i < Ways; i++) begin : g_die
+    otx_nand_die #(.Die(i), .ClkPs(ClkPs)) die (
+        .clk, .ce_n(ce_n[i]), .rb_n(rb_n[i]), .cle, .ale, .we_n, .re_n, .wp_n, .dq_i(dq), .dq_o(die_dq[i*8+:8]), .dq_oe(die_oe[i])
+    );
+  end
+
+  always_comb begin
+    dq = 8'hFF;
+    if (host_oe) dq = host_dq;
+    for (int i = 0; i < Ways; i++) if (die_oe[i] && !host_oe) dq = die_dq[i*8+:8];
+  end
+
+  always_ff @(posedge clk) begin
+    clocks <= reset ? 32'd0 : clocks + 1'b1;
+    if (!reset && ($countones(die_oe) + 32'(host_oe)) > 1) $fatal(1, "two drivers of the data pins at once");
+  end
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,364 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The data path between models of host, remap engine, flash scheduler, commit log and frame memory (models/datapath_model.py)."""
+
+import os
+import random
+from functools import partial
+
+import cocotb
+from models.datapath_model import (
+    ABORT,
+    ABORTED,
+    BEGIN,
+    CAPACITY,
+    COMMIT,
+    COMMITTED,
+    FLUSH,
+    FREE,
+    GEOMETRY,
+    INVALID_FIELD,
+    MEDIA_ERROR,
+    OPEN,
+    QUERY,
+    READ,
+    READ_ONLY,
+    RECOVER,
+    SUCCESS,
+    TRIM,
+    TX_BUSY,
+    TX_FULL,
+    TX_INVALID,
+    WRITE,
+    WRITE_FAULT,
+    ZEROES,
+    DataPathBench,
+)
+from runner import ROOT, run
+
+simulated = cocotb.test(timeout_time=20, timeout_unit="ms")
+
+
+def nand(b, lpn):
+    return b.map[lpn][0] >> 30 == 1
+
+
+@simulated
+async def a_block_reads_back_from_its_frame_while_it_is_programmed_and_from_flash(dut):
+    b = await DataPathBench(dut).begin()
+    b.hold_programs = True
+    start = b.clock
+    assert await b.run(WRITE, 7) == SUCCESS
+    dut._log.info("WRITE of one block: %d clocks from command to completion", b.clock - start)
+    assert b.map[7][0] >> 30 == 2
+    assert await b.run(READ, 7) == SUCCESS and b.blocks[b.last] == {0: 1}
+    b.let_programs_end()
+    await b.quiet()
+    assert nand(b, 7)
+    start = b.clock
+    assert await b.run(READ, 7) == SUCCESS and b.blocks[b.last] == {0: 1}
+    dut._log.info("READ of one block from flash: %d clocks", b.clock - start)
+    await b.quiet()
+
+
+@simulated
+async def blocks_never_written_or_trimmed_read_as_zeroes(dut):
+    b = await DataPathBench(dut).begin()
+    assert await b.run(READ, 100, 2) == SUCCESS and b.blocks[b.last] == {0: 0, 1: 0}
+    assert await b.run(WRITE, 100, 3) == SUCCESS and await b.run(TRIM, 101) == SUCCESS and await b.run(ZEROES, 102) == SUCCESS
+    assert await b.run(READ, 100, 3) == SUCCESS and b.blocks[b.last] == {0: 1, 1: 0, 2: 0}
+    assert [(e["lpn"], e["arg"], e["n"]) for e in b.log if e["kind"] == 4] == [(101, 1, 1), (102, 1, 1)]
+    assert await b.run(TRIM, 100, 32) == SUCCESS and b.log[-1]["arg"] == 32 and not b.replay()
+    await b.quiet()
+    await b.all_frames_are_free()
+
+
+@simulated
+async def a_pinned_frame_is_not_used_again_before_it_is_delivered(dut):
+    b = await DataPathBench(dut).begin()
+    b.hold_programs = True
+    assert await b.run(WRITE, 5, 8) == SUCCESS
+    b.rdata_sink.open = False
+    tag = b.submit(READ, 5, 8)
+    await b.until(lambda: sum(o["op"] == 0 for o in b.ops) == 8)
+    await b.clocks(40)
+    b.let_programs_end()
+    await b.until(lambda: all(nand(b, n) for n in range(5, 13)))
+    await b.clocks(50)
+    more = [b.submit(WRITE, 200, 32), b.submit(WRITE, 240, 32)]
+    await b.until(lambda: more[0] in b.results, 100_000)
+    assert not b.blocks[tag]
+    b.rdata_sink.open = True
+    await b.until(lambda: tag in b.results and more[1] in b.results, 100_000)
+    assert b.blocks[tag] == {n: n + 1 for n in range(8)}
+    await b.quiet()
+    await b.all_frames_are_free()
+
+
+@simulated
+async def a_plain_command_is_one_group_of_the_log(dut):
+    b = await DataPathBench(dut).begin()
+    assert await b.run(WRITE, 40, 5, fua=1) == SUCCESS
+    assert [(e["n"], e["i"], e["room"], e["last"], e["lpn"], e["sequence"]) for e in b.log] == [(5, i, 5 - i, int(i == 4), 40 + i, i) for i in range(5)]
+    assert b.complete >= set(range(5)), "FUA ended before its pages"
+    assert await b.run(FLUSH) == SUCCESS
+    await b.quiet()
+
+
+@simulated
+async def transactions_are_seen_by_their_readers_until_commit(dut):
+    b = await DataPathBench(dut).begin()
+    assert await b.run(WRITE, 10, 2) == SUCCESS
+    assert await b.run(BEGIN, txid=3) == SUCCESS and await b.run(BEGIN, txid=3) == TX_BUSY
+    assert await b.run(WRITE, 10, 2, txid=3) == SUCCESS and await b.run(WRITE, 11, 1, txid=3) == SUCCESS and await b.run(TRIM, 20, 2, txid=3) == SUCCESS
+    assert await b.run(READ, 10, 2, txid=3) == SUCCESS and b.blocks[b.last] == {0: 3, 1: 5}
+    assert await b.run(READ, 10, 2) == SUCCESS and b.blocks[b.last] == {0: 1, 1: 2}
+    assert await b.run(QUERY, arg=0, txid=3) == SUCCESS and b.results[b.last]["result"] == 4 << 16 | OPEN
+    assert await b.run(COMMIT, txid=3) == SUCCESS and b.log[-1]["arg"] == 5 and b.state[3] == COMMITTED
+    assert await b.run(READ, 10, 2) == SUCCESS and b.blocks[b.last] == {0: 3, 1: 5}
+    assert await b.run(COMMIT, txid=3) == TX_INVALID and await b.run(ABORT, txid=4) == TX_INVALID
+    assert await b.run(WRITE, 10, 1, txid=6, commit=1) == SUCCESS and b.log[-1]["arg"] == 1
+    assert await b.run(WRITE, 10, 1, txid=7) == SUCCESS and await b.run(ABORT, txid=7) == SUCCESS
+    assert await b.run(WRITE, 10, 1, txid=8) == SUCCESS and await b.run(WRITE, 10, 1, txid=31) == SUCCESS and await b.run(RECOVER) == SUCCESS
+    assert [e["serial"] & 31 for e in b.log if e["kind"] == 3] == [7, 8, 31] and b.state[8] in (ABORTED, FREE)
+    assert await b.run(READ, 10) == SUCCESS and b.blocks[b.last] == {0: 6}
+    await b.quiet()
+    assert await b.run(WRITE, 12, 1, txid=3) == SUCCESS and b.use[3] == 2 and await b.run(COMMIT, txid=3) == SUCCESS and b.log[-1]["arg"] == 1
+    assert int(dut.commits.value) == 3
+    await b.quiet()
+    await b.all_frames_are_free()
+
+
+@simulated
+async def a_transaction_that_is_not_open_takes_no_write(dut):
+    b = await DataPathBench(dut).begin()
+    b.hold_waits = True
+    assert await b.run(WRITE, 1, 1, txid=2) == SUCCESS
+    commit = b.submit(COMMIT, txid=2)
+    await b.until(lambda: b.waits)
+    assert [await b.run(op, 50, 2, txid=2) for op in (WRITE, TRIM, ZEROES)] == [TX_INVALID] * 3 and await b.run(BEGIN, txid=2) == TX_BUSY
+    b.hold_waits = False
+    await b.until(lambda: commit in b.results)
+    await b.quiet()
+    await b.all_frames_are_free()
+
+
+@simulated
+async def tx_full_comes_at_the_exact_entry_and_changes_nothing(dut):
+    b = await DataPathBench(dut).begin()
+    full = GEOMETRY.tx_entries
+    assert await b.run(TRIM, 0, 32, txid=1) == SUCCESS and await b.run(TRIM, 32, full - 33, txid=1) == SUCCESS and b.count[1] == full - 1
+    before = len(b.log)
+    assert await b.run(WRITE, full - 2, 3, txid=1) == TX_FULL and await b.run(TRIM, full - 2, 3, txid=1) == TX_FULL and len(b.log) == before
+    assert await b.run(WRITE, full - 3, 3, txid=1) == SUCCESS and b.count[1] == full, "two own blocks and one new fit"
+    assert await b.run(WRITE, 500, 1, txid=1) == TX_FULL and await b.run(WRITE, 8, 2, txid=1) == SUCCESS
+    assert await b.run(COMMIT, txid=1) == SUCCESS
+    await b.quiet()
+    await b.all_frames_are_free()
+
+
+@simulated
+async def a_plain_write_waits_for_a_committing_transaction_of_its_blocks_only(dut):
+    b = await DataPathBench(dut).begin()
+    assert await b.run(WRITE, 60, 2, txid=9) == SUCCESS
+    b.hold_waits = True
+    commit = b.submit(COMMIT, txid=9)
+    await b.until(lambda: b.waits)
+    assert await b.run(WRITE, 70, 2) == SUCCESS and await b.run(TRIM, 80) == SUCCESS
+    held = b.submit(WRITE, 59, 2)
+    entries = len(b.log)
+    await b.clocks(4000)
+    assert held not in b.results and len(b.log) == entries
+    assert await b.run(READ, 61) == SUCCESS and b.blocks[b.last] == {0: 0}, "reads go on"
+    b.hold_waits = False
+    await b.until(lambda: held in b.results and commit in b.results)
+    assert await b.run(READ, 59, 3) == SUCCESS and b.blocks[b.last] == {0: 5, 1: 6, 2: 2}
+    await b.quiet()
+
+
+@simulated
+async def without_pages_a_write_waits_or_ends_with_capacity_and_its_frames_come_back(dut):
+    b = await DataPathBench(dut).begin(pages=5)
+    held = b.submit(WRITE, 0, 6)
+    await b.clocks(6000)
+    assert held not in b.results and not b.log
+    b.alloc.queue += [{"payload": n} for n in range(5, 16)]
+    await b.until(lambda: held in b.results)
+    assert b.results[held]["status"] == SUCCESS
+    b.pin["full"].set(1)
+    assert await b.run(WRITE, 0, 32) == CAPACITY and await b.run(WRITE, 0, 20, txid=4) == CAPACITY
+    assert len(b.log) == 6 and b.state[4] == FREE
+    assert await b.run(WRITE, 20, 2, txid=4) == SUCCESS
+    b.pin["logLeft"].set(40)
+    assert [await b.run(op, 0, txid=t) for op, t in ((WRITE, None), (TRIM, None), (WRITE, 4), (BEGIN, 5))] == [CAPACITY] * 4
+    assert await b.run(COMMIT, txid=4) == SUCCESS and await b.run(FLUSH) == SUCCESS and await b.run(READ, 20) == SUCCESS
+    b.pin["logLeft"].set(41)
+    assert await b.run(TRIM, 3) == SUCCESS
+    await b.quiet()
+    b.pin["full"].set(0)
+    b.alloc.queue += [{"payload": n} for n in range(16, 200)]
+    await b.all_frames_are_free()
+
+
+@simulated
+async def a_page_that_cannot_be_read_costs_its_block_only(dut):
+    b = await DataPathBench(dut).begin()
+    assert await b.run(WRITE, 30, 5) == SUCCESS
+    await b.quiet()
+    b.bad_pages.add(1)
+    b.wrong_lpn.add(3)
+    assert await b.run(READ, 30, 5) == MEDIA_ERROR and b.blocks[b.last] == {0: 1, 2: 3, 4: 5}
+    b.bad_lookups.add(34)
+    assert await b.run(READ, 33, 2) == MEDIA_ERROR and b.blocks[b.last] == {}
+    b.bad_lookups.clear()
+    b.bad_pages.clear()
+    b.wrong_lpn.clear()
+    assert await b.run(READ, 30, 5) == SUCCESS
+    await b.quiet()
+
+
+@simulated
+async def after_a_failed_program_data_is_readable_and_the_drive_read_only(dut):
+    b = await DataPathBench(dut).begin()
+    b.failing = set(range(2, 1000))
+    assert await b.run(WRITE, 0, 2) == SUCCESS
+    assert await b.run(WRITE, 10, 4, txid=1) == SUCCESS
+    waits = [b.submit(FLUSH), b.submit(WRITE, 20, 32), b.submit(WRITE, 60, 32)]
+    await b.until(lambda: all(t in b.results for t in waits), 100_000)
+    assert b.results[waits[0]]["status"] == WRITE_FAULT and b.results[waits[2]]["status"] == READ_ONLY
+    assert [await b.run(op, 300, 2) for op in (WRITE, TRIM)] == [READ_ONLY] * 2 and await b.run(FLUSH) == WRITE_FAULT
+    assert await b.run(BEGIN, txid=5) == READ_ONLY and await b.run(COMMIT, txid=1) == READ_ONLY
+    assert await b.run(READ, 10, 4, txid=1) == SUCCESS and await b.run(READ, 0, 2) == SUCCESS
+    assert await b.run(ABORT, txid=1) == SUCCESS
+    for _ in range(4):
+        assert await b.run(WRITE, 100, 32) == READ_ONLY, "no frames are lost to refused writes"
+
+
+@simulated
+async def a_write_that_waits_for_a_commit_ends_when_the_commit_cannot(dut):
+    b = await DataPathBench(dut).begin()
+    assert await b.run(WRITE, 60, 2, txid=9) == SUCCESS
+    b.hold_waits = True
+    commit = b.submit(COMMIT, txid=9)
+    await b.until(lambda: b.waits)
+    held = b.submit(TRIM, 60)
+    await b.clocks(300)
+    b.failed = 1
+    b.hold_waits = False
+    await b.until(lambda: held in b.results and commit in b.results)
+    assert b.results[held]["status"] == READ_ONLY and b.results[commit]["status"] == WRITE_FAULT and int(dut.commits.value) == 0
+
+
+@simulated
+async def failing_frame_memory_costs_the_command_only(dut):
+    b = await DataPathBench(dut).begin()
+    b.memory.bad = set(range(3, 5))
+    assert await b.run(WRITE, 0, 2) == SUCCESS and await b.run(WRITE, 2, 3) == WRITE_FAULT and len(b.log) == 2
+    b.memory.bad = set()
+    assert await b.run(WRITE, 2, 3) == SUCCESS
+    await b.quiet()
+    b.memory.bad = set(range(GEOMETRY.write_frames, GEOMETRY.write_frames + GEOMETRY.read_frames))
+    assert await b.run(READ, 2) == MEDIA_ERROR
+    b.memory.bad = set()
+    assert await b.run(READ, 2) == SUCCESS
+
+
+@simulated
+async def query_answers_each_question(dut):
+    b = await DataPathBench(dut).begin(pages=300)
+    b.pin["dropped"].set(77)
+    assert await b.run(WRITE, 0, 2) == SUCCESS and await b.run(WRITE, 0, 2, txid=0, commit=1) == SUCCESS
+    await b.quiet()
+    for arg, result in ((0, FREE), (1, GEOMETRY.lbas), (2, 296), (3, 77), (4, 2), (5, 1)):
+        assert await b.run(QUERY, arg=arg) == SUCCESS and b.results[b.last]["result"] == result, arg
+    assert await b.run(QUERY, arg=6) == INVALID_FIELD
+
+
+@simulated
+async def pages_are_read_side_by_side(dut):
+    b = await DataPathBench(dut).begin()
+    assert await b.run(WRITE, 0, 12) == SUCCESS
+    await b.quiet()
+    b.hold_reads = True
+    reads = [b.submit(READ, 4 * n, 4) for n in range(3)]
+    await b.until(lambda: len(b.held_reads) == GEOMETRY.read_frames)
+    b.hold_reads = False
+    start = b.clock
+    for end in b.held_reads[::-1]:
+        b.later((5, 5), end)
+    await b.until(lambda: all(t in b.results for t in reads))
+    dut._log.info("12 blocks of 512 beats in %d clocks", b.clock - start)
+    assert b.clock - start < 12 * 520 + 200
+    await b.quiet()
+
+
+def conflict(a, c):
+    """The command queue's rule (docs/interfaces.md, "Command queue to data path")."""
+    ranged = (WRITE, READ, TRIM, ZEROES)
+    over = a["opcode"] in ranged and c["opcode"] in ranged and a["lba"] < c["lba"] + c["count"] and c["lba"] < a["lba"] + a["count"]
+    ends = [x["opcode"] in (BEGIN, COMMIT, ABORT) or x["opcode"] == WRITE and x["commit"] for x in (a, c)]
+    if over and (a["opcode"] != READ or c["opcode"] != READ):
+        return True
+    if a["hasTx"] and c["hasTx"] and a["txid"] == c["txid"] and any(ends):
+        return True
+    return RECOVER in (a["opcode"], c["opcode"]) and (a["hasTx"] or c["hasTx"])
+
+
+def may_go(b, cmd, opens):
+    """A tag is free, nothing under way conflicts, and a txid to be opened is not being walked."""
+    walked = opens and b.state[cmd["txid"]] in (COMMITTED, ABORTED)
+    return b.free_tags and not walked and not any(conflict(a, cmd) for a in b.active.values())
+
+
+async def random_run(dut, count, stall, seed):
+    rng = random.Random(seed)
+    b = await DataPathBench(dut, seed, stall).begin()
+    sent = 0
+    while sent < count:
+        op = rng.choice([WRITE] * 8 + [READ] * 8 + [TRIM, ZEROES, FLUSH, BEGIN, COMMIT, COMMIT, COMMIT, ABORT, QUERY] + [RECOVER] * (rng.random() < 0.2))
+        ranged = op in (WRITE, READ, TRIM, ZEROES)
+        txid = rng.choice([0, 1, 31]) if op in (BEGIN, COMMIT, ABORT) or ranged and rng.random() < 0.5 else None
+        lba, blocks = rng.randrange(14), rng.choice([1, 1, 1, 2, 3]) if ranged else 1
+        more = dict(fua=int(rng.random() < 0.1), commit=int(txid is not None and rng.random() < 0.2)) if op == WRITE else {}
+        cmd = dict(opcode=op, lba=lba, count=blocks, hasTx=txid is not None, txid=txid, commit=more.get("commit", 0))
+        opens = txid is not None and op in (WRITE, TRIM, ZEROES, BEGIN)
+        await b.until(partial(may_go, b, cmd, opens), 100_000)
+        b.submit(op, lba, blocks, txid, **more)
+        sent += 1
+        await b.clocks(rng.choice([0, 0, 5, 200]))
+    await b.until(lambda: not b.active, 100_000)
+    for t in (0, 1, 31):
+        if b.state[t] == OPEN:
+            assert await b.run(ABORT, txid=t) == SUCCESS
+    await b.quiet()
+    for lpn in range(0, 16, 4):
+        assert await b.run(READ, lpn, 4) == SUCCESS
+    dut._log.info("seed %d: %d clocks, %d log entries, %d pages, %s", seed, b.clock, len(b.log), len(b.pages), sorted(b.seen))
+    assert {(WRITE, SUCCESS), (COMMIT, SUCCESS), (READ, SUCCESS), (ABORT, SUCCESS), (BEGIN, TX_BUSY), (COMMIT, TX_INVALID)} <= b.seen
+    await b.all_frames_are_free()
+
+
+@simulated
+async def each_of_some_hundred_random_commands_completes_once_and_agrees_with_the_model(dut):
+    await random_run(dut, 300, 0.0, int(os.environ.get("SEED", "1")))
+
+
+@simulated
+async def random_commands_agree_with_the_model_under_stalls(dut):
+    await random_run(dut, 120, 0.3, 1000 + int(os.environ.get("SEED", "1")))
+
+
+def verilog():
+    """The Verilog for this geometry, generated now unless OTX_DATAPATH_VERILOG_DIR names a folder with it."""
+    import subprocess
+
+    import geometry
+
+    given = os.environ.get("OTX_DATAPATH_VERILOG_DIR")
+    if given is None:
+        geometry.write(GEOMETRY, ROOT / "build/datapath")
+        subprocess.run(["tools/spinal.sh", "build/datapath/geometry.properties", "build/datapath/verilog", "otx_data_path"], cwd=ROOT, check=True)
+    return f"{given or 'build/datapath/verilog'}/otx_data_path.v"
+
+
+def test_data_path():
+    run("otx_data_path", [verilog()], "test_data_path")

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Flash scheduler, NAND channels and the pin-level NAND model together: what a client puts into a frame is on the die and comes back, all dies at once."""
+
+import os
+import random
+import struct
+
+import cocotb
+from models.flash_bench import BLOCKS, PAGES, ROOT, FlashBench, verilog
+from models.flash_model import BLANK, FAIL, OK, OOB, Op
+from models.nand_pins import FAIL_ERASE, FAIL_PROGRAM, Nand, verilator_args
+
+SEED = int(os.environ.get("SEED", "1"))
+BUS = 4096 * 3  # clocks of a page at one byte per three clocks
+
+
+class Bench(FlashBench):
+    def __init__(self, dut, stall=0.0):
+        super().__init__(dut, SEED, stall, channels=False)
+        g = self.geometry
+        self.dies = [(c, w) for w in range(g.ways) for c in range(g.channels)]
+        self.nand = Nand()
+        assert self.nand.open(g.channels, g.ways, BLOCKS, PAGES, seed=SEED) is None
+
+    async def mount(self):
+        """Reset of controller and dies."""
+        await self.begin(generation=0x1234_5678)
+        for die in self.dies:
+            self.op("fw", Op.RESET, self.ppn(*die, 0))
+        await self.finished()
+        return self
+
+    def random_page(self):
+        return [self.rng.getrandbits(64) for _ in range(512)]
+
+    def check_rules(self):
+        assert self.nand.broken() == []
+
+
+@cocotb.test(timeout_time=20, timeout_unit="ms")
+async def blocks_are_erased_programmed_and_read_back_on_all_dies_at_once(dut):
+    b = await Bench(dut).mount()
+    g = b.geometry
+    start = b.clock
+    erases = [b.op("fw", Op.ERASE, b.ppn(*die, 5)) for die in b.dies]
+    assert all(d["status"] == OK for d in await b.finished(*erases))
+    clocks = b.clock - start
+    dut._log.info("%d erases of 2000 clocks: %d clocks", len(b.dies), clocks)
+    assert clocks < 2000 + 500, "erases do not overlap"
+
+    for die in b.dies:
+        b.free.queue.append({"payload": b.ppn(*die, 5) // PAGES})
+    b.add(b.alloc)
+    await b.until(lambda: len(b.pages) == len(b.dies) * PAGES)
+    written, start = {}, b.clock
+    for n, ppn in enumerate(b.pages[: 2 * len(b.dies)]):
+        words = b.random_page()
+        b.frame.fill(n, words)
+        oob = {"kind": 1, "generation": 0x1234_5678, "lpn": b.rng.getrandbits(32), "sequence": b.rng.getrandbits(48)}
+        written[ppn] = words, oob, b.op("write", Op.PROGRAM, ppn, n, 1, oob["lpn"], oob["sequence"])
+    assert all(d["status"] == OK for d in await b.finished(*(w[2] for w in written.values())))
+    clocks = b.clock - start
+    alone = len(written) * (BUS + 1000)
+    dut._log.info("%d programs of %d + 1000 clocks: %d clocks, one after the other %d", len(written), BUS, clocks, alone)
+    # both channels at the same time, and on each the bus works while an array programs
+    assert clocks < len(written) // g.channels * (BUS + 700) + 2000
+
+    for ppn, (words, oob, _) in written.items():
+        die, row = divmod(ppn, BLOCKS * PAGES)
+        stored = b.nand.peek(die, row)
+        assert list(struct.unpack_from("<512Q", stored)) == words
+        assert stored[4096:4102] == bytes([0xFF, 1]) + struct.pack("<I", oob["generation"])
+
+    start = b.clock
+    reads = {b.op("read", Op.READ, ppn, 40 + n): ppn for n, ppn in enumerate(written)}
+    for cookie, done in zip(reads, await b.finished(*reads), strict=True):
+        words, oob, _ = written[reads[cookie]]
+        assert done["status"] == OK and {f: done[f] for f in OOB} == oob
+        assert b.frame.page(b.ops[cookie]["frame"]) == words
+    dut._log.info("%d reads of %d + 200 clocks: %d clocks", len(reads), BUS, b.clock - start)
+    assert b.clock - start < len(reads) // g.channels * (BUS + 700) + 1000
+    b.check_rules()
+    assert dut.busy.value == 0
+
+
+@cocotb.test(timeout_time=20, timeout_unit="ms")
+async def failures_and_blank_pages_come_back_with_their_status(dut):
+    b = await Bench(dut).mount()
+    erases = [b.op("fw", Op.ERASE, b.ppn(*die, 2)) for die in b.dies]
+    await b.finished(*erases)
+    die = {b.ppn(*d, 0) // (BLOCKS * PAGES): d for d in b.dies}
+    b.nand.fail(1, FAIL_PROGRAM)
+    b.nand.fail(2, FAIL_ERASE)
+    cookies = [
+        b.op("log", Op.PROGRAM, b.ppn(*die[1], 2, 0), 56, 2),
+        b.op("fw", Op.ERASE, b.ppn(*die[2], 3)),
+        b.op("read", Op.READ, b.ppn(*die[0], 2, 1), 41),
+        b.op("log", Op.PROGRAM, b.ppn(*die[3], 2, 0), 57, 2),
+    ]
+    assert [d["status"] for d in await b.finished(*cookies)] == [FAIL, FAIL, BLANK, OK]
+    assert b.frame.page(41) == [(1 << 64) - 1] * 512
+    b.check_rules()
+
+
+@cocotb.test(timeout_time=40, timeout_unit="ms")
+async def random_programs_reads_and_erases_agree_with_what_was_written(dut):
+    dut._log.info("SEED=%d", SEED)
+    b = await Bench(dut, stall=0.1).mount()
+    rng = random.Random(SEED)
+    await b.finished(*(b.op("fw", Op.ERASE, b.ppn(*die, block)) for block in range(2) for die in b.dies))
+    written, following, frame = {}, dict.fromkeys(b.dies, 0), 0
+    for _ in range(4):
+        programs = []
+        for die in b.dies:
+            for client in rng.sample(["write", "log", "fw"], 1):
+                ppn, words = b.ppn(*die, 0, following[die]), b.random_page()
+                following[die] += 1
+                b.frame.fill(frame, words)
+                programs.append((ppn, words, b.op(client, Op.PROGRAM, ppn, frame, 1, frame, frame)))
+                frame += 1
+        reads = [(ppn, b.op("read", Op.READ, ppn, 40 + i)) for i, ppn in enumerate(rng.sample(sorted(written), min(3, len(written))))]
+        checks = [b.op("fw", rng.choice([Op.VERIFY, Op.READ_OOB]), b.ppn(*die, 1, 0)) for die in b.dies]
+        await b.finished()
+        assert all(b.done[c]["status"] == OK for _, _, c in programs) and all(b.done[c]["status"] == BLANK for c in checks)
+        for ppn, cookie in reads:
+            assert b.done[cookie]["status"] == OK and b.frame.page(b.ops[cookie]["frame"]) == written[ppn], f"page {ppn:#x}"
+        written |= {ppn: words for ppn, words, _ in programs}
+    assert len(written) == 4 * len(b.dies)
+    b.check_rules()
+
+
+def test_flash_backend():
+    from runner import run
+
+    nand = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "rtl" / "nand").glob("*.sv"))
+    sources = [verilog("otx_flash_backend", 2, 2), *nand, "sim/otx_nand_die.sv", "cocotb_tests/tb/tb_flash_backend.sv"]
+    env = {"OTX_CHANNELS": "2", "OTX_WAYS": "2"}
+    # -O2 for all files makes the compiler spend many minutes on the table of names of a design this large
+    args = [arg.replace("-O2 ", "") for arg in verilator_args()]
+    run("tb_flash_backend", sources, "test_flash_backend", extra_args=args, env=env)

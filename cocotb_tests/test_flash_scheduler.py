@@ -1,0 +1,313 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Flash scheduler between its clients, frame memory and model channels (models/flash_model.py). Written from docs/interfaces.md, "Flash scheduler" and "NAND channel"."""
+
+import os
+
+import cocotb
+import pytest
+from models.flash_bench import BLOCKS, CLIENTS, PAGES, FlashBench, page, verilog
+from models.flash_model import BLANK, CRC, ERASED, FAIL, ID, OK, OOB, PARAMETERS, TIMEOUT, Op
+
+ARRAY = {op: (100, 100) for op in Op} | {Op.PROGRAM: (3000, 3000)}
+
+
+def dies(b):
+    return [(c, w) for w in range(b.geometry.ways) for c in range(b.geometry.channels)]
+
+
+def sent(b, channel, way):
+    """Commands the channel got for that way, in order."""
+    return [c for c in b.channels[channel].log if c["way"] == way]
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_page_moves_from_a_frame_to_its_die_and_back_into_another_frame(dut):
+    b = await FlashBench(dut).begin(generation=0xCAFE_0001)
+    for n, (c, w) in enumerate(dies(b)):
+        b.frame.fill(n, page(n + 1))
+        lpn, sequence = 0xFFFF_FF00 + n, 0xABCD_0000_0000 + n
+        ppn = b.ppn(c, w, 31, 0)
+        (done,) = await b.finished(b.op("write", Op.PROGRAM, ppn, n, 1, lpn, sequence))
+        assert done["status"] == OK
+        words, oob = b.channels[c].pages[w, 31 * PAGES]
+        assert words == page(n + 1), "other data is programmed"
+        assert oob == {"kind": 1, "generation": 0xCAFE_0001, "lpn": lpn, "sequence": sequence}
+        (done,) = await b.finished(b.op("read", Op.READ, ppn, 40 + n))
+        assert {f: done[f] for f in OOB} == oob and done["status"] == OK
+        assert b.frame.page(40 + n) == page(n + 1), "other data is read"
+    assert all(b.frame.page(f) == [0] * 512 for f in range(len(dies(b)), 40)), "another frame was written"
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def an_idle_scheduler_adds_few_clocks(dut):
+    b = await FlashBench(dut, times={op: (50, 50) for op in Op}).begin()
+    cookie = b.op("fw", Op.STATUS, b.ppn(0, 0, 0))
+    start = b.clock + 1
+    (done,) = await b.finished(cookie)
+    to_channel = b.channels[0].log[0]["clock"] - start
+    after_array = done["clock"] - b.channels[0].log[0]["clock"] - 50
+    dut._log.info("op to cmd %d clocks, cmd to done %d clocks more than the array", to_channel, after_array)
+    assert to_channel == 2 and after_array <= 6
+    start = b.clock
+    (done,) = await b.finished(b.op("read", Op.READ, b.ppn(0, 0, 0), 50))
+    dut._log.info("a page of 512 beats: done %d clocks after the op, array 50, bus 512", done["clock"] - start)
+    assert done["clock"] - start < 50 + 512 + 80
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def the_bus_gets_a_beat_per_clock_in_both_directions(dut):
+    b = await FlashBench(dut, times={op: (10, 10) for op in Op}).begin()
+    start = b.clock
+    (done,) = await b.finished(b.op("write", Op.PROGRAM, b.ppn(0, 0, 1), 3))
+    program = done["clock"] - start
+    start = b.clock
+    (done,) = await b.finished(b.op("read", Op.READ, b.ppn(0, 0, 1), 41))
+    read = done["clock"] - start
+    dut._log.info("page program %d clocks, page read %d clocks", program, read)
+    assert program < 512 + 100 and read < 512 + 100
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def all_dies_work_at_the_same_time(dut):
+    b = await FlashBench(dut, times=ARRAY).begin()
+    for n, (c, w) in enumerate(dies(b)):
+        b.op("write", Op.PROGRAM, b.ppn(c, w, 2), n)
+    await b.finished()
+    assert all(channel.most == b.geometry.ways for channel in b.channels)
+    dut._log.info("%d programs of 3000 clocks took %d clocks", len(dies(b)), b.clock)
+    assert b.clock < 3000 + len(dies(b)) * 540  # the pages pass frame memory's one port in turn
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def log_pages_overtake_what_waits_at_their_die(dut):
+    b = await FlashBench(dut).begin()
+    for n in range(4):
+        b.op("write", Op.PROGRAM, b.ppn(1, 1, 4, n), n, lpn=n)
+    for n in range(3):
+        b.op("read", Op.READ, b.ppn(1, 1, 5, n), 41 + n)
+    await b.until(lambda: len(b.channels[1].log) == 1 and not b.clients["write"].queue and not b.clients["read"].queue)
+    for n in range(2):
+        b.op("log", Op.PROGRAM, b.ppn(1, 1, 6, n), 56 + n, kind=2)
+    await b.finished()
+    assert [c["kind"] for c in sent(b, 1, 1)][:4].count(2) == 2 and [c["kind"] for c in sent(b, 1, 1)][1:3] == [2, 2]
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def reads_and_the_rest_take_turns_and_each_keeps_its_order(dut):
+    b = await FlashBench(dut, times={op: (20, 20) for op in Op}).begin()
+    b.op("fw", Op.RESET, b.ppn(0, 1, 0))
+    await b.until(lambda: b.channels[0].log)
+    for n in range(6):
+        b.op("read", Op.VERIFY, b.ppn(0, 1, 7, n))
+        b.op("write" if n % 2 else "fw", Op.STATUS, b.ppn(0, 1, 8, n))
+        await b.clocks(1)
+    await b.finished()
+    rows = [c["row"] for c in sent(b, 0, 1)][1:]
+    blocks = [row // PAGES for row in rows]
+    assert blocks[:2] in ([7, 8], [8, 7]) and all(x != y for x, y in zip(blocks, blocks[1:], strict=False)), f"no turns: {blocks}"
+    for block in (7, 8):
+        assert [row % PAGES for row in rows if row // PAGES == block] == list(range(6)), "order within a class is lost"
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_full_queue_holds_its_client_and_nobody_else(dut):
+    b = await FlashBench(dut, times={op: (200, 200) for op in Op}).begin()
+    for n in range(12):
+        b.op("write", Op.STATUS, b.ppn(0, 0, 1, n % PAGES))
+    await b.clocks(40)
+    assert len(b.clients["write"].queue) == 3, "one at work and eight in the queue"
+    others = [b.op("read", Op.STATUS, b.ppn(0, 0, 1)), b.op("log", Op.STATUS, b.ppn(0, 0, 1)), b.op("fw", Op.STATUS, b.ppn(0, 1, 1)), b.op("fw", Op.STATUS, b.ppn(1, 0, 1))]
+    await b.until(lambda: not any(b.clients[c].queue for c in ("read", "log", "fw")), 20)
+    await b.finished(*others[2:], limit=300)
+    assert dut.busy.value == 1
+    await b.finished()
+    await b.clocks(3)
+    assert dut.busy.value == 0
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def firmware_gets_the_answers_of_every_operation(dut):
+    b = await FlashBench(dut).begin(generation=9)
+    at = b.ppn(1, 0, 3, 0)
+    b.frame.fill(60, page(77))
+    ops = [Op.RESET, Op.READ_ID, Op.PARAM, Op.ERASE, Op.PROGRAM, Op.READ_OOB, Op.VERIFY, Op.READ, Op.ERASE, Op.READ_OOB, Op.STATUS]
+    cookies = [b.op("fw", op, at, {Op.PARAM: 61, Op.PROGRAM: 60, Op.READ: 62}.get(op, 0), 5, 1234, 5678) for op in ops]
+    dones = await b.finished(*cookies)
+    assert [c["op"] for c in sent(b, 1, 0)] == ops, "operations of firmware changed order"
+    mine = {"kind": 5, "generation": 9, "lpn": 1234, "sequence": 5678}
+    found = {op: {f: d[f] for f in OOB} | {"status": d["status"]} for op, d in zip(ops[:8], dones, strict=False)}
+    assert found[Op.READ_ID]["sequence"] == ID
+    assert b.frame.page(61) == PARAMETERS and b.frame.page(62) == page(77)
+    assert found[Op.READ_OOB] == found[Op.READ] == found[Op.VERIFY] == mine | {"status": OK}
+    assert dones[9]["status"] == BLANK and {f: dones[9][f] for f in OOB} == ERASED
+    assert dones[10]["kind"] == 0xE0
+    assert [d["clock"] for d in dones] == sorted(d["clock"] for d in dones)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def failures_reach_the_client_that_asked(dut):
+    b = await FlashBench(dut).begin()
+    b.channels[0].failing.add((0, 16))
+    b.channels[0].timing_out.add((1, 17))
+    fail, slow = b.op("log", Op.PROGRAM, b.ppn(0, 0, 2, 0), 56), b.op("read", Op.READ, b.ppn(0, 1, 2, 1), 45)
+    blank = b.op("read", Op.READ, b.ppn(0, 1, 9, 0), 46)
+    dones = await b.finished(fail, slow, blank)
+    assert [d["status"] for d in dones] == [FAIL, TIMEOUT, BLANK]
+    assert b.frame.page(46) == [(1 << 64) - 1] * 512 and b.frame.page(45) == [0] * 512
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_read_is_done_only_when_its_data_is_in_the_frame(dut):
+    b = await FlashBench(dut).begin()
+    b.frame.write_latency = 300
+    b.frame.fill(0, page(5))
+    await b.finished(b.op("write", Op.PROGRAM, b.ppn(0, 0, 1, 0), 0))
+    seen = []
+    b.on_done = lambda cookie, op, beat: seen.append(b.frame.page(op["frame"]) == page(5))
+    for n in range(3):
+        b.op("read", Op.READ, b.ppn(0, 0, 1, 0), 41 + n)
+    await b.finished()
+    assert seen == [True] * 3
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def an_error_of_frame_memory_is_a_crc_status_of_that_operation_only(dut):
+    b = await FlashBench(dut).begin()
+    b.frame.bad = {3, 43}
+    bad = [b.op("write", Op.PROGRAM, b.ppn(0, 0, 1, 0), 3), b.op("read", Op.READ, b.ppn(1, 0, 1, 0), 43)]
+    good = [b.op("write", Op.PROGRAM, b.ppn(0, 1, 1, 0), 4), b.op("read", Op.READ, b.ppn(1, 1, 1, 0), 44)]
+    dones = await b.finished(*bad, *good)
+    assert [d["status"] for d in dones] == [CRC, CRC, OK, BLANK]
+    next_ones = [b.op("write", Op.PROGRAM, b.ppn(0, 0, 1, 1), 5), b.op("read", Op.READ, b.ppn(1, 0, 1, 0), 45)]
+    assert [d["status"] for d in await b.finished(*next_ones)] == [OK, BLANK]
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_client_that_is_slow_to_take_dones_does_not_stop_the_dies(dut):
+    b = await FlashBench(dut, times={op: (50, 50) for op in Op}).begin()
+    b.dones["read"].open = False
+    b.op("read", Op.STATUS, b.ppn(0, 0, 1))
+    await b.clocks(100)
+    assert not b.done and dut.readDone_valid.value == 1
+    elsewhere = b.op("write", Op.STATUS, b.ppn(1, 0, 1))
+    same = [b.op("write", Op.STATUS, b.ppn(0, w, 1)) for w in (0, 1)]
+    await b.finished(elsewhere, limit=100)
+    await b.clocks(100)
+    assert len(b.channels[0].log) == 3, "the dies of the channel stand still"
+    b.dones["read"].open = True
+    await b.finished(*same, limit=20)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def pages_are_allocated_over_all_channels_first(dut):
+    b = await FlashBench(dut).begin()
+    for c, w in dies(b):
+        b.free.queue.append({"payload": b.ppn(c, w, 6) // PAGES})
+    await b.until(lambda: not b.free.queue)
+    b.add(b.alloc)
+    await b.until(lambda: len(b.pages) == 4 * PAGES)
+    assert b.pages == [b.ppn(c, w, 6, n) for n in range(PAGES) for c, w in dies(b)]
+    assert dut.allocLeft.value == 0
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def reset_drops_everything_and_the_next_operation_works(dut):
+    b = await FlashBench(dut).begin()
+    for c, w in dies(b):
+        b.op("fw", Op.STATUS, b.ppn(c, w, 1))
+    await b.clocks(12)
+    assert dut.busy.value == 1
+    b = await FlashBench(dut).begin()
+    b.clock = 0
+    await b.clocks(5)
+    assert dut.busy.value == 0
+    b.frame.fill(1, page(8))
+    await b.finished(b.op("write", Op.PROGRAM, b.ppn(0, 1, 1, 0), 1))
+    assert b.channels[0].pages[1, PAGES][0] == page(8)
+
+
+class Workload:
+    """Random ops that are legal in any order the dies may choose: reads only of finished or never written pages, erases only of blocks at rest."""
+
+    def __init__(self, b, rng):
+        self.b, self.rng, self.written, self.frames, self.counts = b, rng, {}, list(range(68)), {}
+        self.next = {die: {client: (block, 0) for client, block in (("write", 0), ("log", 10), ("fw", 20))} for die in dies(b)}
+        self.number = 100
+        b.on_done = self.finish
+
+    def finish(self, cookie, op, beat):
+        want = self.expected[cookie]
+        assert {f: beat[f] for f in want["beat"]} == want["beat"], f"{Op(op['op']).name} of {op['client']}: {beat}"
+        if want.get("words"):
+            assert self.b.frame.page(op["frame"]) == want["words"], "a done without its data"
+        if op["op"] == Op.PROGRAM:
+            self.written[op["ppn"]] = want["page"]
+        if want["frame"] is not None:
+            self.frames.append(want["frame"])
+        self.counts[op["client"], op["op"]] = self.counts.get((op["client"], op["op"]), 0) + 1
+
+    expected = None
+
+    def submit(self):
+        b, rng = self.b, self.rng
+        self.expected = self.expected or {}
+        client = rng.choice(["write", "write", "read", "read", "log", "fw"])
+        die = rng.choice(dies(b))
+        op = rng.choice({"read": [Op.READ], "fw": [Op.PROGRAM, Op.READ_OOB, Op.VERIFY, Op.READ, Op.STATUS]}.get(client, [Op.PROGRAM]))
+        frame = self.frames.pop(rng.randrange(len(self.frames))) if op in (Op.PROGRAM, Op.READ) else None
+        if op == Op.PROGRAM:
+            block, at = self.next[die][client]
+            self.next[die][client] = (block, at + 1) if at + 1 < PAGES else (block + 1, 0)
+            ppn = b.ppn(*die, block, at)
+            self.number += 1
+            words = page(self.number)
+            b.frame.fill(frame, words)
+            fields = {"kind": rng.randrange(1, 6), "lpn": rng.getrandbits(32), "sequence": rng.getrandbits(48)}
+            want = {"beat": fields | {"status": OK, "generation": 7}, "page": (words, fields | {"generation": 7})}
+        else:
+            fields = {}
+            ppn = rng.choice(list(self.written)) if self.written and rng.random() < 0.85 else b.ppn(*die, 31, rng.randrange(PAGES))
+            words, oob = self.written.get(ppn, ([(1 << 64) - 1] * 512, ERASED))
+            want = {"beat": oob | {"status": OK if ppn in self.written else BLANK}, "words": words if op == Op.READ else None}
+            if op == Op.STATUS:
+                want = {"beat": {"status": OK, "kind": 0xE0}}
+        cookie = b.op(client, op, ppn, frame or 0, **fields)
+        self.expected[cookie] = want | {"frame": frame}
+
+
+@cocotb.test(timeout_time=20, timeout_unit="ms")
+async def random_operations_with_random_stalls_agree_with_the_model(dut):
+    seed = int(os.environ.get("SEED", "1"))
+    dut._log.info("SEED=%d", seed)
+    b = await FlashBench(dut, seed, stall=0.15).begin()
+    load = Workload(b, b.rng)
+    count = 90 * len(dies(b))
+    for _ in range(count):
+        await b.until(lambda: len(load.frames) > 30)
+        load.submit()
+        await b.clocks(b.rng.randrange(20))
+    await b.finished()
+    await b.clocks(5)
+    assert dut.busy.value == 0 and len(b.done) == count
+    for ppn, (words, oob) in load.written.items():
+        die, row = divmod(ppn, BLOCKS * PAGES)
+        channel, way = next(d for d in dies(b) if b.ppn(*d, 0) == die * BLOCKS * PAGES)
+        assert b.channels[channel].pages[way, row] == (words, oob)
+    assert {client for client, _ in load.counts} == set(CLIENTS) and all(channel.most == b.geometry.ways for channel in b.channels)
+    dut._log.info("%d clocks, %d bursts, %s", b.clock, b.frame.bursts, load.counts)
+
+
+def run_on(channels, ways, testcase=None):
+    from runner import run
+
+    env = {"OTX_CHANNELS": str(channels), "OTX_WAYS": str(ways)}
+    run("otx_flash_scheduler", [verilog("otx_flash_scheduler", channels, ways)], "test_flash_scheduler", env=env, testcase=testcase)
+
+
+def test_flash_scheduler():
+    run_on(2, 2)
+
+
+@pytest.mark.parametrize("channels,ways", [(1, 3), (3, 1)])
+def test_other_geometries(channels, ways):
+    run_on(channels, ways, ["a_page_moves_from_a_frame_to_its_die_and_back_into_another_frame", "random_operations_with_random_stalls_agree_with_the_model"])

@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The NAND channel against the pin-level NAND model: every operation, errors, interleaving, random work with stalls; at 50 to 200 MHz."""
+
+import os
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import with_timeout
+
+from models.nand_host import Host, Op, Status, oob
+from models.nand_pins import FAIL_ERASE, FAIL_PROGRAM, HANG, QUICK, Nand, verilator_args
+
+CLK_PS = int(os.environ.get("CLK_PS", "10000"))
+WRITE_CLOCKS, READ_CLOCKS = {5000: (5, 5), 8000: (4, 5), 10000: (3, 3), 13333: (2, 2), 20000: (2, 3)}[CLK_PS]  # of one byte
+SEED = int(os.environ.get("SEED", "1"))
+FIELDS = dict(kind=1, generation=0x89ABCDEF, lpn=0x01234567, sequence=0xFEDCBA987654)
+PAGES = 8  # of a block
+
+
+async def drive(dut, reset=True, stall=0.0, **times):
+    nand = Nand()
+    assert nand.open(pages=PAGES, times=QUICK | times, seed=SEED) is None
+    host = Host(dut, stall, SEED)
+    await host.start(CLK_PS)
+    if reset:
+        for way in range(2):
+            assert (await host.run(way, Op.RESET))["status"] == Status.OK
+    return nand, host
+
+
+def page(seed):
+    return random.Random(seed).randbytes(4096)
+
+
+def same(cpl, status, **fields):
+    assert cpl["status"] == status, f"status {Status(cpl['status']).name}, should be {status.name}"
+    for name, value in fields.items():
+        assert cpl[name] == value, f"{name} is {cpl[name]}, should be {value}"
+
+
+def sentence(function):
+    """A cocotb test that also asserts that no rule of the chips was broken."""
+
+    async def checked(dut):
+        await with_timeout(function(dut), 60, "ms")
+        assert Nand().broken() == []
+
+    checked.__name__, checked.__qualname__ = function.__name__, function.__name__
+    return cocotb.test()(checked)
+
+
+@sentence
+async def reset_identification_and_status_answer(dut):
+    _, host = await drive(dut, reset=False)
+    for way in range(2):
+        same(await host.run(way, Op.RESET), Status.OK, data=None)
+        same(await host.run(way, Op.READ_ID), Status.OK, sequence=int.from_bytes(bytes.fromhex("ecd310a664"), "little"))
+        same(await host.run(way, Op.STATUS), Status.OK, kind=0xE0)
+
+
+@sentence
+async def parameter_page_comes_with_a_good_checksum_and_zeroes_behind(dut):
+    _, host = await drive(dut)
+    cpl = await host.run(1, Op.PARAM)
+    same(cpl, Status.OK)
+    one = cpl["data"][:256]
+    assert one[:4] == b"ONFI" and cpl["data"] == one * 3 + bytes(4096 - 768)
+    assert int.from_bytes(one[80:84], "little") == 4096 and int.from_bytes(one[92:96], "little") == PAGES
+    crc = 0x4F4E
+    for byte in one[:254]:
+        crc ^= byte << 8
+        for _ in range(8):
+            crc = (crc << 1 ^ (0x8005 if crc & 0x8000 else 0)) & 0xFFFF
+    assert crc == int.from_bytes(one[254:], "little")
+
+
+@sentence
+async def programmed_page_reads_back_with_its_oob(dut):
+    nand, host = await drive(dut)
+    data, row = page(1), 3 * PAGES
+    same(await host.run(0, Op.PROGRAM, row, data=data, **FIELDS), Status.OK, data=None, **FIELDS)
+    assert nand.peek(0, row) == data + oob(data, **FIELDS) + b"\xff" * 108
+    assert nand.peek(1, row) == b"\xff" * 4224
+    same(await host.run(0, Op.READ, row), Status.OK, data=data, **FIELDS)
+    same(await host.run(0, Op.VERIFY, row), Status.OK, data=None, **FIELDS)
+    same(await host.run(0, Op.READ_OOB, row), Status.OK, data=None, **FIELDS)
+
+
+@sentence
+async def flipped_bit_is_found_wherever_the_checksum_looks(dut):
+    nand, host = await drive(dut)
+    data = page(2)
+    await host.run(1, Op.PROGRAM, 0, data=data, **FIELDS)
+    for byte in (0, 4095, 4097, 4111, 4112, 4115):
+        nand.flip(1, 0, byte * 8 + 5)
+        assert (await host.run(1, Op.VERIFY, 0))["status"] == Status.CRC, f"byte {byte}"
+        assert (await host.run(1, Op.READ_OOB, 0))["status"] == Status.OK
+        nand.flip(1, 0, byte * 8 + 5)
+    nand.flip(1, 0, 77)
+    cpl = await host.run(1, Op.READ, 0)
+    same(cpl, Status.CRC, **FIELDS)
+    assert cpl["data"] == data[:9] + bytes([data[9] ^ 1 << 5]) + data[10:]
+
+
+@sentence
+async def erased_page_is_blank_and_a_page_of_ff_is_not(dut):
+    nand, host = await drive(dut)
+    same(await host.run(0, Op.READ, 5), Status.BLANK, data=b"\xff" * 4096)
+    same(await host.run(0, Op.VERIFY, 5), Status.BLANK, data=None)
+    same(await host.run(0, Op.READ_OOB, 5), Status.BLANK)
+    await host.run(0, Op.PROGRAM, 5, data=b"\xff" * 4096, **FIELDS)
+    same(await host.run(0, Op.READ, 5), Status.OK, data=b"\xff" * 4096, **FIELDS)
+    nand.flip(0, 6, 100)
+    same(await host.run(0, Op.VERIFY, 6), Status.CRC)
+
+
+@sentence
+async def erase_makes_a_block_blank_and_leaves_the_others(dut):
+    nand, host = await drive(dut)
+    for row in (PAGES, PAGES + 1, 2 * PAGES):
+        await host.run(0, Op.PROGRAM, row, data=page(row), **FIELDS)
+    same(await host.run(0, Op.ERASE, PAGES + 3), Status.OK)
+    for row, status in ((PAGES, Status.BLANK), (PAGES + 1, Status.BLANK), (2 * PAGES, Status.OK)):
+        assert (await host.run(0, Op.VERIFY, row))["status"] == status
+    same(await host.run(0, Op.PROGRAM, PAGES, data=page(9), **FIELDS), Status.OK)
+    assert nand.count(2) == 1
+
+
+@sentence
+async def failed_program_and_erase_answer_fail_with_the_command_echoed(dut):
+    nand, host = await drive(dut)
+    nand.fail(1, FAIL_PROGRAM, 2)
+    same(await host.run(1, Op.PROGRAM, 0, data=page(1), **FIELDS), Status.OK)
+    same(await host.run(1, Op.PROGRAM, 1, data=page(2), **FIELDS), Status.FAIL, **FIELDS)
+    same(await host.run(1, Op.PROGRAM, 2, data=page(3), **FIELDS), Status.OK)
+    same(await host.run(1, Op.VERIFY, 0), Status.OK)
+    nand.fail(1, FAIL_ERASE)
+    same(await host.run(1, Op.ERASE, 0), Status.FAIL)
+    same(await host.run(1, Op.ERASE, 0), Status.OK)
+    same(await host.run(1, 15), Status.FAIL)
+
+
+@sentence
+async def chip_that_stays_busy_gives_timeout_and_the_other_way_goes_on(dut):
+    nand, host = await drive(dut)
+    nand.fail(0, HANG)
+    begin = host.clocks()
+    read = await host.issue(0, Op.READ, 0)
+    same(await host.run(1, Op.STATUS), Status.OK, kind=0xE0)
+    await read.wait()
+    same(read.cpl, Status.TIMEOUT, data=None)
+    assert 50_000 <= (host.clocks() - begin) * CLK_PS / 1000 <= 56_000, "twice tR is 50 us"
+    same(await host.run(0, Op.STATUS), Status.OK, kind=0x80)
+    same(await host.run(1, Op.VERIFY, 0), Status.BLANK)
+    same(await host.run(1, Op.PROGRAM, 0, data=page(4), **FIELDS), Status.OK)
+    for op, least in ((Op.RESET, 1_000_000), (Op.PROGRAM, 4_000_000)):
+        begin = host.clocks()
+        same(await host.run(0, op, 0, data=page(5), **FIELDS), Status.TIMEOUT, **FIELDS)
+        assert least <= (host.clocks() - begin) * CLK_PS / 1000 <= least * 1.02 + 6_000
+    assert nand.count(1) == 1
+
+
+@sentence
+async def two_ways_program_at_the_same_time(dut):
+    _, host = await drive(dut, prog=200_000)
+    begin = host.clocks()
+    await host.run(0, Op.PROGRAM, 0, data=page(1), **FIELDS)
+    one = host.clocks() - begin
+    begin = host.clocks()
+    both = [await host.issue(way, Op.PROGRAM, 1 - way, data=page(way), **FIELDS) for way in range(2)]
+    for event in both:
+        await event.wait()
+        same(event.cpl, Status.OK)
+    two = host.clocks() - begin
+    transfer = 4224 * WRITE_CLOCKS
+    dut._log.info(f"FIGURE program: one {one} clocks, two on two ways {two}, transfer of a page {transfer}")
+    assert two < one + transfer + 300
+
+
+@sentence
+async def read_takes_tr_and_one_cycle_per_byte(dut):
+    _, host = await drive(dut)
+    begin = host.clocks()
+    await host.run(0, Op.READ, 0)
+    clocks = host.clocks() - begin
+    least = QUICK["r"] * 1000 // CLK_PS + 4116 * READ_CLOCKS
+    dut._log.info(f"FIGURE read: {clocks} clocks, {clocks - least} over tR and 4,116 bytes of {READ_CLOCKS} clocks")
+    assert clocks - least < 100
+
+
+async def random_work(dut, stall, steps):
+    """Both ways at the same time, each with its own golden pages: {row: (data, fields)}."""
+    nand, host = await drive(dut, stall=stall)
+    done = dict.fromkeys(Op, 0)
+
+    async def work(way):
+        rng, golden, following = random.Random(SEED * 2 + way), {}, [0] * 4
+        for _ in range(steps):
+            op = rng.choice([Op.PROGRAM] * 3 + [Op.READ] * 2 + [Op.READ_OOB, Op.VERIFY, Op.ERASE, Op.STATUS, Op.READ_ID])
+            block, row = rng.randrange(4), rng.randrange(4 * PAGES)
+            done[op] += 1
+            if op == Op.ERASE or (op == Op.PROGRAM and following[block] == PAGES):
+                same(await host.run(way, Op.ERASE, block * PAGES), Status.OK)
+                following[block] = 0
+                golden = {r: p for r, p in golden.items() if r // PAGES != block}
+            elif op == Op.PROGRAM:
+                row = block * PAGES + following[block]
+                fields = dict(
+                    kind=rng.randrange(1, 6), generation=rng.getrandbits(32), lpn=rng.getrandbits(32), sequence=rng.getrandbits(48)
+                )
+                golden[row] = rng.randbytes(4096), fields
+                following[block] += 1
+                same(await host.run(way, op, row, data=golden[row][0], **fields), Status.OK)
+            elif op in (Op.READ, Op.VERIFY, Op.READ_OOB):
+                if rng.random() < 0.8 and golden:
+                    row = rng.choice(sorted(golden))
+                data, fields = golden.get(row, (b"\xff" * 4096, {}))
+                same(
+                    await host.run(way, op, row),
+                    Status.OK if row in golden else Status.BLANK,
+                    data=data if op == Op.READ else None,
+                    **fields,
+                )
+            else:
+                same(await host.run(way, op), Status.OK)
+
+    tasks = [cocotb.start_soon(work(way)) for way in range(2)]
+    for task in tasks:
+        await task
+    dut._log.info(f"SEED={SEED}, done: { {op.name: n for op, n in done.items()} }, programs {nand.count(1)}, erases {nand.count(2)}")
+    assert all(done[op] for op in (Op.PROGRAM, Op.READ, Op.READ_OOB, Op.VERIFY, Op.ERASE))
+
+
+@sentence
+async def random_operations_on_two_ways_agree_with_the_golden_pages(dut):
+    await random_work(dut, 0.0, 30)
+
+
+@sentence
+async def random_operations_with_stalls_on_every_stream_agree_too(dut):
+    await random_work(dut, 0.1, 20)
+
+
+def simulate(module, clk_ps, **parameters):
+    from runner import ROOT, run
+
+    rtl = [line for line in (ROOT / "rtl/otx.f").read_text().split("\n") if line.startswith("rtl/nand/")]
+    sources = [*rtl, "sim/otx_nand_die.sv", "cocotb_tests/tb/tb_nand_channel.sv"]
+    run(
+        "tb_nand_channel",
+        sources,
+        module,
+        parameters={"ClkPs": clk_ps, **parameters},
+        extra_args=verilator_args(),
+        env={"CLK_PS": str(clk_ps)},
+    )
+
+
+@pytest.mark.parametrize("clk_ps", [5000, 8000, 10000, 13333, 20000])
+def test_nand_channel(clk_ps):
+    simulate("test_nand_channel", clk_ps)

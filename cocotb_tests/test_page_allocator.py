@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Page allocator against a model written from docs/interfaces.md ("Flash scheduler"): which page comes next, how many are left, which blocks fit."""
+
+import os
+import random
+
+import cocotb
+import pytest
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge
+from models.flash_bench import BLOCKS, PAGES, flash_geometry, shape, verilog
+from models.stepped import Sink, Source, Stepper
+
+PER_DIE = 5  # blocks: one open, four behind it
+
+
+class Bench(Stepper):
+    def __init__(self, dut, stall=0.0, seed=1):
+        super().__init__(dut)
+        self.c, self.w = shape()
+        self.way_bits = flash_geometry(self.c, self.w)._bits(self.w)
+        rng = random.Random(seed)
+        self.alloc = self.add(Sink(dut, "alloc", [], self.given, stall, rng))
+        self.free = self.add(Source(dut, "freeBlock", [], stall, rng, self.freed))
+        self.alloc.open = False
+        self.blocks = {(c, w): [] for w in range(self.w) for c in range(self.c)}  # in the order of allocation
+        self.next = dict.fromkeys(self.blocks, 0)  # page in the open block
+        self.pages, self.left, self.seen = [], 0, set()
+
+    async def begin(self):
+        cocotb.start_soon(Clock(self.dut.clk, 10, "ns").start())
+        self.dut.reset.value = 1
+        for _ in range(3):
+            await FallingEdge(self.dut.clk)
+        self.dut.reset.value = 0
+        return self
+
+    def block_id(self, die, block):
+        return (die[0] << self.way_bits | die[1]) * BLOCKS + block
+
+    def give(self, die, block):
+        self.free.queue.append({"payload": self.block_id(die, block)})
+
+    def die_of(self, block):
+        return (block // BLOCKS >> self.way_bits, block // BLOCKS & (1 << self.way_bits) - 1)
+
+    def freed(self, beat, clock):
+        die = self.die_of(beat["payload"])
+        self.blocks[die].append(beat["payload"])
+        self.left += PAGES
+
+    def given(self, beat, clock):
+        """A page must be the next of the oldest block of its die."""
+        page = beat["payload"]
+        die = self.die_of(page // PAGES)
+        assert self.blocks[die], f"page {page:#x} of die {die}, which has no block"
+        assert page == self.blocks[die][0] * PAGES + self.next[die], f"page {page:#x} is not the next of die {die}"
+        self.next[die] = (self.next[die] + 1) % PAGES
+        if self.next[die] == 0:
+            self.blocks[die].pop(0)
+        self.left -= 1
+        self.pages.append((die, page))
+
+    async def step(self):
+        left = self.left
+        await super().step()
+        assert left == self.read_left, f"allocLeft is {self.read_left}, not {left}"
+
+    def watch(self):
+        """The values before the edge, after everything has settled."""
+        bench = self
+
+        class Watch:
+            def drive(self):
+                pass
+
+            def sample(self, clock):
+                bench.read_left = int(bench.dut.allocLeft.value)
+                room = int(bench.dut.freeBlockRoom.value)
+                for (c, w), blocks in bench.blocks.items():
+                    fits = room >> (c * bench.w + w) & 1
+                    held = len(blocks) - (bench.next[c, w] == PAGES - 1)  # when its last page is on offer, a block has left its place
+                    assert not fits or held < PER_DIE, f"die {c, w} shows room with {len(blocks)} blocks"
+                    if not fits:
+                        bench.seen.add("full")
+
+        self.parts.insert(0, Watch())
+        return self
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def pages_come_from_all_channels_before_the_next_way_and_rise_within_a_block(dut):
+    b = await Bench(dut).watch().begin()
+    for die in b.blocks:
+        b.give(die, 3)
+    await b.until(lambda: not b.free.queue)
+    b.alloc.open = True
+    await b.until(lambda: len(b.pages) == PAGES * len(b.blocks))
+    dies = list(b.blocks)
+    assert [die for die, _ in b.pages] == dies * PAGES
+    await b.clocks(20)
+    assert len(b.pages) == PAGES * len(dies) and b.left == 0, "a page was given twice"
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_page_is_given_in_every_clock(dut):
+    b = await Bench(dut).watch().begin()
+    for die in b.blocks:
+        b.give(die, 1)
+    await b.until(lambda: not b.free.queue)
+    await b.clocks(3)
+    b.alloc.open = True
+    await b.clocks(PAGES * len(b.blocks))
+    assert len(b.pages) == PAGES * len(b.blocks)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def dies_without_blocks_are_skipped(dut):
+    b = await Bench(dut).watch().begin()
+    last = list(b.blocks)[-1]
+    b.give(last, 5)
+    b.give(last, 2)
+    b.alloc.open = True
+    await b.until(lambda: len(b.pages) == 2 * PAGES)
+    base = [b.block_id(last, block) * PAGES for block in (5, 2)]
+    assert [page for _, page in b.pages] == [start + i for start in base for i in range(PAGES)], "blocks are used in the order they came"
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_die_takes_five_blocks_and_says_when_one_more_fits(dut):
+    b = await Bench(dut).watch().begin()
+    die = next(iter(b.blocks))
+    for block in range(PER_DIE + 1):
+        b.give(die, block)
+    await b.clocks(20)
+    # one page lies ready at the port, so the open block is still in use
+    assert len(b.free.queue) == 1 and len(b.blocks[die]) == PER_DIE
+    assert not int(dut.freeBlockRoom.value) & 1
+    assert int(dut.freeBlockRoom.value) == (1 << b.c * b.w) - 2, "the other dies have room"
+    b.alloc.open = True
+    await b.until(lambda: not b.free.queue)
+    await b.until(lambda: b.left == 0)
+    assert len(b.pages) == (PER_DIE + 1) * PAGES
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_block_that_comes_in_the_clock_in_which_another_ends_is_not_lost_or_doubled(dut):
+    b = await Bench(dut).watch().begin()
+    die = next(iter(b.blocks))
+    b.alloc.open = True
+    for delay in range(PAGES + 6):
+        b.give(die, 2 * delay % BLOCKS)
+        await b.clocks(delay)
+        b.give(die, (2 * delay + 1) % BLOCKS)
+        await b.until(lambda: not b.free.queue and b.left == 0)
+        await b.clocks(4)
+    assert len(b.pages) == 2 * (PAGES + 6) * PAGES
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def reset_forgets_all_blocks(dut):
+    b = await Bench(dut).watch().begin()
+    for die in b.blocks:
+        b.give(die, 9)
+    b.alloc.open = True
+    await b.until(lambda: len(b.pages) == 3)
+    again = Bench(dut).watch()
+    dut.reset.value = 1
+    await FallingEdge(dut.clk)
+    await FallingEdge(dut.clk)
+    dut.reset.value = 0
+    again.alloc.open = True
+    await again.clocks(10)
+    assert not again.pages
+    for die in again.blocks:
+        again.give(die, 4)
+    await again.until(lambda: len(again.pages) == PAGES * len(again.blocks))
+    assert again.pages[0][1] % PAGES == 0
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def random_blocks_and_stalls_agree_with_the_model(dut):
+    seed = int(os.environ.get("SEED", "1"))
+    dut._log.info("SEED=%d", seed)
+    b = await Bench(dut, 0.3, seed).watch().begin()
+    rng = random.Random(seed)
+    given = 0
+    for _ in range(120):
+        b.alloc.open = rng.random() < 0.6
+        if rng.random() < 0.5:
+            die = rng.choice(list(b.blocks))
+            for _ in range(rng.randrange(1, 4)):
+                b.give(die, rng.randrange(BLOCKS))
+                given += 1
+        await b.clocks(rng.randrange(30))
+    b.alloc.open = True
+    await b.until(lambda: not b.free.queue and b.left == 0)
+    assert len(b.pages) == given * PAGES and given > 50
+    assert "full" in b.seen, "no die was ever full"
+
+
+@pytest.mark.parametrize("channels,ways", [(2, 2), (3, 3), (1, 1)])
+def test_page_allocator(channels, ways):
+    from runner import run
+
+    env = {"OTX_CHANNELS": str(channels), "OTX_WAYS": str(ways)}
+    run("otx_page_allocator", [verilog("otx_page_allocator", channels, ways)], "test_page_allocator", env=env)

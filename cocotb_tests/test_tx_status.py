@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Transaction states: every request in every state, waiting, commit order, use counts; random inputs against a model of one clock."""
+
+import os
+import random
+
+import cocotb
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge, ReadOnly
+
+from models.remap_model import State, TxOp
+from runner import run
+
+VERILOG = os.environ.get("OTX_VERILOG_DIR", "build/tiny/verilog")
+simulated = cocotb.test(timeout_time=5, timeout_unit="ms")
+MOVES = {
+    (State.FREE, TxOp.BEGIN): State.OPEN,
+    (State.OPEN, TxOp.COMMITTING): State.COMMITTING,
+    (State.OPEN, TxOp.ABORT): State.ABORTED,
+    (State.COMMITTING, TxOp.COMMIT): State.COMMITTED,
+}
+
+
+class Status:
+    """Drives one clock at a time and knows what must be there after it."""
+
+    def __init__(self, dut):
+        self.dut = dut
+        self.state, self.count, self.use, self.commits = [State.FREE] * 32, [0] * 32, [0] * 32, []
+
+    async def start(self):
+        d = self.dut
+        flags = ["tx_valid", "quiet", "groupOpen", "free_valid", "countUp_valid"]
+        for name in [*flags, "tx_payload_op", "tx_payload_txid", "free_payload", "countUp_payload", "useTxid"]:
+            getattr(d, name).value = 0
+        d.reset.value = 1
+        cocotb.start_soon(Clock(d.clk, 10, "ns").start())
+        for _ in range(3):
+            await FallingEdge(d.clk)
+        d.reset.value = 0
+        for _ in range(33):
+            await FallingEdge(d.clk)
+        return self
+
+    async def step(self, op=None, txid=0, quiet=1, group=0, free=None, up=None):
+        """One clock; returns whether the request was taken."""
+        d = self.dut
+        d.tx_valid.value, d.tx_payload_op.value, d.tx_payload_txid.value = int(op is not None), int(op or 0), txid
+        d.quiet.value, d.groupOpen.value = quiet, group
+        d.free_valid.value, d.free_payload.value = int(free is not None), free or 0
+        d.countUp_valid.value, d.countUp_payload.value = int(up is not None), up or 0
+        await ReadOnly()
+        taken = op is not None and bool(int(d.tx_ready.value))
+        assert op is None or taken == bool(quiet and free is None and not (op == TxOp.COMMIT and group)), "taken at the wrong time"
+        move = MOVES.get((self.state[txid], op)) if taken else None
+        assert int(d.evCommitTaken.value) == (move == State.COMMITTED)
+        if up is not None:
+            self.count[up] += 1
+        if move is not None:
+            self.state[txid] = move
+            self.use[txid] += op == TxOp.BEGIN
+            if op == TxOp.COMMIT:
+                self.commits.append(txid)
+        if free is not None and (self.state[free] == State.ABORTED or self.commits[:1] == [free]):
+            self.state[free], self.count[free] = State.FREE, 0
+            if self.commits[:1] == [free]:
+                self.commits.pop(0)
+        await FallingEdge(d.clk)
+        d.tx_valid.value = d.free_valid.value = d.countUp_valid.value = 0
+        assert int(d.evCommitVisible.value) == (move == State.COMMITTED) and (move != State.COMMITTED or int(d.evTxid.value) == txid)
+        return taken
+
+    def compare(self):
+        d = self.dut
+        assert [int(getattr(d, f"state_{t}").value) for t in range(32)] == self.state
+        assert [int(getattr(d, f"count_{t}").value) for t in range(32)] == self.count
+        ages = [(int(getattr(d, f"order_{t}").value) - int(d.oldestOrder.value)) % 32 for t in self.commits]
+        assert ages == list(range(len(ages))), "ages of the committed, oldest first"
+        assert int(d.oldest_valid.value) == bool(self.commits) and (not self.commits or int(d.oldest_payload.value) == self.commits[0])
+        aborted = [t for t in range(32) if self.state[t] == State.ABORTED]
+        assert int(d.aborted_valid.value) == bool(aborted) and (not aborted or int(d.aborted_payload.value) == aborted[0])
+
+
+@simulated
+async def every_request_in_every_state_does_what_the_table_says(dut):
+    s = await Status(dut).start()
+    ways = {State.FREE: [], State.OPEN: [0], State.COMMITTING: [0, 1], State.COMMITTED: [0, 1, 2], State.ABORTED: [0, 3]}
+    txid = 0
+    for way in ways.values():
+        for op in [*TxOp, None]:
+            for earlier in way:
+                await s.step(TxOp(earlier), txid)
+            if op is None:
+                await s.step(free=txid)  # COMMITTED is not the oldest here, except the first
+            else:
+                await s.step(op, txid)
+            s.compare()
+            txid += 1
+    assert set(s.state) == set(ways), "not all states were seen"
+
+
+@simulated
+async def a_commit_waits_for_quiet_for_the_group_and_for_a_free(dut):
+    s = await Status(dut).start()
+    for op in (TxOp.BEGIN, TxOp.COMMITTING):
+        assert not await s.step(op, 9, quiet=0) and await s.step(op, 9, group=1)
+    for wait in (dict(quiet=0), dict(group=1), dict(free=3)):
+        assert not await s.step(TxOp.COMMIT, 9, **wait)
+    assert await s.step(TxOp.COMMIT, 9)
+    s.compare()
+
+
+@simulated
+async def all_32_can_be_committed_and_are_freed_in_order(dut):
+    s = await Status(dut).start()
+    order = random.Random(3).sample(range(32), 32)
+    for _ in range(3):  # the order numbers go round
+        for op in (TxOp.BEGIN, TxOp.COMMITTING, TxOp.COMMIT):
+            for txid in order:
+                await s.step(op, txid)
+        s.compare()
+        await s.step(free=order[1])
+        assert s.state[order[1]] == State.COMMITTED, "only the oldest may go"
+        for txid in order:
+            s.compare()
+            await s.step(free=txid)
+        s.compare()
+    dut.useTxid.value = order[0]
+    await FallingEdge(dut.clk)
+    assert int(dut.useCount.value) == 3
+
+
+@simulated
+async def random_inputs_agree_with_the_model(dut):
+    rng = random.Random(int(os.environ.get("SEED", "1")))
+    s = await Status(dut).start()
+    commits, most = 0, 0
+    for n in range(6000):
+        txid = rng.randrange(32)
+        legal = [op for (state, op) in MOVES if state == s.state[txid]]
+        op = rng.choice(legal or list(TxOp)) if rng.random() < 0.8 else rng.choice([None, *TxOp])
+        walked = [t for t in range(32) if s.state[t] == State.ABORTED] + s.commits[:2]
+        free = rng.choice(walked) if walked and rng.random() < 0.2 else rng.randrange(32) if rng.random() < 0.02 else None
+        opens = [t for t in range(32) if s.state[t] == State.OPEN]
+        up = rng.choice(opens) if opens and rng.random() < 0.5 else None
+        before = len(s.commits)
+        await s.step(op, txid, quiet=int(rng.random() < 0.9), group=int(rng.random() < 0.3), free=free, up=up)
+        commits, most = commits + (len(s.commits) > before), max(most, len(s.commits))
+        if n % 4 == 0:
+            s.compare()
+            dut.useTxid.value = txid
+            await FallingEdge(dut.clk)
+            assert int(dut.useCount.value) == s.use[txid]
+    dut._log.info(f"{commits} commits, up to {most} waiting to be merged")
+    assert commits > 200 and most > 3
+
+
+def test_tx_status():
+    run("otx_tx_status", [f"{VERILOG}/otx_remap_engine.v"], "test_tx_status")

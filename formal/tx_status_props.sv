@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// What otx_tx_status promises, for 4 txids: see formal/tx_status.sby for how it is run.
+//
+// All inputs are free, reset too, with two assumptions: the first clock is a reset, and entries are only counted for OPEN transactions.
+// "old" is the state one clock ago. The order invariant (ages of the committed are distinct and fill 0 to n-1) is what makes the proof inductive.
+`default_nettype none
+
+module tx_status_props (
+    input wire clk,
+    input wire reset,
+    input wire tx_valid,
+    input wire [1:0] tx_op,
+    input wire [4:0] tx_txid,
+    input wire quiet,
+    input wire group_open,
+    input wire free_valid,
+    input wire [1:0] free_txid,
+    input wire count_valid,
+    input wire [1:0] count_txid
+);
+  localparam [2:0] Free = 0, Open = 1, Prepared = 2, Committing = 3, Committed = 4, Aborted = 5;
+
+  wire tx_ready, oldest_valid, aborted_valid, commit_taken, commit_visible;
+  wire [11:0] state;
+  wire [7:0] order;
+  wire [63:0] count;
+  wire [1:0] oldest_order, next_order, oldest, aborted, ev_txid;
+
+  otx_tx_status_4 dut (
+      .clk(clk),
+      .reset(reset),
+      .tx_valid(tx_valid),
+      .tx_ready(tx_ready),
+      .tx_payload_op(tx_op),
+      .tx_payload_txid(tx_txid),
+      .quiet(quiet),
+      .groupOpen(group_open),
+      .free_valid(free_valid),
+      .free_payload(free_txid),
+      .countUp_valid(count_valid),
+      .countUp_payload(count_txid),
+      .useTxid(2'd0),
+      .useCount(),
+      .state_0(state[2:0]),
+      .state_1(state[5:3]),
+      .state_2(state[8:6]),
+      .state_3(state[11:9]),
+      .count_0(count[15:0]),
+      .count_1(count[31:16]),
+      .count_2(count[47:32]),
+      .count_3(count[63:48]),
+      .order_0(order[1:0]),
+      .order_1(order[3:2]),
+      .order_2(order[5:4]),
+      .order_3(order[7:6]),
+      .oldestOrder(oldest_order),
+      .nextOrder(next_order),
+      .oldest_valid(oldest_valid),
+      .oldest_payload(oldest),
+      .aborted_valid(aborted_valid),
+      .aborted_payload(aborted),
+      .evCommitTaken(commit_taken),
+      .evCommitVisible(commit_visible),
+      .evTxid(ev_txid)
+  );
+
+  reg started = 0;  // a reset has been seen
+  reg running = 0;  // and the last clock was no reset
+  reg [11:0] old;
+  reg [7:0] old_order;
+  reg [1:0] old_txid, old_oldest;
+  reg [1:0] old_op;
+  reg old_fire, old_group, old_free, old_quiet;
+  always @(posedge clk) begin
+    started <= 1;
+    running <= !reset;
+    old <= state;
+    old_order <= order;
+    old_oldest <= oldest_order;
+    old_txid <= tx_txid[1:0];
+    old_op <= tx_op;
+    old_fire <= tx_valid && tx_ready;
+    old_group <= group_open;
+    old_quiet <= quiet;
+    old_free <= free_valid;
+  end
+
+  // all transactions at once: these are also what the induction stands on
+  reg [2:0] live, changed;  // how many are COMMITTED, and how many states changed
+  reg [3:0] orders;
+  reg any_aborted, twice, known, empty, in_range;
+  integer n;
+  always @* begin
+    live = 0;
+    changed = 0;
+    orders = 0;
+    {any_aborted, twice} = 0;
+    {known, empty, in_range} = 3'b111;
+    for (n = 0; n < 4; n = n + 1) begin
+      live = live + {2'd0, state[3*n+:3] == Committed};
+      changed = changed + {2'd0, state[3*n+:3] != old[3*n+:3]};
+      any_aborted = any_aborted || state[3*n+:3] == Aborted;
+      known = known && state[3*n+:3] <= Aborted && state[3*n+:3] != Prepared;
+      empty = empty && (state[3*n+:3] != Free || count[16*n+:16] == 0);
+      if (state[3*n+:3] == Committed) begin
+        twice = twice || orders[order[2*n+:2]];
+        orders[order[2*n+:2]] = 1;
+      end
+    end
+    for (n = 0; n < 4; n = n + 1) begin
+      if (state[3*n+:3] == Committed) in_range = in_range && {1'b0, order[2*n+:2] - oldest_order} < live;
+    end
+  end
+
+  always @* begin
+    if (!started) assume (reset);
+    if (count_valid) assume (state[3*count_txid+:3] == Open);
+  end
+
+  always @* if (started) begin
+    a_known_states : assert (known);
+    a_free_is_empty : assert (empty);
+    a_orders_distinct : assert (!twice);
+    a_ages_in_range : assert (in_range);
+    a_next_order : assert (next_order == oldest_order + live[1:0]);
+    a_oldest : assert (oldest_valid == (live != 0));
+    a_oldest_is_committed : assert (!oldest_valid || (state[3*oldest+:3] == Committed && order[2*oldest+:2] == oldest_order));
+    a_aborted : assert (aborted_valid == any_aborted && (!aborted_valid || state[3*aborted+:3] == Aborted));
+    a_visible : assert (!commit_visible || !running || state[3*ev_txid+:3] == Committed);
+    if (running) a_one_at_a_time : assert (changed <= 1);
+  end
+
+  // any one transaction whose state has changed
+  (* anyconst *) reg [1:0] t;
+  wire [2:0] now = state[3*t+:3];
+  wire [2:0] was = old[3*t+:3];
+  wire [1:0] age = order[2*t+:2] - oldest_order;
+  wire [1:0] asked_op = now == Open ? 2'd0 : now == Committing ? 2'd1 : now == Committed ? 2'd2 : 2'd3;
+  always @* if (running && started && now != was) begin
+    a_legal : assert ((was == Free && now == Open) || (was == Open && (now == Committing || now == Aborted)) ||
+                      (was == Committing && now == Committed) || ((was == Committed || was == Aborted) && now == Free));
+    a_asked : assert (now == Free ? old_free : old_fire && old_quiet && old_txid == t && old_op == asked_op);
+    a_no_commit_in_a_group : assert (now != Committed || !old_group);
+    a_newest : assert (now != Committed || {1'b0, age} == live - 1);
+    a_oldest_is_freed_first : assert (was != Committed || old_order[2*t+:2] == old_oldest);
+  end
+
+  always @(posedge clk) if (started && !reset) begin
+    c_two_committed : cover (live == 2);
+    c_freed_and_committed_again : cover (oldest_order == 1 && live == 1);
+    c_aborted_freed : cover (running && old_free && changed == 1 && old[2:0] == Aborted);
+  end
+endmodule

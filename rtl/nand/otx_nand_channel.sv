@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// One NAND channel: takes one operation per way, keeps all its ways' arrays at work and one shared SDR bus busy between them.
+//
+// `cmd` may change `cmd_way` until it is taken: `cmd_ready` follows `cmd_way` and is low while that way has a command under way (`way_idle` shows all ways). Commands to different ways finish in any order.
+// `wreq`/`wdata`: 512 beats per request, in the order of the requests. `rdata`: 512 beats of one page without others between, all taken before its `cpl`. READ data is sent whatever its status
+// turns out to be (CRC and BLANK come after the beats), except that TIMEOUT sends none. Fields of `cpl` echo the command unless the page's OOB or an identification replaces them.
+// Array operations overlap; page transfers share the bus, brief turns go first. A page moves at one byte per tRC or tWC (3 clocks at 100 MHz, 2 at 75 MHz with the default times).
+// A stalled `wdata`, `rdata` or `cpl` holds the bus for all ways. TIMEOUT after twice the longest busy time (up to 4 us and one clock per us later); all operations but RESET and STATUS then also wait for R/B# before they start.
+// Reset forgets all commands under way: no completion comes. Nothing is sent to the chips until a command comes; the first for each way must be RESET.
+
+`default_nettype none
+
+module otx_nand_channel #(
+    parameter int Ways       = 2,        // 1 to 16
+    parameter int ClkPs      = 10000,    // clock period, ps
+    parameter int RowBytes   = 3,        // 2 or 3
+    parameter int TWpNs      = 12,
+    parameter int TWhNs      = 10,
+    parameter int TWcNs      = 25,
+    parameter int TRpNs      = 12,
+    parameter int TRehNs     = 10,
+    parameter int TRcNs      = 25,
+    parameter int TReaNs     = 20,
+    parameter int TClsNs     = 12,
+    parameter int TClhNs     = 5,
+    parameter int TCsNs      = 20,
+    parameter int TChNs      = 5,
+    parameter int TAlsNs     = 12,
+    parameter int TAlhNs     = 5,
+    parameter int TDsNs      = 12,
+    parameter int TDhNs      = 5,
+    parameter int TAdlNs     = 100,
+    parameter int TWhrNs     = 60,
+    parameter int TRhwNs     = 100,
+    parameter int TWbNs      = 100,
+    parameter int TRrNs      = 20,
+    parameter int TRstMaxNs  = 500000,
+    parameter int TProgMaxNs = 700000,
+    parameter int TBersMaxNs = 2000000,
+    parameter int TRMaxNs    = 25000
+) (
+    input  logic            clk,
+    input  logic            reset,
+    input  logic            cmd_valid,
+    output logic            cmd_ready,
+    input  logic [     3:0] cmd_way,
+    input  logic [     3:0] cmd_op,
+    input  logic [    23:0] cmd_row,
+    input  logic [     7:0] cmd_kind,
+    input  logic [    31:0] cmd_generation,
+    input  logic [    31:0] cmd_lpn,
+    input  logic [    47:0] cmd_sequence,
+    output logic            wreq_valid,
+    input  logic            wreq_ready,
+    output logic [     3:0] wreq_way,
+    input  logic            wdata_valid,
+    output logic            wdata_ready,
+    input  logic [    63:0] wdata_data,
+    input  logic            wdata_last,      // the channel counts for itself
+    output logic            rdata_valid,
+    input  logic            rdata_ready,
+    output logic [     3:0] rdata_way,
+    output logic [    63:0] rdata_data,
+    output logic            rdata_last,
+    output logic            cpl_valid,
+    input  logic            cpl_ready,
+    output logic [     3:0] cpl_way,
+    output logic [     2:0] cpl_status,
+    output logic [     7:0] cpl_kind,
+    output logic [    31:0] cpl_generation,
+    output logic [    31:0] cpl_lpn,
+    output logic [    47:0] cpl_sequence,
+    output logic [Ways-1:0] way_idle,
+    output logic [Ways-1:0] nand_ce_n,
+    input  logic [Ways-1:0] nand_rb_n,
+    output logic            nand_cle,
+    output logic            nand_ale,
+    output logic            nand_we_n,
+    output logic            nand_re_n,
+    output logic            nand_wp_n,
+    output logic [     7:0] nand_dq_o,
+    output logic            nand_dq_oe,
+    input  logic [     7:0] nand_dq_i
+);
+  localparam int CsNs = TCsNs > TRrNs ? TCsNs : TRrNs;  // CE# falls after R/B# rose, so its set-up time covers tRR
+  localparam int CsClocks = CsNs * 1000 <= ClkPs ? 1 : (CsNs * 1000 + ClkPs - 1) / ClkPs;
+  localparam int TickClocks = (1000000 + ClkPs - 1) / ClkPs;
+  localparam int TickBits = $clog2(TickClocks + 1);
+  localparam int WayBits = Ways > 1 ? $clog2(Ways) : 1;
+
+  if (Ways < 1 || Ways > 16) begin : g_check_ways
+    $fatal(1, "otx_nand_channel: Ways must be 1 to 16");
+  end
+  if (RowBytes != 2 && RowBytes != 3) begin : g_check_row_bytes
+    $fatal(1, "otx_nand_channel: RowBytes must be 2 or 3");
+  end
+  if (TWbNs < 0 || TCsNs < 1 || TRrNs < 0) begin : g_check_times
+    $fatal(1, "otx_nand_channel: TCsNs must be 1 ns or more, TWbNs and TRrNs not negative");
+  end
+
+  logic [143:0] held[Ways];  // what the command said, per way
+  logic [143:0] now;
+  logic [Ways-1:0] take, request, brief, begins, issued, done, collect, late;
+  logic [Ways*4-1:0] op;
+  logic pick_valid, start, seq_issued, seq_done, tick;
+  logic [3:0] pick_way, way;
+  logic [TickBits-1:0] tick_q;
+  logic bus_valid, bus_ready, bus_quiet, back_valid;
+  logic [1:0] bus_kind;
+  logic [7:0] bus_byte, back_byte;
+  logic unused;
+
+  assign unused = wdata_last;
+  assign now = held[way[WayBits-1:0]];
+  assign wreq_way = way;
+  assign rdata_way = way;
+  assign cpl_way = way;
+  assign tick = tick_q == 0;
+
+  always_comb begin
+    cmd_ready = 1'b0;
+    for (int i = 0; i < Ways; i++) if (cmd_way == 4'(i)) cmd_ready = way_idle[i];
+  end
+
+  for (genvar i = 0; i < Ways; i++) begin : g_way
+    assign take[i]   = cmd_valid && cmd_ready && cmd_way == 4'(i);
+    assign begins[i] = start && pick_way == 4'(i);
+    assign issued[i] = seq_issued && way == 4'(i);
+    assign done[i]   = seq_done && way == 4'(i);
+    otx_nand_way #(
+        .ClkPs(ClkPs), .TWbNs(TWbNs), .TRstMaxNs(TRstMaxNs), .TProgMaxNs(TProgMaxNs), .TBersMaxNs(TBersMaxNs), .TRMaxNs(TRMaxNs)
+    ) state (
+        .clk, .reset, .tick, .take(take[i]), .take_op(cmd_op), .idle(way_idle[i]), .op(op[i*4+:4]), .request(request[i]), .brief(brief[i]),
+        .start(begins[i]), .issued(issued[i]), .done(done[i]), .collect(collect[i]), .late(late[i]), .nand_rb_n(nand_rb_n[i])
+    );
+  end
+
+  otx_nand_arbiter #(.Ways(Ways)) arbiter (.clk, .reset, .request, .brief, .taken(start), .pick_valid, .pick_way);
+
+  otx_nand_sequencer #(.Ways(Ways), .RowBytes(RowBytes), .CsClocks(CsClocks)) sequencer (
+      .clk, .reset, .pick_valid, .pick_way, .start, .way, .op(op[way[WayBits-1:0]*4+:4]), .collect(collect[way[WayBits-1:0]]), .late(late[way[WayBits-1:0]]),
+      .row(now[23:0]), .kind(now[31:24]), .generation(now[63:32]), .lpn(now[95:64]), .sequence_number(now[143:96]),
+      .issued(seq_issued), .done(seq_done), .wreq_valid, .wreq_ready, .wdata_valid, .wdata_ready, .wdata_data,
+      .rdata_valid, .rdata_ready, .rdata_data, .rdata_last, .cpl_valid, .cpl_ready, .cpl_status, .cpl_kind, .cpl_generation, .cpl_lpn, .cpl_sequence,
+      .bus_valid, .bus_ready, .bus_kind, .bus_byte, .back_valid, .back_byte, .bus_quiet, .nand_ce_n
+  );
+
+  otx_nand_bus #(
+      .ClkPs(ClkPs), .TWpNs(TWpNs), .TWhNs(TWhNs), .TWcNs(TWcNs), .TRpNs(TRpNs), .TRehNs(TRehNs), .TRcNs(TRcNs), .TReaNs(TReaNs), .TClsNs(TClsNs), .TClhNs(TClhNs),
+      .TChNs(TChNs), .TAlsNs(TAlsNs), .TAlhNs(TAlhNs), .TDsNs(TDsNs), .TDhNs(TDhNs), .TAdlNs(TAdlNs), .TWhrNs(TWhrNs), .TRhwNs(TRhwNs)
+  ) bus (
+      .clk, .reset, .req_valid(bus_valid), .req_ready(bus_ready), .req_kind(bus_kind), .req_byte(bus_byte), .rsp_valid(back_valid), .rsp_byte(back_byte), .quiet(bus_quiet),
+      .nand_cle, .nand_ale, .nand_we_n, .nand_re_n, .nand_dq_o, .nand_dq_oe, .nand_dq_i
+  );
+
+  always_ff @(posedge clk) begin
+    if (cmd_valid && cmd_ready) held[cmd_way[WayBits-1:0]] <= {cmd_sequence, cmd_lpn, cmd_generation, cmd_kind, cmd_row};
+    tick_q <= tick ? TickBits'(TickClocks - 1) : tick_q - 1'b1;
+    nand_wp_n <= 1'b1;
+    if (reset) begin
+      tick_q <= '0;
+      nand_wp_n <= 1'b0;
+    end
+  end
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one turn on the bus consists of: ten steps that are the same for every operation, of which each operation leaves some out.
+//
+// Steps: 0 command, 1-2 column, 3-5 row (lowest byte first), 6 data in, 7 second command, 8 data out, 9 end. Combinational.
+// `busy` tells that the array is at work after this turn. `first` is the first step worth looking at.
+
+`default_nettype none
+
+module otx_nand_script #(
+    parameter int RowBytes   = 3,     // 2 or 3 row address cycles
+    parameter int PageBytes  = 4096,
+    parameter int OobBytes   = 20,    // spare bytes that are read back
+    parameter int ParamBytes = 768
+) (
+    input  logic [ 3:0] op,
+    input  logic        collect,
+    input  logic [23:0] row,
+    input  logic [ 3:0] step,
+    output logic [ 2:0] item,       // 0 command, 1 address, 2 data in, 3 data out, 4 nothing, 5 end
+    output logic [ 7:0] item_byte,
+    output logic [ 3:0] first,
+    output logic [12:0] out_from,   // number of the first byte read
+    output logic [12:0] out_to,     // and one past the last
+    output logic        busy
+);
+  localparam logic [3:0] OpReset = 4'd0, OpReadId = 4'd1, OpParam = 4'd2, OpRead = 4'd3, OpReadOob = 4'd4, OpVerify = 4'd5, OpProgram = 4'd6, OpErase = 4'd7;
+  localparam logic [2:0] Command = 3'd0, Address = 3'd1, DataIn = 3'd2, DataOut = 3'd3, Nothing = 3'd4, End = 3'd5;
+
+  logic reads_page, has_row, has_column, asks_status;
+  logic [7:0] first_command, second_command;
+
+  assign reads_page = op == OpRead || op == OpReadOob || op == OpVerify;
+  assign has_row = reads_page || op == OpProgram || op == OpErase;
+  assign has_column = reads_page || op == OpProgram;
+  assign asks_status = collect || !(has_row || op == OpReset || op == OpReadId || op == OpParam);
+  assign first = collect && (reads_page || op == OpParam) ? 4'd8 : 4'd0;
+  assign busy = !collect && (has_row || op == OpReset || op == OpParam);
+
+  always_comb begin
+    case (op)
+      OpReset: first_command = 8'hFF;
+      OpReadId: first_command = 8'h90;
+      OpParam: first_command = 8'hEC;
+      OpRead, OpReadOob, OpVerify: first_command = 8'h00;
+      OpProgram: first_command = 8'h80;
+      OpErase: first_command = 8'h60;
+      default: first_command = 8'h70;
+    endcase
+    if (asks_status) first_command = 8'h70;
+    second_command = reads_page ? 8'h30 : op == OpProgram ? 8'h10 : 8'hD0;
+
+    out_from = op == OpReadOob ? 13'(PageBytes) : '0;
+    if (reads_page) out_to = 13'(PageBytes + OobBytes);
+    else if (op == OpParam) out_to = 13'(ParamBytes);
+    else if (op == OpReadId) out_to = 13'd5;
+    else out_to = 13'd1;
+  end
+
+  always_comb begin
+    item = Nothing;
+    item_byte = 8'h00;
+    case (step)
+      4'd0: begin
+        item = Command;
+        item_byte = first_command;
+      end
+      4'd1: if (!asks_status && (has_column || op == OpReadId || op == OpParam)) item = Address;
+      4'd2:
+      if (!asks_status && has_column) begin
+        item = Address;
+        item_byte = op == OpReadOob ? 8'(PageBytes / 256) : 8'h00;
+      end
+      4'd3, 4'd4:
+      if (!asks_status && has_row) begin
+        item = Address;
+        item_byte = step[0] ? row[7:0] : row[15:8];
+      end
+      4'd5:
+      if (!asks_status && has_row && RowBytes == 3) begin
+        item = Address;
+        item_byte = row[23:16];
+      end
+      4'd6: if (!asks_status && op == OpProgram) item = DataIn;
+      4'd7:
+      if (!asks_status && has_row) begin
+        item = Command;
+        item_byte = second_command;
+      end
+      4'd8: if (!busy) item = DataOut;
+      default: item = End;
+    endcase
+  end
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs one turn of one way on the bus, from CE# low to CE# high, and reports the operation's end.
+//
+// `pick` offers a way that wants the bus; `start` takes it (one clock). Then `way` is stable and `op`, `collect`, `late` and the command's fields are that way's. The turn ends with one clock of `issued` (the
+// array works) or, after `cpl` has been taken, of `done`. A page to program is asked for with `wreq` as the turn begins. All beats of `rdata` are taken before `cpl` is offered.
+// Late `wdata` and slow `rdata` pause the strobes; they, and a `cpl` that is not taken, hold the bus. A turn of a late way touches no pin: TIMEOUT. An unknown operation: FAIL, no pin moves.
+// Reset raises CE# at once and forgets the turn.
+
+`default_nettype none
+
+module otx_nand_sequencer #(
+    parameter int Ways      = 2,
+    parameter int RowBytes  = 3,
+    parameter int CsClocks  = 2,    // from CE# low to the first strobe
+    parameter int PageBytes = 4096,
+    parameter int SpareBytes = 128
+) (
+    input  logic            clk,
+    input  logic            reset,
+    input  logic            pick_valid,
+    input  logic [     3:0] pick_way,
+    output logic            start,
+    output logic [     3:0] way,
+    input  logic [     3:0] op,
+    input  logic            collect,
+    input  logic            late,
+    input  logic [    23:0] row,
+    input  logic [     7:0] kind,
+    input  logic [    31:0] generation,
+    input  logic [    31:0] lpn,
+    input  logic [    47:0] sequence_number,
+    output logic            issued,
+    output logic            done,
+    output logic            wreq_valid,
+    input  logic            wreq_ready,
+    input  logic            wdata_valid,
+    output logic            wdata_ready,
+    input  logic [    63:0] wdata_data,
+    output logic            rdata_valid,
+    input  logic            rdata_ready,
+    output logic [    63:0] rdata_data,
+    output logic            rdata_last,
+    output logic            cpl_valid,
+    input  logic            cpl_ready,
+    output logic [     2:0] cpl_status,
+    output logic [     7:0] cpl_kind,
+    output logic [    31:0] cpl_generation,
+    output logic [    31:0] cpl_lpn,
+    output logic [    47:0] cpl_sequence,
+    output logic            bus_valid,
+    input  logic            bus_ready,
+    output logic [     1:0] bus_kind,
+    output logic [     7:0] bus_byte,
+    input  logic            back_valid,
+    input  logic [     7:0] back_byte,
+    input  logic            bus_quiet,
+    output logic [Ways-1:0] nand_ce_n
+);
+  localparam logic [3:0] OpReset = 4'd0, OpReadId = 4'd1, OpParam = 4'd2, OpRead = 4'd3, OpReadOob = 4'd4, OpVerify = 4'd5, OpProgram = 4'd6, OpErase = 4'd7, OpStatus = 4'd8;
+  localparam logic [2:0] Ok = 3'd0, Fail = 3'd1, BadCrc = 3'd2, Blank = 3'd3, Timeout = 3'd4;
+  localparam logic [2:0] ItemDataIn = 3'd2, ItemDataOut = 3'd3, ItemNothing = 3'd4, ItemEnd = 3'd5;
+  localparam logic [1:0] BusIn = 2'd2, BusOut = 2'd3;
+  localparam logic [12:0] Spare = 13'(PageBytes), PageEnd = 13'(PageBytes + SpareBytes);
+  localparam int CsBits = $clog2(CsClocks + 1);
+
+  typedef enum logic [3:0] {
+    StIdle,      // a way that wants the bus
+    StLook,      // nothing: decides whether the pins are needed
+    StSelect,    // the set-up time of CE#
+    StStep,      // the bus, to take the command or address of this step
+    StIn,        // the last byte of the page to be taken by the bus
+    StOut,       // the last byte of the page to come back
+    StPad,       // room for beats of zeroes up to a whole page
+    StRelease,   // hold times, then CE# rises
+    StDrain,     // the last beat to be taken
+    StComplete   // the completion to be taken
+  } state_e;
+
+  state_e state_q;
+  logic [3:0] way_q, step_q;
+  logic [CsBits-1:0] select_q;
+  logic [12:0] asked_q, came_q;  // number of the next byte to send or ask for, and to come
+  logic wreq_q, blank_q;
+
+  logic [2:0] item;
+  logic [7:0] item_byte, oob_byte, in_byte, oob_kind;
+  logic [3:0] first;
+  logic [12:0] out_from, out_to;
+  logic busy, known, streams, reads_oob, in_take, in_ready, out_take, page_last;
+  logic unpack_valid, room, empty, full, sum_valid, residue;
+  logic [7:0] unpack_byte;
+  logic [31:0] sum, oob_generation, oob_lpn;
+  logic [47:0] oob_sequence;
+  logic [39:0] last_bytes;
+
+  assign known = op <= OpStatus;
+  assign streams = op == OpRead || op == OpParam;  // bytes go to rdata
+  assign reads_oob = op == OpRead || op == OpReadOob || op == OpVerify;
+  assign way = way_q;
+  assign start = state_q == StIdle && pick_valid;
+
+  otx_nand_script #(.RowBytes(RowBytes), .PageBytes(PageBytes)) script (
+      .op, .collect, .row, .step(step_q), .item, .item_byte, .first, .out_from, .out_to, .busy
+  );
+
+  // Page to the bus: data, then the spare bytes with the checksum in its place.
+  assign in_ready = asked_q >= Spare || unpack_valid;
+  assign in_take = state_q == StIn && bus_valid && bus_ready;
+  always_comb begin
+    in_byte = oob_byte;
+    if (asked_q < Spare) in_byte = unpack_byte;
+    else case (asked_q)
+      Spare + 13'd16: in_byte = sum[7:0];
+      Spare + 13'd17: in_byte = sum[15:8];
+      Spare + 13'd18: in_byte = sum[23:16];
+      Spare + 13'd19: in_byte = sum[31:24];
+      default: ;
+    endcase
+  end
+
+  otx_nand_unpack #(.Words(PageBytes / 8)) unpack (
+      .clk, .reset, .start(state_q == StLook && op == OpProgram && !collect && !late), .wdata_valid, .wdata_ready, .wdata_data,
+      .byte_valid(unpack_valid), .byte_data(unpack_byte), .byte_take(in_take && asked_q < Spare)
+  );
+
+  // Page from the bus. Every eighth byte of a beat is asked for only when the beat has a place.
+  assign page_last = asked_q[2:0] == 3'd7 && asked_q < Spare && streams;
+  assign out_take = state_q == StOut && bus_valid && bus_ready;
+
+  otx_nand_pack #(.Words(PageBytes / 8)) pack (
+      .clk, .reset, .start(state_q == StLook), .byte_valid(back_valid && streams && came_q < Spare), .byte_data(back_byte),
+      .zero(state_q == StPad && room && !full), .room, .empty, .full, .rdata_valid, .rdata_ready, .rdata_data, .rdata_last
+  );
+
+  otx_nand_oob oob (
+      .clk, .load(state_q == StLook), .load_kind(kind), .load_generation(generation), .load_lpn(lpn), .load_sequence(sequence_number),
+      .out_take(in_take && asked_q >= Spare), .out_byte(oob_byte), .in_valid(back_valid && (!reads_oob || came_q >= Spare)), .in_byte(back_byte),
+      .kind(oob_kind), .generation(oob_generation), .lpn(oob_lpn), .sequence_number(oob_sequence), .last_bytes
+  );
+
+  // The checksum covers all but the first spare byte; on reading also its own four bytes. To program, bytes past 15 do not disturb it before it is sent.
+  assign sum_valid = state_q == StIn ? in_take && asked_q != Spare && asked_q < Spare + 13'd16 : back_valid && came_q != Spare;
+  otx_crc32 crc (.clk, .start(state_q == StLook), .byte_valid(sum_valid), .byte_data(state_q == StIn ? in_byte : back_byte), .sum, .residue);
+
+  always_comb begin
+    bus_valid = 1'b0;
+    bus_kind  = item[1:0];
+    bus_byte  = item_byte;
+    case (state_q)
+      StStep: bus_valid = item < ItemDataIn;
+      StIn: begin
+        bus_valid = in_ready;
+        bus_kind  = BusIn;
+        bus_byte  = in_byte;
+      end
+      StOut: begin
+        bus_valid = asked_q != out_to && (!page_last || room);
+        bus_kind  = BusOut;
+      end
+      default: ;
+    endcase
+  end
+
+  assign wreq_valid = wreq_q;
+  assign issued = state_q == StRelease && bus_quiet && busy;
+  assign cpl_valid = state_q == StComplete;
+  assign done = cpl_valid && cpl_ready;
+
+  always_comb begin
+    cpl_status = Ok;
+    cpl_kind = kind;
+    cpl_generation = generation;
+    cpl_lpn = lpn;
+    cpl_sequence = sequence_number;
+    if (late) cpl_status = Timeout;
+    else if (!known) cpl_status = Fail;
+    else if (reads_oob) begin
+      cpl_kind = oob_kind;
+      cpl_generation = oob_generation;
+      cpl_lpn = oob_lpn;
+      cpl_sequence = oob_sequence;
+      if (blank_q) cpl_status = Blank;
+      else if (op != OpReadOob && !residue) cpl_status = BadCrc;
+    end else if (op == OpReadId) cpl_sequence = {8'd0, last_bytes};
+    else if (op == OpStatus) cpl_kind = last_bytes[39:32];
+    else if ((op == OpProgram || op == OpErase) && last_bytes[32]) cpl_status = Fail;
+  end
+
+  always_ff @(posedge clk) begin
+    if (wreq_ready) wreq_q <= 1'b0;
+    if (in_take || out_take) asked_q <= asked_q + 1'b1;
+    if (back_valid) begin
+      came_q <= came_q + 1'b1;
+      if (back_byte != 8'hFF) blank_q <= 1'b0;
+    end
+    case (state_q)
+      StIdle: begin
+        way_q <= pick_way;
+        if (pick_valid) state_q <= StLook;
+      end
+      StLook: begin
+        asked_q <= out_from;
+        came_q <= out_from;
+        blank_q <= 1'b1;
+        step_q <= first;
+        select_q <= CsBits'(CsClocks);
+        if (late || !known || (collect && op == OpReset)) state_q <= StComplete;
+        else begin
+          state_q <= StSelect;
+          nand_ce_n[way_q[$clog2(Ways > 1 ? Ways : 2)-1:0]] <= 1'b0;
+          wreq_q <= op == OpProgram && !collect;
+        end
+      end
+      StSelect: begin
+        select_q <= select_q - 1'b1;
+        if (select_q == 1) state_q <= StStep;
+      end
+      StStep: begin
+        if (item == ItemDataIn) state_q <= StIn;
+        else if (item == ItemDataOut) state_q <= StOut;
+        else if (item == ItemEnd) state_q <= StRelease;
+        else if (item == ItemNothing || bus_ready) step_q <= step_q + 1'b1;
+      end
+      StIn:
+      if (in_take && asked_q == PageEnd - 1'b1) begin
+        step_q  <= step_q + 1'b1;
+        state_q <= StStep;
+      end
+      StOut:
+      if (came_q == out_to) begin
+        step_q  <= step_q + 1'b1;
+        state_q <= op == OpParam ? StPad : StRelease;
+      end
+      StPad: if (full) state_q <= StRelease;
+      StRelease:
+      if (bus_quiet) begin
+        nand_ce_n <= '1;
+        state_q   <= busy ? StIdle : StDrain;
+      end
+      StDrain: if (empty) state_q <= StComplete;
+      StComplete: if (cpl_ready) state_q <= StIdle;
+      default: state_q <= StIdle;
+    endcase
+    if (reset) begin
+      state_q   <= StIdle;
+      wreq_q    <= 1'b0;
+      nand_ce_n <= '1;
+    end
+  end
+endmodule
+
+`default_nettype wire

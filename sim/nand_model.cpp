@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nand_model.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include "nand_die.h"
+
+namespace otx {
+namespace {
+
+constexpr otx_nand_geometry k9f8g08 = {1, 1, 4096, 64, 4096, 128};
+constexpr otx_nand_times k9f8g08_times = {12, 10, 25, 12, 10, 25, 20, 12, 5, 20, 5, 12, 5, 12, 5, 100, 60, 100, 100, 20, 25'000, 200'000, 1'500'000, 5'000};
+
+Drive drive{{}, k9f8g08_times, {0xEC, 0xD3, 0x10, 0xA6, 0x64}};
+std::vector<std::unique_ptr<Die>> dies;
+std::vector<std::string> violations;
+bool fatal = true;
+
+Die &die_of(int number) {
+  if (!drive.store.is_open()) {
+    char message[200];
+    if (otx_nand_store_open(nullptr, &k9f8g08, message, sizeof message)) rule_broken(message), exit(70);
+  }
+  if (number < 0 || size_t(number) >= dies.size()) {
+    fatal = true;
+    rule_broken("there is no die " + std::to_string(number) + ", the drive has " + std::to_string(dies.size()));
+  }
+  return *dies[size_t(number)];
+}
+
+uint32_t checked_row(uint32_t die, uint32_t row) {
+  die_of(int(die));
+  if (row >= drive.store.rows()) {
+    fatal = true;
+    rule_broken("a test names row " + std::to_string(row) + ", a die has " + std::to_string(drive.store.rows()));
+  }
+  return row;
+}
+
+uint64_t mixed(uint64_t z) {  // splitmix64
+  z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+  return z ^ z >> 31;
+}
+
+}  // namespace
+
+uint64_t Drive::random() { return mixed(seed += 0x9E3779B97F4A7C15u); }
+
+void rule_broken(const std::string &text) {
+  violations.push_back(text);
+  if (!fatal) return;
+  fflush(stdout);
+  fprintf(stderr, "NAND rule broken: %s\n", text.c_str());
+  fflush(stderr);
+  exit(70);
+}
+
+// ONFI 4.0 section 5.7: three copies of 256 bytes, CRC-16 in the last two.
+std::vector<uint8_t> onfi_parameter_page(const Drive &drive) {
+  const otx_nand_geometry &g = drive.store.geometry();
+  const otx_nand_times &t = drive.times;
+  std::vector<uint8_t> p(256, 0);
+  auto put = [&](size_t at, size_t bytes, uint64_t value) { for (size_t i = 0; i < bytes; i++) p[at + i] = uint8_t(value >> 8 * i); };
+  auto text = [&](size_t at, size_t bytes, const char *words) { memset(&p[at], ' ', bytes), memcpy(&p[at], words, strlen(words)); };
+  text(0, 4, "ONFI");
+  put(4, 2, 0x0002);  // revision 1.0
+  text(32, 12, "OPENTXSSD");
+  text(44, 20, "NAND MODEL");
+  put(64, 1, drive.id[0]);
+  put(80, 4, g.page_bytes);
+  put(84, 2, g.spare_bytes);
+  put(92, 4, g.pages);
+  put(96, 4, g.blocks);
+  put(100, 1, 1);     // dies in this chip
+  put(101, 1, 0x23);  // column address cycles 2, row 3
+  put(102, 1, 1);     // bits in a cell
+  put(103, 2, g.blocks / 50);
+  put(105, 2, 0x0501);  // 1 * 10^5 cycles
+  put(107, 1, 1);
+  put(110, 1, 1);  // programs of a page
+  put(112, 1, 1);  // bits to correct
+  put(129, 2, t.t_rc <= 25 ? 0x1F : t.t_rc <= 30 ? 0x0F : t.t_rc <= 50 ? 0x03 : 0x01);
+  put(133, 2, uint64_t(t.t_prog) / 1000);
+  put(135, 2, uint64_t(t.t_bers) / 1000);
+  put(137, 2, uint64_t(t.t_r) / 1000);
+  put(139, 2, 100);
+  uint16_t crc = 0x4F4E;
+  for (size_t i = 0; i < 254; i++) {
+    crc = uint16_t(crc ^ p[i] << 8);
+    for (int bit = 0; bit < 8; bit++) crc = uint16_t(crc & 0x8000 ? crc << 1 ^ 0x8005 : crc << 1);
+  }
+  put(254, 2, crc);
+  std::vector<uint8_t> all;
+  for (int copy = 0; copy < 3; copy++) all.insert(all.end(), p.begin(), p.end());
+  return all;
+}
+
+}  // namespace otx
+
+using namespace otx;
+
+extern "C" {
+
+int otx_nand_store_open(const char *path, const otx_nand_geometry *geometry, char *message, size_t size) {
+  std::string why;
+  dies.clear();
+  violations.clear();
+  memset(drive.counts, 0, sizeof drive.counts);
+  if (!drive.store.open(path && *path ? path : nullptr, *geometry, why)) {
+    snprintf(message, size, "%s", why.c_str());
+    return -1;
+  }
+  for (uint32_t i = 0; i < drive.store.dies(); i++) dies.push_back(std::make_unique<Die>(drive, i));
+  return 0;
+}
+
+void otx_nand_store_close(void) {
+  dies.clear();
+  drive.store.close();
+}
+
+void otx_nand_set_times(const otx_nand_times *times) { drive.times = *times; }
+void otx_nand_set_id(const uint8_t id[5]) { memcpy(drive.id, id, 5); }
+void otx_nand_set_seed(uint64_t seed) { drive.seed = mixed(seed); }
+
+void otx_nand_power_cut(uint64_t seed) {
+  for (size_t i = 0; i < dies.size(); i++) {
+    dies[i]->finish_some(mixed(seed * 64 + i));
+    dies[i] = std::make_unique<Die>(drive, uint32_t(i));
+  }
+}
+
+void otx_nand_set_fatal(int on) { fatal = on != 0; }
+int otx_nand_violations(void) { return int(violations.size()); }
+const char *otx_nand_violation(int number) { return number >= 0 && size_t(number) < violations.size() ? violations[size_t(number)].c_str() : ""; }
+
+void otx_nand_fail(uint32_t die, int what, uint32_t n) {
+  if (what >= 0 && what <= 2) die_of(int(die)).fail(what, n);
+}
+
+void otx_nand_flip(uint32_t die, uint32_t row, uint32_t bit) { drive.store.cells(die, checked_row(die, row))[bit / 8 % drive.store.row_bytes()] ^= uint8_t(1 << bit % 8); }
+
+void otx_nand_mark_bad(uint32_t die, uint32_t block) {
+  for (uint32_t page = 0; page < 2; page++) {
+    const uint32_t row = checked_row(die, block * drive.store.geometry().pages + page);
+    drive.store.cells(die, row)[drive.store.geometry().page_bytes] = 0xFF;
+  }
+}
+
+void otx_nand_peek(uint32_t die, uint32_t row, uint8_t *bytes) {
+  const uint8_t *cells = drive.store.cells(die, checked_row(die, row));
+  for (size_t i = 0; i < drive.store.row_bytes(); i++) bytes[i] = uint8_t(~cells[i]);
+}
+
+uint32_t otx_nand_programs(uint32_t die, uint32_t row) { return drive.store.programs(die, checked_row(die, row)); }
+uint32_t otx_nand_erases(uint32_t die, uint32_t block) { return drive.store.block(die, checked_row(die, block * drive.store.geometry().pages) / drive.store.geometry().pages).erases; }
+uint64_t otx_nand_count(int what) { return what >= 0 && what <= 2 ? drive.counts[what] : 0; }
+
+int otx_nand_pins(int die, long long now_ps, int clk_ps, int pins, long long *wake_ps) { return die_of(die).pins(now_ps, clk_ps, pins, *wake_ps); }
+}

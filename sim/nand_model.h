@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// C interface of the NAND model: dies at pin level (driven by otx_nand_die.sv) over one store of cells.
+//
+// A die answers the commands of a K9F8G08 (and a parameter page, which that part has not) and checks every rule that a clock-sampled model can: times, order of cycles, busy, page order, erase before program.
+// A broken rule prints "NAND rule broken: ..." and ends the process with code 70, or, after otx_nand_set_fatal(0), is only counted. Power cut: the store holds a torn page or block from the start of a program or erase
+// to its end, so ending the process at any instant is a power cut. All is one drive per process, one thread.
+//
+// Defaults when nothing is opened: one channel, one way of K9F8G08, memory only. `die` is `channel * ways + way`, `row` is `block * pages + page`.
+
+#ifndef OTX_NAND_MODEL_H
+#define OTX_NAND_MODEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct otx_nand_geometry {
+  uint32_t channels, ways, blocks, pages, page_bytes, spare_bytes;  // blocks per die, pages per block
+};
+
+// Nanoseconds, in the order of soc/geometry.py; the last four are the times that the die takes.
+struct otx_nand_times {
+  int t_wp, t_wh, t_wc, t_rp, t_reh, t_rc, t_rea, t_cls, t_clh, t_cs, t_ch, t_als, t_alh, t_ds, t_dh, t_adl, t_whr, t_rhw, t_wb, t_rr, t_r, t_prog, t_bers, t_rst;
+};
+
+// Both from build/PRESET/otx_geometry.h, for a file that has included it.
+#define OTX_NAND_GEOMETRY {OTX_CHANNELS, OTX_WAYS, OTX_BLOCKS_PER_WAY, OTX_PAGES_PER_BLOCK, 4096, 128}
+#define OTX_NAND_TIMES \
+  {OTX_T_WP_NS, OTX_T_WH_NS, OTX_T_WC_NS, OTX_T_RP_NS, OTX_T_REH_NS, OTX_T_RC_NS, OTX_T_REA_NS, OTX_T_CLS_NS, OTX_T_CLH_NS, OTX_T_CS_NS, OTX_T_CH_NS, OTX_T_ALS_NS, OTX_T_ALH_NS, \
+   OTX_T_DS_NS, OTX_T_DH_NS, OTX_T_ADL_NS, OTX_T_WHR_NS, OTX_T_RHW_NS, OTX_T_WB_NS, OTX_T_RR_NS, OTX_T_R_NS, OTX_T_PROG_NS, OTX_T_BERS_NS, OTX_T_RST_NS}
+
+// 0, or -1 with one line in `message`. Opens cells and resets all dies to power-up. A null or empty path: memory only.
+int otx_nand_store_open(const char *path, const struct otx_nand_geometry *geometry, char *message, size_t size);
+void otx_nand_store_close(void);
+void otx_nand_set_times(const struct otx_nand_times *times);
+void otx_nand_set_id(const uint8_t id[5]);
+void otx_nand_set_seed(uint64_t seed);  // of torn pages and blocks
+
+// Power fails and comes back: of the programs and erases under way an arbitrary subset is complete, the others stay torn; all dies need a reset command; clocks may start from zero again.
+void otx_nand_power_cut(uint64_t seed);
+
+void otx_nand_set_fatal(int fatal);
+int otx_nand_violations(void);                   // since the store was opened
+const char *otx_nand_violation(int number);      // its text, "" if there is none
+
+// The n-th program (what 0) or erase (1) of a die from now on, 1 the next, fails with status bit 0. What 2: its array hangs, R/B# stays low until power-up.
+void otx_nand_fail(uint32_t die, int what, uint32_t n);
+void otx_nand_flip(uint32_t die, uint32_t row, uint32_t bit);     // flips one stored bit, counted from the first byte's lowest
+void otx_nand_mark_bad(uint32_t die, uint32_t block);             // factory mark in the first two pages; erases of it fail
+void otx_nand_peek(uint32_t die, uint32_t row, uint8_t *bytes);   // the page with its spare bytes
+uint32_t otx_nand_programs(uint32_t die, uint32_t row);           // since the last erase; 255: erase not finished
+uint32_t otx_nand_erases(uint32_t die, uint32_t block);
+uint64_t otx_nand_count(int what);                                // of all dies since opening: 0 reads, 1 programs, 2 erases
+
+// Called by otx_nand_die.sv. pins: {wp_n 13, ce_n 12, cle 11, ale 10, re_n 9, we_n 8, dq 7:0} as they are since the rising clock edge at `now_ps`.
+// Answer: {rb_n 9, dq_oe 8, dq 7:0} until the next call; that is due when the pins change or at `*wake_ps`.
+int otx_nand_pins(int die, long long now_ps, int clk_ps, int pins, long long *wake_ps);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cells of all dies of a drive in one image file.
+//
+// The file is mapped, so what was written survives the end of the process at any instant, SIGKILL included. It is sparse: cells are stored inverted, so that a hole reads as an erased page. Beside the pages it
+// holds, per block, the erase count and the lowest page that may be programmed next, and per page how often it was programmed since its block was erased.
+// The file is locked while it is open. Not made for several threads.
+
+#ifndef OTX_NAND_STORE_H
+#define OTX_NAND_STORE_H
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "nand_model.h"
+
+namespace otx {
+
+struct Block {
+  uint32_t erases;  // finished and unfinished
+  uint32_t next;    // lowest page that may be programmed; a value past the last page: erase was not finished
+};
+
+class Store {
+ public:
+  ~Store() { close(); }
+
+  // Maps the image at `path`, creating it if there is none; a null path: memory only. False, with one line in `message` and the file untouched, if it is in use, not an image, cut short, or of another geometry.
+  bool open(const char *path, const otx_nand_geometry &geometry, std::string &message);
+  void close();
+  bool is_open() const { return base_ != nullptr; }
+
+  const otx_nand_geometry &geometry() const { return geometry_; }
+  uint32_t dies() const { return geometry_.channels * geometry_.ways; }
+  uint32_t rows() const { return geometry_.blocks * geometry_.pages; }
+  size_t row_bytes() const { return geometry_.page_bytes + geometry_.spare_bytes; }
+
+  uint8_t *cells(uint32_t die, uint32_t row) { return base_ + cells_at_ + (size_t(die) * rows() + row) * row_bytes(); }  // inverted
+  uint8_t &programs(uint32_t die, uint32_t row) { return base_[programs_at_ + size_t(die) * rows() + row]; }
+  Block &block(uint32_t die, uint32_t block) { return reinterpret_cast<Block *>(base_ + header_bytes)[size_t(die) * geometry_.blocks + block]; }
+
+ private:
+  static constexpr size_t header_bytes = 4096;
+
+  otx_nand_geometry geometry_{};
+  uint8_t *base_ = nullptr;
+  size_t size_ = 0, programs_at_ = 0, cells_at_ = 0;
+  int file_ = -1;
+};
+
+}  // namespace otx
+
+#endif

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+// nbdkit plugin: the simulated drive as a network block device. Parameters: image=FILE (none: in memory), firmware=FILE, trace=FILE.fst, trace_commits=1.
+//
+// Export `drive` (the default): the plain drive; FLUSH, FUA, TRIM and WRITE ZEROES are the drive's own. Export `atomic`: all that one connection writes, trims and
+// zeroes between two flushes is one transaction, visible to this connection only until FLUSH commits it; FUA is a flush; closing without a flush aborts, and so does a flush
+// after a request of the transaction failed (it says so with EIO). 32 connections to `atomic` at once. Requests are whole blocks of 4,096 bytes, others get EINVAL; longer ones than
+// 32 blocks become several commands (each atomic by itself). SIGTERM flushes, waits until the drive is idle and closes; SIGKILL is a power cut.
+#define NBDKIT_API_VERSION 2
+#include <errno.h>
+#include <nbdkit-plugin.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "drive_engine.h"
+
+#define THREAD_MODEL NBDKIT_THREAD_MODEL_PARALLEL
+
+namespace {
+
+constexpr uint64_t boot_clocks = 200'000'000, close_clocks = 100'000'000;
+enum Op : uint8_t { op_flush = 0x00, op_write = 0x01, op_read = 0x02, op_zero = 0x08, op_trim = 0x09, op_commit = 0x84, op_abort = 0x88 };
+
+// Status codes of docs/interfaces.md as errno, in their order.
+constexpr struct {
+    int error;
+    const char *words;
+} outcome[] = {
+    {0, "success"},
+    {EINVAL, "invalid opcode"},
+    {EINVAL, "invalid field"},
+    {EINVAL, "block number past the end"},
+    {EINVAL, "transaction is not open"},
+    {EINVAL, "transaction is open already"},
+    {ENOSPC, "transaction has no room for more blocks"},
+    {EIO, "transaction conflict"},
+    {EIO, "a block cannot be read"},
+    {EIO, "a block cannot be written"},
+    {ENOSPC, "no free page left"},
+    {EROFS, "drive is read-only"},
+    {EIO, "aborted"},
+    {ESHUTDOWN, "drive is not ready"},
+};
+
+std::string image, firmware, trace;
+bool trace_commits;
+std::unique_ptr<otx::DriveEngine> engine;
+std::mutex txids_mutex;
+bool txid_used[OTX_TXIDS];
+
+struct Connection {
+    bool atomic = false;
+    uint8_t txid = 0;
+    std::mutex mutex;     // `written` changes in the order in which commands enter the drive
+    bool written = false; // the transaction has something
+    bool failed = false;  // a request of the transaction failed
+};
+
+Connection &of(void *handle) { return *static_cast<Connection *>(handle); }
+
+int report(const char *what, uint8_t status) {
+    if (!status) return 0;
+    const auto &o = outcome[std::min<size_t>(status, std::size(outcome) - 1)];
+    nbdkit_error("%s: %s", what, o.words);
+    nbdkit_set_error(o.error);
+    return -1;
+}
+
+// COMMIT or ABORT of the connection's transaction, if it has anything.
+uint8_t end_transaction(Connection &c, Op op) {
+    otx::Batch batch;
+    {
+        const std::lock_guard lock(c.mutex);
+        if (!c.written) return 0;
+        c.written = false;
+        otx_cmd cmd = {};
+        cmd.opcode = op;
+        cmd.txid = c.txid;
+        cmd.has_tx = 1;
+        engine->start(cmd, nullptr, batch);
+    }
+    return engine->wait(batch);
+}
+
+// A request of whole blocks, as commands of up to 32.
+int transfer(void *handle, const char *what, Op op, uint8_t *data, uint64_t bytes, uint64_t offset, uint32_t flags) {
+    if (offset % OTX_BLOCK || bytes % OTX_BLOCK) {
+        nbdkit_error("%s: %llu bytes at %llu are not whole blocks of 4096", what, (unsigned long long)bytes, (unsigned long long)offset);
+        nbdkit_set_error(EINVAL);
+        return -1;
+    }
+    Connection &c = of(handle);
+    otx::Batch batch;
+    {
+        std::unique_lock lock(c.mutex, std::defer_lock);
+        if (c.atomic && op != op_read) {
+            lock.lock();
+            c.written = true;
+        }
+        uint32_t lba = uint32_t(offset / OTX_BLOCK), left = uint32_t(bytes / OTX_BLOCK);
+        while (left) {
+            const uint32_t n = std::min<uint32_t>(left, OTX_MAX_BLOCKS);
+            otx_cmd cmd = {};
+            cmd.opcode = op;
+            cmd.lba = lba;
+            cmd.count = uint16_t(n);
+            cmd.has_tx = c.atomic;
+            cmd.txid = c.txid;
+            cmd.fua = (flags & NBDKIT_FLAG_FUA) != 0;
+            engine->start(cmd, data, batch);
+            lba += n;
+            left -= n;
+            if (data) data += n * OTX_BLOCK;
+        }
+    }
+    const uint8_t status = engine->wait(batch);
+    if (status && c.atomic && op != op_read) {
+        const std::lock_guard lock(c.mutex);
+        c.failed = true;
+    }
+    return report(what, status);
+}
+
+int otx_config(const char *key, const char *value) {
+    const std::string name = key;
+    if (name == "trace_commits") {
+        const int on = nbdkit_parse_bool(value);
+        if (on < 0) return -1;
+        trace_commits = on;
+        return 0;
+    }
+    std::string *path = name == "image" ? &image : name == "firmware" ? &firmware : name == "trace" ? &trace : nullptr;
+    if (!path) {
+        nbdkit_error("no parameter '%s'; there are image, firmware, trace, trace_commits", key);
+        return -1;
+    }
+    char *absolute = nbdkit_absolute_path(value);
+    if (!absolute) return -1;
+    *path = absolute;
+    free(absolute);
+    return 0;
+}
+
+int otx_after_fork() {
+    char message[400] = "";
+    if (otx_open(image.empty() ? nullptr : image.c_str(), firmware.empty() ? nullptr : firmware.c_str(), message, sizeof message)) {
+        nbdkit_error("%s", message);
+        return -1;
+    }
+    if (!trace.empty()) {
+        if (otx_trace(trace.c_str())) {
+            nbdkit_error("cannot write waveforms to %s (only the trace plugin can)", trace.c_str());
+            return -1;
+        }
+        otx_trace_pause(trace_commits);
+    }
+    const int ready = otx_boot(boot_clocks);
+    fputs(otx_uart(), stderr);
+    if (ready) {
+        nbdkit_error("the drive is not ready after %llu clocks", (unsigned long long)otx_clock());
+        return -1;
+    }
+    engine = std::make_unique<otx::DriveEngine>(trace_commits && !trace.empty());
+    return 0;
+}
+
+void otx_cleanup() {
+    if (!engine) return;
+    engine->stop();
+    engine.reset();
+    if (otx_close(close_clocks)) fprintf(stderr, "the drive did not become idle in %llu clocks\n", (unsigned long long)close_clocks);
+}
+
+void *otx_connect(int) {
+    const std::string name = nbdkit_export_name();
+    auto c = std::make_unique<Connection>();
+    if (name == "atomic") {
+        const std::lock_guard lock(txids_mutex);
+        bool *free_one = std::find(txid_used, txid_used + OTX_TXIDS, false);
+        if (free_one == txid_used + OTX_TXIDS) {
+            nbdkit_error("all %d transactions have a connection; close one first", OTX_TXIDS);
+            return nullptr;
+        }
+        *free_one = true;
+        c->txid = uint8_t(free_one - txid_used);
+        c->atomic = true;
+    } else if (!name.empty() && name != "drive") {
+        nbdkit_error("no export '%s'; there are drive and atomic", name.c_str());
+        return nullptr;
+    }
+    return c.release();
+}
+
+void otx_disconnect(void *handle) {
+    const std::unique_ptr<Connection> c(&of(handle));
+    if (!c->atomic) return;
+    end_transaction(*c, op_abort);
+    const std::lock_guard lock(txids_mutex);
+    txid_used[c->txid] = false;
+}
+
+int otx_flush(void *handle, uint32_t) {
+    Connection &c = of(handle);
+    if (!c.atomic) {
+        otx::Batch batch;
+        otx_cmd cmd = {};
+        cmd.opcode = op_flush;
+        engine->start(cmd, nullptr, batch);
+        return report("flush", engine->wait(batch));
+    }
+    bool failed;
+    {
+        const std::lock_guard lock(c.mutex);
+        failed = c.failed;
+        c.failed = false;
+    }
+    if (!failed) {
+        const uint8_t status = end_transaction(c, op_commit);
+        const std::lock_guard lock(c.mutex);
+        if (status) c.written = c.failed = true;
+        return report("commit", status);
+    }
+    end_transaction(c, op_abort);
+    nbdkit_error("the transaction is aborted because a request in it failed");
+    nbdkit_set_error(EIO);
+    return -1;
+}
+
+int otx_list_exports(int, int, struct nbdkit_exports *exports) {
+    if (nbdkit_add_export(exports, "drive", "the drive; every write stands by itself") < 0) return -1;
+    return nbdkit_add_export(exports, "atomic", "all that is written between two flushes is one transaction");
+}
+
+struct nbdkit_plugin describe() {
+    struct nbdkit_plugin p = {};
+    p.name = "otx";
+    p.longname = "OpenTxSSD simulated drive";
+    p.config = otx_config;
+    p.config_help = "image=FILE (none: in memory), firmware=FILE, trace=FILE.fst, trace_commits=1";
+    p.magic_config_key = "image";
+    p.after_fork = otx_after_fork;
+    p.cleanup = otx_cleanup;
+    p.open = otx_connect;
+    p.close = otx_disconnect;
+    p.list_exports = otx_list_exports;
+    p.default_export = [](int, int) { return "drive"; };
+    p.get_size = [](void *) { return int64_t(otx_lbas()) * OTX_BLOCK; };
+    p.block_size = [](void *, uint32_t *least, uint32_t *best, uint32_t *most) {
+        *least = *best = OTX_BLOCK;
+        *most = 1 << 20;
+        return 0;
+    };
+    p.can_flush = p.can_trim = p.can_zero = [](void *) { return 1; };
+    p.can_fua = [](void *h) { return of(h).atomic ? NBDKIT_FUA_EMULATE : NBDKIT_FUA_NATIVE; };
+    p.can_multi_conn = [](void *h) { return int(!of(h).atomic); };
+    p.pread = [](void *h, void *data, uint32_t n, uint64_t at, uint32_t flags) { return transfer(h, "read", op_read, static_cast<uint8_t *>(data), n, at, flags); };
+    p.pwrite = [](void *h, const void *data, uint32_t n, uint64_t at, uint32_t flags) {
+        return transfer(h, "write", op_write, static_cast<uint8_t *>(const_cast<void *>(data)), n, at, flags);
+    };
+    p.flush = otx_flush;
+    p.trim = [](void *h, uint32_t n, uint64_t at, uint32_t flags) { return transfer(h, "trim", op_trim, nullptr, n, at, flags); };
+    p.zero = [](void *h, uint32_t n, uint64_t at, uint32_t flags) { return transfer(h, "write zeroes", op_zero, nullptr, n, at, flags); };
+    return p;
+}
+
+struct nbdkit_plugin plugin = describe();
+
+}  // namespace
+
+NBDKIT_REGISTER_PLUGIN(plugin)

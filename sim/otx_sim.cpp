@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+// Implements otx_sim.h: one Verilated otx_sim_top, its host port's streams and its clock. See there for the contract.
+//
+// A clock is: inputs, evaluate with clk low, look at the streams, evaluate with clk high. Beats that pass at an edge are decided before it, from valid and ready.
+#include "otx_sim.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <deque>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "Votx_sim_top.h"
+#include "nand_model.h"
+#include "otx_geometry.h"
+#include "verilated.h"
+#ifdef OTX_TRACE
+#include "verilated_fst_c.h"
+#endif
+
+extern "C" void otx_mem_close_all();
+
+namespace {
+
+constexpr int beats = OTX_BLOCK / 8;
+constexpr int reset_clocks = 8;
+constexpr uint8_t op_flush = 0x00;
+
+struct Slot {  // of a tag
+    bool used = false;
+    uint8_t* data = nullptr;
+    uint32_t blocks = 0;
+};
+
+struct BlockRef {
+    uint8_t tag, block;
+};
+
+std::vector<uint8_t> firmware;
+std::unique_ptr<VerilatedContext> context;
+std::unique_ptr<Votx_sim_top> top;
+#ifdef OTX_TRACE
+std::unique_ptr<VerilatedFstC> recorder;
+#endif
+[[maybe_unused]] bool paused;
+uint64_t now;
+Slot slots[OTX_TAGS];
+std::deque<otx_cmd> commands;
+std::deque<BlockRef> requests;
+int write_beat, read_beat;
+std::deque<otx_cpl> completions;
+std::string uart;
+
+void dump([[maybe_unused]] uint64_t half) {
+#ifdef OTX_TRACE
+    if (recorder && !paused) recorder->dump(now * OTX_CLOCK_PS + half * (OTX_CLOCK_PS / 2));
+#endif
+}
+
+void put_command() {
+    top->cmd_valid = !commands.empty();
+    if (commands.empty()) return;
+    const otx_cmd& c = commands.front();
+    top->cmd_opcode = c.opcode;
+    top->cmd_lba = c.lba;
+    top->cmd_count = c.count;
+    top->cmd_txid = c.txid;
+    top->cmd_has_tx = c.has_tx;
+    top->cmd_fua = c.fua;
+    top->cmd_commit = c.commit;
+    top->cmd_barrier = c.barrier;
+    top->cmd_order = c.order;
+    top->cmd_stream = c.stream;
+    top->cmd_tag = c.tag;
+    top->cmd_arg = c.arg;
+}
+
+void put_write_beat() {
+    top->wdata_valid = !requests.empty();
+    if (requests.empty()) return;
+    const BlockRef& r = requests.front();
+    uint64_t word = 0;
+    if (const uint8_t* data = slots[r.tag].data) std::memcpy(&word, data + OTX_BLOCK * r.block + 8 * write_beat, 8);
+    top->wdata_data = word;
+    top->wdata_last = write_beat == beats - 1;
+}
+
+void take_read_beat() {
+    Slot& slot = slots[top->rdata_tag];
+    if (slot.data) {
+        uint64_t word = top->rdata_data;
+        std::memcpy(slot.data + OTX_BLOCK * top->rdata_block + 8 * read_beat, &word, 8);
+    }
+    if (top->rdata_last != (read_beat == beats - 1)) {
+        std::fprintf(stderr, "host port: last is wrong at beat %d of a block\n", read_beat + 1);
+        std::exit(70);
+    }
+    if (top->rdata_last) slot.blocks |= 1u << top->rdata_block;
+    read_beat = top->rdata_last ? 0 : read_beat + 1;
+}
+
+void take_completion() {
+    Slot& slot = slots[top->cpl_tag];
+    if (!slot.used) {
+        std::fprintf(stderr, "host port: completion of tag %d, which has no command under way\n", top->cpl_tag);
+        std::exit(70);
+    }
+    completions.push_back({uint8_t(top->cpl_tag), uint8_t(top->cpl_status), top->cpl_result, slot.blocks, now});
+    slot = Slot{};
+}
+
+void one_clock() {
+    put_command();
+    put_write_beat();
+    top->clk = 0;
+    top->eval();
+    dump(0);
+    const bool cmd = top->cmd_valid && top->cmd_ready, wdata = top->wdata_valid && top->wdata_ready;
+    if (top->rdata_valid) take_read_beat();
+    if (top->cpl_valid) take_completion();
+    if (top->uart_valid) uart += char(top->uart_data);
+    const bool request = top->wdata_req_valid;
+    const BlockRef wanted{uint8_t(top->wdata_req_tag), uint8_t(top->wdata_req_block)};
+    top->clk = 1;
+    top->eval();
+    dump(1);
+    now++;
+    if (cmd) commands.pop_front();
+    if (wdata && ++write_beat == beats) {
+        write_beat = 0;
+        requests.pop_front();
+    }
+    if (request) requests.push_back(wanted);
+}
+
+void forget() {
+    otx_trace(nullptr);
+    top.reset();
+    context.reset();
+    otx_mem_close_all();
+    for (Slot& s : slots) s = Slot{};
+    commands.clear();
+    requests.clear();
+    completions.clear();
+    uart.clear();
+    write_beat = read_beat = 0;
+    now = 0;
+}
+
+std::string beside_library() {
+    Dl_info info;
+    if (!dladdr(reinterpret_cast<void*>(&otx_open), &info)) return "otx.bin";
+    std::string path = info.dli_fname;
+    return path.substr(0, path.rfind('/') + 1) + "otx.bin";
+}
+
+int load_firmware(const std::string& path, char* message, size_t size) {
+    std::ifstream file(path, std::ios::binary);
+    firmware.assign(std::istreambuf_iterator<char>(file), {});
+    if (!firmware.empty()) return 0;
+    std::snprintf(message, size, "no firmware in %s", path.c_str());
+    return -1;
+}
+
+void configure_nand() {
+    const otx_nand_times times = {OTX_T_WP_NS, OTX_T_WH_NS, OTX_T_WC_NS, OTX_T_RP_NS, OTX_T_REH_NS, OTX_T_RC_NS, OTX_T_REA_NS, OTX_T_CLS_NS,
+                                  OTX_T_CLH_NS, OTX_T_CS_NS, OTX_T_CH_NS, OTX_T_ALS_NS, OTX_T_ALH_NS, OTX_T_DS_NS, OTX_T_DH_NS, OTX_T_ADL_NS,
+                                  OTX_T_WHR_NS, OTX_T_RHW_NS, OTX_T_WB_NS, OTX_T_RR_NS, OTX_T_R_NS, OTX_T_PROG_NS, OTX_T_BERS_NS, OTX_T_RST_NS};
+    otx_nand_set_times(&times);
+    const char* hex = OTX_NAND_ID;
+    uint8_t id[5];
+    for (int i = 0; i < 5; i++) id[i] = uint8_t(std::stoi(std::string(hex + 2 * i, 2), nullptr, 16));
+    otx_nand_set_id(id);
+}
+
+}  // namespace
+
+extern "C" {
+
+int otx_firmware_word(int index) {
+    uint32_t word = 0;
+    const size_t at = size_t(index) * 4;
+    if (at < firmware.size()) std::memcpy(&word, &firmware[at], std::min<size_t>(4, firmware.size() - at));
+    return int(word);
+}
+
+int otx_open(const char* image, const char* path, char* message, size_t size) {
+    if (load_firmware(path ? path : beside_library(), message, size)) return -1;
+    const otx_nand_geometry g = {OTX_CHANNELS, OTX_WAYS, OTX_BLOCKS_PER_WAY, OTX_PAGES_PER_BLOCK, 4096, 128};
+    if (otx_nand_store_open(image, &g, message, size)) return -1;
+    configure_nand();
+    otx_power_on();
+    return 0;
+}
+
+void otx_power_on() {
+    forget();
+    context = std::make_unique<VerilatedContext>();
+    context->threads(1);  // no pool: its threads would be missing after fork()
+    context->traceEverOn(true);
+    top = std::make_unique<Votx_sim_top>(context.get());
+    top->reset = 1;
+    for (int i = 0; i < reset_clocks; i++) one_clock();
+    top->reset = 0;
+    completions.clear();
+    uart.clear();
+}
+
+int otx_boot(uint64_t clocks) {
+    for (const uint64_t end = now + clocks; now < end && !top->enabled;) one_clock();
+    return top->enabled ? 0 : -1;
+}
+
+int otx_submit(const otx_cmd* cmd, void* data) {
+    if (cmd->tag >= OTX_TAGS || slots[cmd->tag].used) return -1;
+    slots[cmd->tag] = {true, static_cast<uint8_t*>(data), 0};
+    commands.push_back(*cmd);
+    return 0;
+}
+
+int otx_step(uint64_t clocks) {
+    for (const uint64_t end = now + clocks; now < end && completions.empty();) one_clock();
+    return int(completions.size());
+}
+
+int otx_poll(otx_cpl* cpl) {
+    if (completions.empty()) return 0;
+    *cpl = completions.front();
+    completions.pop_front();
+    return 1;
+}
+
+uint64_t otx_clock() { return now; }
+int otx_busy() { return top->busy || !commands.empty() || std::any_of(slots, slots + OTX_TAGS, [](const Slot& s) { return s.used; }); }
+int otx_enabled() { return top->enabled; }
+int otx_fault() { return top->fault; }
+const char* otx_uart() { return uart.c_str(); }
+uint32_t otx_lbas() { return OTX_LBAS; }
+uint32_t otx_clock_ps() { return OTX_CLOCK_PS; }
+const char* otx_preset() { return OTX_PRESET; }
+
+int otx_trace([[maybe_unused]] const char* path) {
+#ifdef OTX_TRACE
+    if (recorder) recorder->close();
+    recorder.reset();
+    paused = false;
+    if (!path) return 0;
+    recorder = std::make_unique<VerilatedFstC>();
+    top->trace(recorder.get(), 99);
+    recorder->open(path);
+    if (recorder->isOpen()) return 0;
+    recorder.reset();
+    return -1;
+#else
+    return path ? -1 : 0;
+#endif
+}
+
+void otx_trace_pause(int pause) { paused = pause != 0; }
+
+void otx_power_cut(uint64_t seed) {
+    otx_nand_power_cut(seed);
+    forget();
+}
+
+int otx_close(uint64_t clocks) {
+    int result = 0;
+    if (top && top->enabled) {
+        const uint64_t end = now + clocks;
+        const auto idle = [] { return !otx_busy(); };
+        while (now < end && slots[0].used) one_clock();
+        otx_cmd flush = {};
+        flush.opcode = op_flush;
+        if (!otx_submit(&flush, nullptr)) while (now < end && !idle()) one_clock();
+        result = idle() ? 0 : -1;
+    }
+    forget();
+    otx_nand_store_close();
+    return result;
+}
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The words of the simulated memories (otx_sim_mem.sv): zero pages from the system, read through a pattern, so that a fresh memory is neither zero nor paid for.
+// A model is built, used and destroyed by one thread; otx_mem_close_all gives the memories of a destroyed model back.
+#include <sys/mman.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+namespace {
+struct Mem {
+    uint64_t* words;
+    size_t bytes;
+};
+std::vector<Mem*> mems;
+constexpr uint64_t pattern = 0xA55A'C33C'9669'0FF0;
+}  // namespace
+
+extern "C" {
+
+void* otx_mem_open(long long bytes) {
+    void* words = mmap(nullptr, size_t(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (words == MAP_FAILED) {
+        std::fprintf(stderr, "no room for a simulated memory of %lld bytes\n", bytes);
+        std::exit(70);
+    }
+    mems.push_back(new Mem{static_cast<uint64_t*>(words), size_t(bytes)});
+    return mems.back();
+}
+
+long long otx_mem_read(void* mem, int index) { return (long long)(static_cast<Mem*>(mem)->words[index] ^ pattern); }
+
+void otx_mem_write(void* mem, int index, long long data, char strobes) {
+    uint64_t mask = 0;
+    for (int b = 0; b < 8; b++)
+        if (strobes >> b & 1) mask |= UINT64_C(0xFF) << 8 * b;
+    uint64_t& word = static_cast<Mem*>(mem)->words[index];
+    word = (word & ~mask) | ((uint64_t(data) ^ pattern) & mask);
+}
+
+void otx_mem_close_all() {
+    for (Mem* m : mems) {
+        munmap(m->words, m->bytes);
+        delete m;
+    }
+    mems.clear();
+}
+}

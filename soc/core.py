@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The generated `otx_core` as a LiteX module: its firmware port as CSRs, everything else as attributes.
+
+`host[name]` are the endpoints of the host port, `table` and `frame` the AXI4 masters for the two memories, `nand` the pins. `fw_go` queues the
+operation in the `fw_*` registers (8 deep, `fw_ready`: one more fits); `fw_done_pop` drops the head of the done queue (16 deep). A block written to
+`free_block` or `log_block` is taken while its room bit is set; room bits read 0 while an earlier one is still on its way. Reset is the SoC's.
+"""
+
+from litex.gen import LiteXModule
+from litex.soc.interconnect import stream
+from litex.soc.interconnect.csr import CSRStorage, CSRStatus
+from migen import Cat, ClockSignal, Instance, Mux, ResetSignal, Signal
+
+import streams
+
+OP_QUEUE, DONE_QUEUE, BLOCK_QUEUE = 8, 16, 2
+AXI_IDS = 4
+FRAME_IDS = AXI_IDS + 2
+
+
+class OtxCore(LiteXModule):
+    def __init__(self, g):
+        self.host = {name: streams.endpoint(layout) for name, layout, _ in streams.HOST}
+        self.table = streams.axi_port(AXI_IDS)
+        self.frame = streams.axi_port(FRAME_IDS)
+        self.nand = {name: Signal(width, name=f"core_nand_{name}") for name, width, _ in streams.nand_layout(g)}
+        ports = {"i_clk": ClockSignal("sys"), "i_reset": ResetSignal("sys")}
+        for name, layout, taken in streams.HOST:
+            ports |= streams.stream_ports(name, self.host[name], layout, taken)
+        ports |= streams.axi_ports("table", self.table) | streams.axi_ports("frame", self.frame)
+        ports |= {("o_" if driven else "i_") + f"nand_{name}": self.nand[name] for name, _, driven in streams.nand_layout(g)}
+        ports |= self.operations() | self.blocks(g) | self.state()
+        self.specials += Instance("otx_core", **ports)
+
+    def operations(self):
+        """NAND operations of the firmware and their results."""
+        for name, width in [("op", 4), ("ppn", 32), ("frame", 16), ("kind", 8), ("lpn", 32), ("seq_lo", 32), ("seq_hi", 16), ("cookie", 16)]:
+            setattr(self, f"fw_{name}", CSRStorage(width, name=f"fw_{name}"))
+        self.fw_go = CSRStorage(1, name="fw_go", description="A write starts the operation in the fw registers.")
+        self.fw_ready = CSRStatus(1, name="fw_ready", description="One more operation fits.")
+        ops = self.fw_ops = stream.SyncFIFO(streams.FLASH_OP, OP_QUEUE)
+        done = self.fw_dones = stream.SyncFIFO(streams.FLASH_DONE, DONE_QUEUE)
+        self.comb += [
+            ops.sink.valid.eq(self.fw_go.re),
+            ops.sink.op.eq(self.fw_op.storage),
+            ops.sink.ppn.eq(self.fw_ppn.storage),
+            ops.sink.frame.eq(self.fw_frame.storage),
+            ops.sink.kind.eq(self.fw_kind.storage),
+            ops.sink.lpn.eq(self.fw_lpn.storage),
+            ops.sink.sequence.eq(Cat(self.fw_seq_lo.storage, self.fw_seq_hi.storage)),
+            ops.sink.cookie.eq(self.fw_cookie.storage),
+            self.fw_ready.status.eq(ops.sink.ready),
+        ]
+        head = done.source
+        for name, value in [
+            ("valid", head.valid),
+            ("cookie", head.cookie),
+            ("status", head.status),
+            ("kind", head.kind),
+            ("generation", head.generation),
+            ("lpn", head.lpn),
+            ("seq_lo", head.sequence[:32]),
+            ("seq_hi", head.sequence[32:]),
+        ]:
+            register = CSRStatus(len(value), name=f"fw_done_{name}")
+            setattr(self, f"fw_done_{name}", register)
+            self.comb += register.status.eq(value)
+        self.fw_done_pop = CSRStorage(1, name="fw_done_pop", description="A write drops the head of the done queue.")
+        self.comb += head.ready.eq(self.fw_done_pop.re)
+        return streams.stream_ports("fw_op", ops.source, streams.FLASH_OP, True) | streams.stream_ports("fw_done", done.sink, streams.FLASH_DONE, False)
+
+    def blocks(self, g):
+        """Erased blocks on their way to the allocator and to the log."""
+        self.free_block = CSRStorage(24, name="free_block", description="A write hands over an erased data block.")
+        self.free_block_room_lo = CSRStatus(32, name="free_block_room_lo", description="Bit d: one more block of die d fits.")
+        self.free_block_room_hi = CSRStatus(32, name="free_block_room_hi")
+        self.log_block_lane = CSRStorage(2, name="log_block_lane")
+        self.log_block = CSRStorage(24, name="log_block", description="A write hands over an erased block for the log lane in log_block_lane.")
+        self.log_block_room = CSRStatus(g.lanes, name="log_block_room", description="Bit l: one more block of lane l fits.")
+        free = self.free_blocks = stream.SyncFIFO(streams.BLOCK, BLOCK_QUEUE)
+        log = self.log_blocks = stream.SyncFIFO(streams.LOG_BLOCK, BLOCK_QUEUE)
+        free_room, log_room, free_bits = Signal(g.dies), Signal(g.lanes), Signal(64)
+        self.comb += [
+            free.sink.valid.eq(self.free_block.re),
+            free.sink.block.eq(self.free_block.storage),
+            log.sink.valid.eq(self.log_block.re),
+            log.sink.lane.eq(self.log_block_lane.storage),
+            log.sink.block.eq(self.log_block.storage),
+            free_bits.eq(Mux(free.source.valid, 0, free_room)),
+            self.free_block_room_lo.status.eq(free_bits[:32]),
+            self.free_block_room_hi.status.eq(free_bits[32:]),
+            self.log_block_room.status.eq(Mux(log.source.valid, 0, log_room)),
+        ]
+        return (
+            streams.stream_ports("free_block", free.source, streams.BLOCK, True, bare="block")
+            | streams.stream_ports("log_block", log.source, streams.LOG_BLOCK, True)
+            | {"o_free_block_room": free_room, "o_log_block_room": log_room}
+        )
+
+    def state(self):
+        """Control and state registers: one port each."""
+        ports = {}
+        for name, width in [("enable", 1), ("full", 1), ("generation", 32), ("drive_id", 32), ("dropped", 32)]:
+            register = CSRStorage(width, name=name)
+            setattr(self, name, register)
+            ports[f"i_{name}"] = register.storage
+        for name, width in [("alloc_left", 32), ("log_left", 32), ("log_pages", 32), ("released", 32), ("commits", 32), ("fault", 1), ("busy", 1)]:
+            register = CSRStatus(width, name=name)
+            setattr(self, name, register)
+            ports[f"o_{name}"] = register.status
+        return ports

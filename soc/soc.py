@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The drive's SoC: VexRiscv, ROM with the firmware, SRAM, UART, timer and the core. Simulation and boards derive from it.
+
+The two memories are the deriving class' business: it connects `otx.table` and `otx.frame` and calls `memory_region` so that the CPU sees them at the
+addresses the geometry names. The "lite" CPU has no data cache, so what it writes there is what the core reads. Nothing here is preset-specific.
+"""
+
+from pathlib import Path
+
+from litex.soc.integration import export
+from litex.soc.integration.soc import SoCRegion
+from litex.soc.integration.soc_core import SoCCore
+
+import streams
+from core import OtxCore
+
+ROM_BYTES, SRAM_BYTES = 32 * 1024, 16 * 1024
+
+
+class OtxSoC(SoCCore):
+    def __init__(self, platform, g, clk_freq, **kwargs):
+        super().__init__(
+            platform,
+            clk_freq,
+            cpu_type="vexriscv",
+            cpu_variant="lite",
+            ident="",
+            **kwargs,
+        )
+        self.geometry = g
+        self.otx = OtxCore(g)
+
+    def memory_region(self, name, origin, size, bus):
+        """Maps a Wishbone slave for the CPU; regions are powers of two."""
+        self.bus.add_slave(name, bus, SoCRegion(origin=origin, size=1 << (size - 1).bit_length(), mode="rw"))
+
+    def connect_nand(self, pads):
+        """Core to pins, or to a record of pin signals."""
+        for name, _, driven in streams.nand_layout(self.geometry):
+            pad, pin = getattr(pads, name), self.otx.nand[name]
+            self.comb += pad.eq(pin) if driven else pin.eq(pad)
+
+
+def write_includes(soc, outdir):
+    """What the firmware needs to know about the SoC: csr.h, mem.h, soc.h, regions.ld. Call after the SoC is finalized."""
+    out = Path(outdir)
+    out.mkdir(parents=True, exist_ok=True)
+    csr = export.get_csr_header(regions=soc.csr_regions, constants=soc.constants, csr_base=soc.mem_regions["csr"].origin, with_access_functions=True)
+    for name, text in [
+        ("csr.h", csr),
+        ("mem.h", export.get_mem_header(soc.mem_regions)),
+        ("soc.h", export.get_soc_header(soc.constants)),
+        ("regions.ld", export.get_linker_regions(soc.mem_regions)),
+    ]:
+        path = out / name
+        text = "".join(line + "\n" for line in text.splitlines() if "Auto-generated" not in line)  # it holds the date
+        if not path.exists() or path.read_text() != text:
+            path.write_text(text)

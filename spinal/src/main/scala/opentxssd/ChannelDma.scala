@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+package opentxssd
+
+import spinal.core._
+import spinal.lib._
+import spinal.lib.bus.amba4.axi._
+
+case class DmaStart() extends Bundle {
+  val way = UInt(4 bits)
+  val frame = UInt(16 bits)
+}
+
+/** Moves the pages of one channel between frame memory and the NAND channel.
+  *
+  * Contract. `start` names the frame of the op that now begins at a way. Each `wreq` is answered with the 512 beats of that way's frame on `wdata`, one page at a time,
+  * read in bursts of 32 beats up to 64 beats ahead. The 512 beats of a page on `rdata` (pages of two ways are not interleaved) are written in bursts of 32 beats; `pending` (per way) is
+  * high from the page's first beat until memory has acknowledged its last burst. `failed` (per way): memory answered with an error since `start`. Both directions at once, a beat
+  * per clock each when memory keeps up; all bursts in order, with id 0. Reset loses pages under way, and must reach the memory too.
+  */
+class ChannelDma(p: OtxParam, axi: Axi4Config) extends Component {
+  setDefinitionName("otx_channel_dma")
+
+  val start = slave port Flow(DmaStart())
+  val wreq = slave port Stream(NandWay())
+  val wdata = master port Stream(WriteBeat())
+  val rdata = slave port Stream(NandReadBeat())
+  val frame = master port Axi4(axi)
+  val pending = out port Bits(p.ways bits)
+  val failed = out port Bits(p.ways bits)
+
+  private val burst = 32
+  private val ahead = 64
+  private val burstsPerPage = OtxParam.beats / burst
+  private val frames = Mem(UInt(16 bits), p.ways max 2)
+  private def frameOf(way: UInt) = frames.readAsync(way.resize(log2Up(p.ways max 2)))
+  frames.write(start.way.resize(log2Up(p.ways max 2)), start.frame, start.valid)
+
+  private def request(ax: Axi4Ax, frame: UInt, number: UInt): Unit = {
+    val page = (frame +^ U(p.frameBase >> 12, 20 bits)).resize(20)
+    ax.addr := (page ## number.resize(log2Up(burstsPerPage)) ## B(0, 8 bits)).asUInt
+    ax.id := 0
+    ax.len := burst - 1
+    ax.size := 3
+    ax.burst := Axi4.burst.INCR
+  }
+
+  /** Frame memory to channel. */
+  private val program = new Area {
+    val active = RegInit(False)
+    val way = Reg(UInt(4 bits))
+    val source = Reg(UInt(16 bits))
+    val asked = Reg(UInt(log2Up(burstsPerPage + 1) bits)) // bursts
+    val sent = Reg(UInt(log2Up(OtxParam.beats) bits)) // beats
+    val promised = RegInit(U(0, log2Up(ahead + 1) bits)) // places in the queue that are taken or will be
+    wreq.ready := !active
+    when(wreq.fire) {
+      active := True
+      way := wreq.way
+      source := frameOf(wreq.way)
+      asked := 0
+      sent := 0
+    }
+
+    frame.ar.valid := active && asked =/= burstsPerPage && promised <= ahead - burst
+    request(frame.ar, source, asked)
+    when(frame.ar.fire)(asked := asked + 1)
+
+    val queue = StreamFifo(Bits(64 bits), ahead)
+    queue.io.push << frame.r.translateWith(frame.r.data)
+    val error = frame.r.fire && !frame.r.isOKAY()
+    wdata.arbitrationFrom(queue.io.pop)
+    wdata.data := queue.io.pop.payload
+    wdata.last := sent === OtxParam.beats - 1
+    when(wdata.fire) {
+      sent := sent + 1
+      when(wdata.last)(active := False)
+    }
+    promised := promised + Mux(frame.ar.fire, U(burst), U(0)) - wdata.fire.asUInt
+  }
+
+  /** Channel to frame memory. */
+  private val read = new Area {
+
+    /** A full burst of one way; `last` of its page. */
+    case class Burst() extends Bundle {
+      val way = UInt(4 bits)
+      val last = Bool()
+    }
+    val queue = StreamFifo(Bits(64 bits), ahead)
+    val full = StreamFifo(Burst(), 4) // bursts that lie whole in the queue
+    val asked = StreamFifo(Burst(), 4) // bursts that memory has not acknowledged
+
+    val taken = RegInit(U(0, log2Up(burst) bits))
+    rdata.ready := queue.io.push.ready && full.io.push.ready
+    queue.io.push.valid := rdata.fire
+    queue.io.push.payload := rdata.data
+    full.io.push.valid := rdata.fire && taken === burst - 1
+    full.io.push.way := rdata.way
+    full.io.push.last := rdata.last
+    when(rdata.fire)(taken := taken + 1)
+
+    val sending = RegInit(False)
+    val number = RegInit(U(0, log2Up(burstsPerPage) bits))
+    val sent = RegInit(U(0, log2Up(burst) bits))
+    frame.aw.valid := full.io.pop.valid && asked.io.push.ready && !sending
+    full.io.pop.ready := frame.aw.fire
+    request(frame.aw, frameOf(full.io.pop.way), number)
+    asked.io.push.valid := frame.aw.fire
+    asked.io.push.payload := full.io.pop.payload
+    when(frame.aw.fire) {
+      sending := True
+      number := number + 1
+    }
+
+    frame.w.valid := sending && queue.io.pop.valid
+    queue.io.pop.ready := sending && frame.w.ready
+    frame.w.data := queue.io.pop.payload
+    frame.w.strb.setAll()
+    frame.w.last := sent === burst - 1
+    when(frame.w.fire) {
+      sent := sent + 1
+      when(frame.w.last)(sending := False)
+    }
+
+    frame.b.ready := asked.io.pop.valid
+    asked.io.pop.ready := frame.b.valid
+    val error = frame.b.fire && !frame.b.isOKAY()
+  }
+
+  for (w <- 0 until p.ways) {
+    val open = RegInit(False)
+    when(rdata.fire && rdata.way === w)(open := True)
+    when(frame.b.fire && read.asked.io.pop.last && read.asked.io.pop.way === w)(open := False)
+    pending(w) := open
+
+    val error = Reg(Bool())
+    when(start.valid && start.way === w)(error := False)
+    when((program.error && program.way === w) || (read.error && read.asked.io.pop.way === w))(error := True)
+    failed(w) := error
+  }
+}

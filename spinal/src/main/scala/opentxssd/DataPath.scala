@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+package opentxssd
+
+import spinal.core._
+import spinal.lib._
+import spinal.lib.bus.amba4.axi._
+
+/** From a validated host command to map, log and flash, and back.
+  *
+  * {{{
+  *   dpCmd -+-> FrameFill -> Sequencer -> append, write, waiter      (all but READ, in order)
+  *          |                    |  op, rsp
+  *          |      FrameTable ---+--- RemapPort --- remap engine     (after each program: SWAP, pageDone)
+  *          |                    |
+  *          +------------> ReadPath -> Deliver -> rdata              (READs, side by side)
+  * }}}
+  *
+  * Contract: one `dpDone` per command; the command queue sends nothing that conflicts with a command whose `dpDone` has not come. Status and order of writing commands: `Sequencer`;
+  * of reads: `ReadPath` and `Deliver`. `releasedPages` counts NAND pages that fell out of use, `commits` the COMMITs that became durable. `busy`: a command, a program or a swap
+  * is under way. Reset loses all; frames are usable `writeFrames` clocks later.
+  *
+  * No deadlock. Waits go only downwards in this list, so there is no cycle; the bottom depends on nobody.
+  *  1. The host gives `wdata` that was asked for and takes `rdata` and completions; nothing of one is waited for in giving the other: a READ needs no frame of a WRITE that is not
+  *     linked, and `wdataReq` waits only for frames.
+  *  2. FrameFill waits for frames (at most 32 are with the Sequencer, 32 here; all others are being programmed or read) and for the Sequencer.
+  *  3. The Sequencer waits for firmware (pages, or `full`), for the log to take entries and waits, for the scheduler to take programs, and for COMMITTING to end: that needs log and
+  *     frame table only. After `fault` it does not wait for COMMITTING and FrameFill does not wait for frames.
+  *  4. A frame comes free by its program, its SWAP and its readers: Deliver, which waits only for frame memory and host. A page read waits for a read frame: Deliver again.
+  *  5. Lookups, swaps and links wait for the engine. The engine waits for its answers to be taken: each user takes them unconditionally (ReadPath keeps room for a whole group, the
+  *     Sequencer asks one at a time, FrameTable waits for `pageDone`). An open group is a READ's, whose LOOKUPs are never held up inside the group; the others wait for its end.
+  *  6. `pageDone` and the done streams are always taken: the log and the frame table need nothing from above for that.
+  *
+  * So 32 write frames (one command) are enough to make progress; 64 let the next command fill while one is issued.
+  */
+class DataPath(p: OtxParam) extends Component {
+  setDefinitionName("otx_data_path")
+
+  val dpCmd = slave port Stream(HostCmd())
+  val dpDone = master port Stream(Completion())
+  val wdataReq = master port Stream(BlockRef())
+  val wdata = slave port Stream(WriteBeat())
+  val rdata = master port Stream(ReadBeat())
+  val op = master port Stream(RemapOp())
+  val rsp = slave port Stream(RemapRsp())
+  val tx = master port Stream(TxOp())
+  val txState = in port Vec(UInt(3 bits), OtxParam.txids)
+  val txCount = in port Vec(UInt(16 bits), OtxParam.txids)
+  val useTxid = out port UInt(5 bits)
+  val useCount = in port UInt(27 bits)
+  val released = slave port Stream(Word())
+  val alloc = slave port Stream(UInt(30 bits))
+  val allocLeft = in port UInt(32 bits)
+  val write, read = master port Stream(FlashOp())
+  val writeDone, readDone = slave port Stream(FlashDone())
+  val append = master port Stream(LogAppend())
+  val head = in port UInt(48 bits)
+  val waiter = master port Stream(LogWait())
+  val waitDone = slave port Stream(TagStatus())
+  val pageDone = master port Stream(PageDone())
+  val logLeft = in port UInt(32 bits)
+  val fault = in port Bool()
+  val full = in port Bool()
+  val dropped = in port UInt(32 bits)
+  val frame = master port Axi4(p.axi)
+  val releasedPages = out port UInt(32 bits)
+  val commits = out port UInt(32 bits)
+  val busy = out port Bool()
+  val evCommitCmd = out port Bool()
+  val evCommitTag, evCommitTxid = out port UInt(5 bits)
+  val evCommitEntries = out port UInt(16 bits)
+
+  private val fill = new FrameFill(p)
+  private val sequencer = new Sequencer(p)
+  private val table = new FrameTable(p)
+  private val reader = new ReadPath(p)
+  private val deliver = new Deliver(p)
+  private val port = new RemapPort(3)
+
+  private val routes = StreamDemux(dpCmd, (dpCmd.opcode === Opcode.READ).asUInt, 2)
+  fill.cmd << routes(0)
+  reader.cmd << routes(1).m2sPipe()
+
+  // Host data and frames
+  wdataReq << fill.wdataReq
+  fill.wdata << wdata
+  fill.free << table.free
+  fill.fault := fault
+  rdata << deliver.rdata
+  frame.aw << fill.axi.aw
+  frame.w << fill.axi.w
+  fill.axi.b << frame.b
+  frame.ar << deliver.axi.ar
+  deliver.axi.r << frame.r
+
+  // Writing commands
+  sequencer.filled << fill.filled.m2sPipe()
+  sequencer.frames << fill.frames
+  table.giveBack << sequencer.giveBack
+  table.describe << sequencer.describe
+  tx << sequencer.tx
+  sequencer.txState := txState
+  sequencer.txCount := txCount
+  useTxid := sequencer.useTxid
+  sequencer.useCount := useCount
+  sequencer.alloc << alloc
+  sequencer.allocLeft := allocLeft
+  write << sequencer.write
+  append << sequencer.append
+  sequencer.head := head
+  waiter << sequencer.waiter
+  sequencer.logLeft := logLeft
+  sequencer.fault := fault
+  sequencer.full := full
+  sequencer.dropped := dropped
+  evCommitCmd := sequencer.evCommit
+  evCommitTag := sequencer.filled.cmd.tag
+  evCommitTxid := useTxid
+  evCommitEntries := sequencer.evCommitEntries
+
+  // After a program
+  table.writeDone << writeDone
+  pageDone << table.pageDone
+
+  // Reads
+  table.pin << reader.pin
+  table.unpin << deliver.unpin
+  reader.giveRead << deliver.giveRead
+  deliver.start << reader.start
+  deliver.jobs << reader.jobs
+  read << reader.read
+  reader.readDone << readDone
+
+  // The remap engine's users
+  port.ops(0) << table.op
+  port.ops(1) << sequencer.op
+  port.ops(2) << reader.op
+  table.rsp << port.rsps(0)
+  sequencer.rsp << port.rsps(1)
+  reader.rsp << port.rsps(2)
+  op << port.op
+  port.rsp << rsp
+
+  // Completions and counters
+  private val waited = Stream(Completion())
+  waited.arbitrationFrom(waitDone)
+  waited.tag := waitDone.tag
+  waited.status := waitDone.status
+  waited.result := 0
+  dpDone << StreamArbiterFactory().roundRobin.transactionLock.onArgs(sequencer.done, waited, deliver.done)
+
+  private val isCommit = Reg(Bits(OtxParam.tags bits)) init 0 // the tag's wait is a COMMIT
+  when(waiter.fire)(isCommit(waiter.tag) := !waiter.flush)
+  private val commitCount, releaseCount = Reg(UInt(32 bits)) init 0
+  when(waitDone.fire && isCommit(waitDone.tag) && waitDone.status === Status.SUCCESS)(commitCount := commitCount + 1)
+  commits := commitCount
+  sequencer.commits := commitCount
+  released.ready := True
+  private val dropsPage = released.valid && released.isNand
+  releaseCount := releaseCount + (dropsPage.asUInt +^ table.missed.asUInt)
+  releasedPages := releaseCount
+  sequencer.releasedPages := releaseCount
+
+  private val commands = Reg(UInt(7 bits)) init 0
+  commands := commands + dpCmd.fire.asUInt - dpDone.fire.asUInt
+  busy := RegNext(commands =/= 0 || dpCmd.valid || table.inFlight, True)
+}

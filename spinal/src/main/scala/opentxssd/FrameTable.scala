@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+package opentxssd
+
+import spinal.core._
+import spinal.lib._
+
+/** What is known about a write frame that is being programmed. */
+case class FrameDescriptor() extends Bundle {
+  val frame = UInt(16 bits)
+  val lpn = UInt(32 bits)
+  val ppn = UInt(30 bits)
+  val index = UInt(48 bits)
+  val hasTx = Bool()
+  val txid = UInt(5 bits)
+}
+
+/** The write frames: who is free, what the others hold, and who still reads them.
+  *
+  * Contract: `free` gives a frame. It comes back by `giveBack` (never linked), or after its program: `writeDone` -> SWAP of BUF to NAND -> its answer -> `pageDone`,
+  * and the last `unpin`. `describe` comes before the program op. A missed SWAP means that the page was overwritten meanwhile: `missed` for one clock. A failed program has no SWAP:
+  * `pageDone` without ok, and the frame stays the place of its data for ever (the drive is read-only from then on).
+  *
+  * Pins: a lookup that answers BUF(frame) comes with `pin` in the clock of the answer. The engine answers in order, so an answer before the SWAP's holds the frame and none after
+  * it can name it. `pin` is never refused; swap answers, `giveBack` and `unpin` wait for it. `inFlight`: a program or swap is under way.
+  *
+  * Latency: `writeDone` to SWAP 2 clocks; answer to `free` 3 clocks. Reset takes all frames back; it takes one clock per frame until `free` starts.
+  */
+class FrameTable(p: OtxParam) extends Component {
+  setDefinitionName("otx_frame_table")
+
+  val free = master port Stream(UInt(16 bits))
+  val giveBack, unpin = slave port Stream(UInt(16 bits))
+  val pin = slave port Flow(UInt(16 bits))
+  val describe = slave port Flow(FrameDescriptor())
+  val writeDone = slave port Stream(FlashDone())
+  val op = master port Stream(RemapOp())
+  val rsp = slave port Stream(RemapRsp())
+  val pageDone = master port Stream(PageDone())
+  val missed = out port Bool()
+  val inFlight = out port Bool()
+
+  private val bits = log2Up(p.writeFrames)
+  private val list = new FreeList(p.writeFrames)
+  free << list.take
+
+  // After the program: swap, or report the failure
+  private val descriptors = Mem(FrameDescriptor(), p.writeFrames)
+  descriptors.write(describe.frame.resize(bits), describe.payload, describe.valid)
+  private val ok = writeDone.status === PageStatus.OK
+  private val ended = descriptors.streamReadSync(writeDone.translateWith(writeDone.cookie.resize(bits)), ok)
+  private val branches = StreamDemux(ended, ended.linked.asUInt, 2)
+  private val failed = branches(0)
+  private val swaps = StreamFifo(FrameDescriptor(), 4) // sent, not answered
+  private val toEngine = branches(1).haltWhen(!swaps.io.push.ready)
+  op.arbitrationFrom(toEngine)
+  op.op := RemapOpcode.SWAP
+  op.lpn := toEngine.value.lpn
+  op.hasTx := False
+  op.txid := 0
+  op.location := Word(WordKind.BUF, toEngine.value.frame)
+  op.newLocation := Word(WordKind.NAND, toEngine.value.ppn)
+  op.last := True
+
+  swaps.io.push.valid := op.fire
+  swaps.io.push.payload := toEngine.value
+
+  private val pending = swaps.io.pop
+  private val eventFree = !pin.valid
+  private val reports = Stream(PageDone())
+  private val swapped = rsp.valid && pending.valid && eventFree && reports.ready
+  rsp.ready := swapped
+  pending.ready := swapped
+  failed.ready := reports.ready && !swapped
+  reports.valid := swapped || failed.valid
+  private val reported = Mux(swapped, pending.payload, failed.value)
+  reports.index := reported.index
+  reports.hasTx := reported.hasTx
+  reports.txid := reported.txid
+  reports.ok := swapped
+  pageDone << reports.queue(4)
+  missed := swapped && !rsp.hit
+
+  private val programs = Reg(UInt(bits + 1 bits)) init 0
+  programs := programs + describe.valid.asUInt - reports.fire.asUInt
+  inFlight := programs =/= 0 || pageDone.valid
+
+  // Who holds a frame: one event per clock
+  private case class Holders() extends Bundle {
+    val over = Bool() // neither filled nor programmed any more
+    val pins = UInt(7 bits) // lookups that answered BUF and are not delivered: at most 64
+  }
+  private val holders = Mem(Holders(), p.writeFrames)
+  private val swept = Reg(UInt(bits + 1 bits)) init 0
+  private val sweeping = swept =/= p.writeFrames
+  when(sweeping)(swept := swept + 1)
+
+  giveBack.ready := eventFree && !swapped
+  unpin.ready := eventFree && !swapped && !giveBack.valid
+  private val ending = swapped || giveBack.fire
+  private val event = pin.valid || ending || unpin.fire
+  private val frame = pin.valid.mux(pin.payload, swapped.mux(pending.frame, giveBack.fire.mux(giveBack.payload, unpin.payload)))
+  private val before = holders.readAsync(frame.resize(bits))
+  private val after = Holders()
+  after.over := before.over || ending
+  after.pins := before.pins + pin.valid.asUInt - unpin.fire.asUInt
+  private val freed = event && after.over && after.pins === 0
+  private val none = Holders().getZero
+  holders.write(sweeping.mux(swept.resize(bits), frame.resize(bits)), Mux(sweeping || freed, none, after), sweeping || event)
+  list.give.valid := freed
+  list.give.payload := frame
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+package opentxssd
+
+import spinal.core._
+import spinal.lib._
+
+/** Hands out the pages that data goes to: from the open block of each die in rising order, dies in turn, channels first, then ways.
+  *
+  * Contract. `alloc` gives a page per clock and skips dies that have none; the page on offer stays until it is taken. When a block is used up the die goes on
+  * with the oldest block that waits behind it. `freeBlock` takes an erased block for its die when there is room: one open and four waiting; it stalls at a full die
+  * and then so do blocks for other dies. `freeBlockRoom` (bit `channel * ways + way`): one more fits now. `allocLeft`: pages that `alloc` will still give, exact in
+  * the clock after each `alloc` and `freeBlock` beat. Reset loses all blocks.
+  */
+class PageAllocator(p: OtxParam) extends Component {
+  setDefinitionName("otx_page_allocator")
+
+  val alloc = master port Stream(UInt(30 bits))
+  val allocLeft = out port UInt(32 bits)
+  val freeBlock = slave port Stream(UInt(24 bits))
+  val freeBlockRoom = out port Bits(p.dies bits)
+
+  private val ring = 8 // slots for the blocks of a die, the open one first
+
+  /** Dies in the order of allocation: the channel varies fastest. */
+  private case class Die(k: Int) {
+    val channel = k % p.channels
+    val way = k / p.channels
+    val count = RegInit(U(0, 3 bits)).setName(s"count_$k") // blocks, the open one included
+    val open = RegInit(U(0, 3 bits)).setName(s"open_$k") // slot of the open block
+    val fresh = RegInit(True).setName(s"fresh_$k") // nothing given out yet: `pages` is not written
+    val room = count < PageAllocator.blocksPerDie
+    val isFreed = PpnFields.ofBlock(p, freeBlock.payload).channel === channel && PpnFields.ofBlock(p, freeBlock.payload).way === way
+  }
+  private val dies = (0 until p.dies).map(Die)
+  private val dieIndexBits = log2Up(p.dies) max 1
+  private val blocks = Mem(UInt(p.blockBits bits), p.dies * ring)
+  private val pages = Mem(UInt(p.pageBits bits), 1 << dieIndexBits) // next page of the open block; wraps to 0 at its end
+
+  private def slot(die: UInt, number: UInt) = (die ## number).asUInt.resize(log2Up(p.dies * ring))
+
+  // Blocks in
+  private val freed = Vec(dies.map(_.isFreed)).asBits
+  for (die <- dies) freeBlockRoom(die.channel * p.ways + die.way) := die.room
+  freeBlock.ready := dies.map(d => d.isFreed && d.room).reduce(_ || _)
+  private val freedDie = OHToUInt(freed).resize(dieIndexBits)
+  private val freedSlot = MuxOH(freed, dies.map(d => d.open + d.count))
+  blocks.write(slot(freedDie, freedSlot), PpnFields.ofBlock(p, freeBlock.payload).block, freeBlock.fire)
+
+  // Pages out
+  private val offered = RegInit(False)
+  private val page = Reg(UInt(30 bits))
+  private val have = Vec(dies.map(_.count =/= 0)).asBits
+  private val first = RegInit(B(1, p.dies bits)) // the die whose turn it is
+  private val grant = OHMasking.roundRobin(have, first)
+  private val pick = have.orR && (!offered || alloc.ready)
+  private val die = OHToUInt(grant).resize(dieIndexBits)
+  private val block = blocks.readAsync(slot(die, MuxOH(grant, dies.map(_.open))))
+  private val next = MuxOH(grant, dies.map(_.fresh)).mux(True -> U(0, p.pageBits bits), False -> pages.readAsync(die))
+  private val endsBlock = next === p.pagesPerBlock - 1
+  private val number = {
+    val place = dies.map(d => B((d.channel << p.wayBits) | d.way, p.dieBits max 1 bits))
+    (MuxOH(grant, place) ## block ## next).asUInt.resize(30)
+  }
+  pages.write(die, next + 1, pick)
+  when(alloc.ready)(offered := False)
+  when(pick) {
+    offered := True
+    page := number
+    first := (if (p.dies == 1) grant else grant.rotateLeft(1))
+  }
+  alloc.valid := offered
+  alloc.payload := page
+
+  for ((d, k) <- dies.zipWithIndex) {
+    val gone = pick && grant(k) && endsBlock
+    val comes = freeBlock.fire && freed(k)
+    when(gone)(d.open := d.open + 1)
+    when(pick && grant(k))(d.fresh := False)
+    when(comes && !gone)(d.count := d.count + 1)
+    when(gone && !comes)(d.count := d.count - 1)
+  }
+
+  private val left = RegInit(U(0, 32 bits))
+  left := left + Mux(freeBlock.fire, U(p.pagesPerBlock, 32 bits), U(0, 32 bits)) - alloc.fire.asUInt
+  allocLeft := left
+}
+
+object PageAllocator {
+
+  /** The open block and four behind it. */
+  val blocksPerDie = 5
+}

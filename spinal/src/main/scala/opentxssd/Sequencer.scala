@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+package opentxssd
+
+import spinal.core._
+import spinal.lib._
+
+/** Does every command but READ, one at a time and in order: checks it, logs it, links it in the map, issues its programs.
+  *
+  * Why one at a time: its order is the order of the log and the order in which versions become visible, and the two must agree for each LPN (rule lpn-order). While it works on a
+  * command no COMMIT record can be appended, so what the probes found stays true. The entries of a plain command have no other entry between them and are one group of the log
+  * (rule group); they are appended only when all data and all pages are there, so an open group never waits for a host.
+  *
+  * Per block: append to the log, then link in the map, then issue the program. "Link" makes the version visible, "issue" sends it to flash; here issue follows at once
+  * (write-through). A plain write or trim of a block of a COMMITTING transaction waits until that is over (rule lpn-order).
+  *
+  * Completion: at the end of the command, or by the log's `waitDone` when the command went to `waiter` (FLUSH, FUA, COMMIT). Checks come in this order and change nothing: TX_INVALID or TX_BUSY;
+  * what happened to the data; READ_ONLY; CAPACITY; TX_FULL. WRITE_FAULT: the remap engine answered with an error (a later block of the command may be linked).
+  * COMMIT, ABORT and RECOVER use the last 40 log pages, which nothing else may touch. After `fault` no loop here goes on waiting.
+  *
+  * Figures: a plain WRITE of one block takes 9 clocks and the engine's PLAIN. Reset loses the command, sequence numbers start again (the generation tells them apart).
+  */
+class Sequencer(p: OtxParam) extends Component {
+  setDefinitionName("otx_sequencer")
+
+  val filled = slave port Stream(FilledCmd())
+  val frames = slave port Stream(UInt(16 bits))
+  val giveBack = master port Stream(UInt(16 bits))
+  val describe = master port Flow(FrameDescriptor())
+  val op = master port Stream(RemapOp())
+  val rsp = slave port Stream(RemapRsp())
+  val tx = master port Stream(TxOp())
+  val txState = in port Vec(UInt(3 bits), OtxParam.txids)
+  val txCount = in port Vec(UInt(16 bits), OtxParam.txids)
+  val useTxid = out port UInt(5 bits)
+  val useCount = in port UInt(27 bits)
+  val alloc = slave port Stream(UInt(30 bits))
+  val write = master port Stream(FlashOp())
+  val append = master port Stream(LogAppend())
+  val head = in port UInt(48 bits)
+  val waiter = master port Stream(LogWait())
+  val allocLeft, logLeft, dropped, releasedPages, commits = in port UInt(32 bits)
+  val full, fault = in port Bool()
+  val done = master port Stream(Completion())
+  val evCommit = out port Bool()
+  val evCommitEntries = out port UInt(16 bits)
+
+  private object State extends SpinalEnum {
+    // format: off
+    val Idle,    // a command
+      Start,     // nothing: decides by opcode
+      Room,      // pages for data and log
+      Probe,     // the engine to take a LOOKUP
+      Probed,    // its answer
+      Append,    // a page and the log
+      Link,      // the engine to take PLAIN or APPEND
+      Linked,    // its answer
+      Issue,     // the flash scheduler
+      After,     // nothing: ends a write or trim
+      Record,    // the log to take COMMIT or ABORT
+      Tx,        // the engine to take a transaction's change
+      Settle,    // its new state to show
+      Scan,      // nothing: RECOVER looks at the next txid
+      Wait,      // the log to take the wait
+      Drop,      // the frame table to take back frames
+      Finish =   // the completion to be taken
+      newElement()
+    // format: on
+  }
+  import State._
+  private val state = RegInit(Idle)
+  private val next = Reg(State()) // after Settle
+
+  private val c = filled.cmd
+  private val isWrite = c.opcode === Opcode.WRITE
+  private val isTrim = c.opcode === Opcode.TRIM || c.opcode === Opcode.WRITE_ZEROES
+  private val n = c.count.resize(6 bits)
+  private val t = Reg(UInt(5 bits)) // the transaction in hand
+  private val status = Reg(UInt(4 bits))
+  private val k = Reg(UInt(6 bits)) // block in hand
+  private val fresh = Reg(UInt(6 bits)) // blocks that need a new tx table entry
+  private val broken = Reg(Bool()) // an answer with error
+  private val index = Reg(UInt(48 bits)) // of the last entry appended
+  private val ppn = Reg(UInt(30 bits))
+  private val sequence = Reg(UInt(48 bits)) init 0
+  private val logged = Mem(UInt(32 bits), OtxParam.txids) // log entries of the transaction
+
+  private val tState = txState(t)
+  private val tCount = txCount(t)
+  private val isFree = tState === TxState.FREE
+  private val isOpen = tState === TxState.OPEN
+  private val committing = txState.map(_ === TxState.COMMITTING).orR
+  private val lastBlock = k + 1 === n
+  private val lpn = c.lba + k
+  private val entries = logged.readAsync(t)
+  private val opening = c.opcode === Opcode.BEGIN || (isWrite || isTrim) && c.hasTx && isFree
+  private val perBlock = isWrite || c.hasTx // an entry per block; else one for the range
+  private val record = RegInit(U(LogKind.COMMIT, 3 bits)) // COMMIT or ABORT
+  private val txOp = Reg(UInt(2 bits))
+  useTxid := t
+
+  private def end(code: Int): Unit = endWith(Status(code))
+  private def endWith(code: UInt): Unit = {
+    status := code
+    state := Mux(filled.frames === 0, Finish(), Drop())
+  }
+  private def change(what: Int, after: State.C): Unit = {
+    txOp := what
+    next := after
+    state := Tx
+  }
+  private def commit(): Unit = {
+    evCommit := True
+    record := LogKind.COMMIT
+    state := Record
+  }
+
+  evCommit := False
+  evCommitEntries := tCount
+  filled.ready := False
+  rsp.ready := state === Probed || state === Linked
+
+  append.valid := state === Append && (alloc.valid || !isWrite) || state === Record
+  alloc.ready := state === Append && isWrite && append.ready
+  append.kind := Mux(state === Record, record.resize(8), Mux(isWrite, U(LogKind.MAP, 8 bits), U(LogKind.TRIM, 8 bits)))
+  append.ordered := False
+  append.inTx := c.hasTx || state === Record
+  private val grouped = state === Append && isWrite && !c.hasTx
+  append.n := Mux(grouped, n.resize(8), U(1, 8 bits))
+  append.i := Mux(grouped, k.resize(8), U(0, 8 bits))
+  append.room := Mux(grouped, n - k, U(1, 6 bits))
+  append.last := !grouped || lastBlock
+  append.lpn := Mux(state === Record, U(0, 32 bits), lpn)
+  append.location := Mux(state === Append && isWrite, Word(WordKind.NAND, alloc.payload), Word.none)
+  append.serial := Mux(append.inTx, useCount @@ t, U(0, 32 bits))
+  append.sequence := sequence
+  append.epoch := 0
+  append.arg := Mux(
+    state === Record,
+    Mux(record === LogKind.COMMIT, entries, U(0, 32 bits)),
+    Mux(isWrite, U(0, 32 bits), Mux(c.hasTx, U(1, 32 bits), n.resize(32)))
+  )
+
+  op.valid := state === Probe || state === Link && (frames.valid || !isWrite)
+  op.op := Mux(state === Probe, U(RemapOpcode.LOOKUP, 3 bits), Mux(c.hasTx, U(RemapOpcode.APPEND, 3 bits), U(RemapOpcode.PLAIN, 3 bits)))
+  op.lpn := lpn
+  op.hasTx := c.hasTx
+  op.txid := t
+  op.location := Mux(state === Link && isWrite, Word(WordKind.BUF, frames.payload), Word.none)
+  op.newLocation := Word.none
+  op.last := True
+
+  write.valid := state === Issue
+  write.op := NandOp.PROGRAM
+  write.ppn := ppn
+  write.frame := frames.payload
+  write.kind := PageKind.DATA
+  write.lpn := lpn
+  write.sequence := sequence
+  write.cookie := frames.payload
+  describe.valid := write.fire
+  describe.frame := frames.payload
+  describe.lpn := lpn
+  describe.ppn := ppn
+  describe.index := index
+  describe.hasTx := c.hasTx
+  describe.txid := t
+
+  private val dropping = state === Drop && k =/= filled.frames
+  giveBack.valid := dropping && frames.valid
+  giveBack.payload := frames.payload
+  frames.ready := write.fire || giveBack.fire
+
+  tx.valid := state === Tx
+  tx.op := txOp
+  tx.txid := t
+
+  private val isFlush = c.opcode === Opcode.FLUSH
+  private val isCommit = c.opcode === Opcode.COMMIT || isWrite && c.commit
+  waiter.valid := state === Wait
+  waiter.tag := c.tag
+  waiter.flush := !isCommit
+  waiter.txid := t
+  waiter.index := Mux(isFlush, head, index + 1)
+
+  private val answer = c.arg.mux(
+    U(0) -> (tCount @@ U(0, 13 bits) @@ tState),
+    U(1) -> U(p.lbas, 32 bits),
+    U(2) -> allocLeft,
+    U(3) -> dropped,
+    U(4) -> releasedPages,
+    U(5) -> commits,
+    default -> U(0, 32 bits)
+  )
+  done.valid := state === Finish
+  done.tag := c.tag
+  done.status := status
+  done.result := Mux(c.opcode === Opcode.QUERY, answer, U(0, 32 bits))
+
+  logged.write(
+    t,
+    Mux(state === Append || state === Record, entries + 1, U(0, 32 bits)),
+    append.fire && append.inTx || tx.fire && txOp === TxOpcode.BEGIN
+  )
+  when(append.fire) {
+    index := head
+    ppn := alloc.payload
+  }
+
+  switch(state) {
+    is(Idle) {
+      t := c.txid.resized
+      k := 0
+      fresh := 0
+      broken := False
+      status := Status.SUCCESS
+      when(filled.valid)(state := Start)
+    }
+    is(Start) {
+      switch(c.opcode) {
+        is(Opcode.WRITE, Opcode.TRIM, Opcode.WRITE_ZEROES) {
+          when(c.hasTx && !isFree && !isOpen)(end(Status.TX_INVALID))
+            .elsewhen(filled.status =/= Status.SUCCESS)(endWith(filled.status))
+            .otherwise(state := Room)
+        }
+        is(Opcode.BEGIN)(when(isFree)(state := Room) otherwise end(Status.TX_BUSY))
+        is(Opcode.COMMIT) {
+          when(!isOpen)(end(Status.TX_INVALID)).elsewhen(fault)(end(Status.READ_ONLY)).otherwise(commit())
+        }
+        is(Opcode.ABORT) {
+          record := LogKind.ABORT
+          when(isOpen)(state := Record) otherwise end(Status.TX_INVALID)
+        }
+        is(Opcode.RECOVER) {
+          record := LogKind.ABORT
+          t := 0
+          state := Scan
+        }
+        is(Opcode.FLUSH)(state := Wait)
+        is(Opcode.QUERY)(when(c.arg > 5)(end(Status.INVALID_FIELD)) otherwise end(Status.SUCCESS))
+        default(end(Status.INVALID_OPCODE))
+      }
+    }
+    is(Room) {
+      when(fault)(end(Status.READ_ONLY))
+        .elsewhen((allocLeft >= n || !isWrite) && logLeft > Sequencer.reserve) {
+          when(c.opcode === Opcode.BEGIN)(change(TxOpcode.BEGIN, Finish))
+            .elsewhen(Mux(c.hasTx, tCount +^ n > p.txEntries, committing))(state := Probe)
+            .elsewhen(opening)(change(TxOpcode.BEGIN, Append))
+            .otherwise(state := Append)
+        }
+        .elsewhen(full)(end(Status.CAPACITY))
+    }
+    is(Probe)(when(op.ready)(state := Probed))
+    is(Probed) {
+      when(rsp.valid) {
+        val new1 = fresh + (!rsp.own).asUInt
+        state := Probe
+        when(rsp.error)(end(Status.WRITE_FAULT))
+          .elsewhen(!c.hasTx && rsp.committing)(when(fault)(end(Status.READ_ONLY))) // else asks again
+          .otherwise {
+            k := k + 1
+            fresh := new1
+            when(lastBlock) {
+              k := 0
+              when(c.hasTx && tCount +^ new1 > p.txEntries)(end(Status.TX_FULL))
+                .elsewhen(opening)(change(TxOpcode.BEGIN, Append))
+                .otherwise(state := Append)
+            }
+          }
+      }
+    }
+    is(Append)(when(append.fire)(state := Link))
+    is(Link)(when(op.fire)(state := Linked))
+    is(Linked) {
+      when(rsp.valid) {
+        broken := broken || rsp.error
+        when(isWrite)(state := Issue).otherwise {
+          k := k + 1
+          state := Mux(lastBlock, After(), Mux(perBlock, Append(), Link()))
+        }
+      }
+    }
+    is(Issue) {
+      when(write.ready) {
+        sequence := sequence + 1
+        k := k + 1
+        state := Mux(lastBlock, After(), Append())
+      }
+    }
+    is(After) {
+      when(broken) {
+        status := Status.WRITE_FAULT
+        state := Finish
+      }.elsewhen(isCommit)(commit())
+        .otherwise(state := Mux(c.fua, Wait(), Finish()))
+    }
+    is(Record) {
+      when(append.ready) {
+        when(record === LogKind.COMMIT)(change(TxOpcode.COMMITTING, Wait))
+          .elsewhen(c.opcode === Opcode.RECOVER)(change(TxOpcode.ABORT, Scan))
+          .otherwise(change(TxOpcode.ABORT, Finish))
+      }
+    }
+    is(Tx)(when(tx.ready)(state := Settle))
+    is(Settle)(state := next)
+    is(Scan) {
+      when(isOpen)(state := Record).otherwise {
+        t := t + 1
+        when(t === OtxParam.txids - 1)(state := Finish)
+      }
+    }
+    is(Wait) {
+      when(waiter.ready) {
+        filled.ready := True
+        state := Idle
+      }
+    }
+    is(Drop) {
+      when(giveBack.fire)(k := k + 1)
+      when(!dropping)(state := Finish)
+    }
+    is(Finish) {
+      when(done.ready) {
+        filled.ready := True
+        state := Idle
+      }
+    }
+  }
+}
+
+object Sequencer {
+
+  /** Log pages kept for the records of open transactions: 32 COMMITs, each in a page of its own, and the rest of what was under way. */
+  val reserve = 40
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Boot, then hand out erased blocks for ever. Not in the path of any command. */
+#include "ftl_mount.h"
+#include "ftl_supply.h"
+#include "otx_geometry.h"
+#include "say.h"
+
+static struct ftl ftl;
+static struct ftl_supply supply;
+
+/* "ecd310a664" to a number, first byte lowest. */
+static uint64_t id_of(const char *hex) {
+    uint64_t id = 0;
+    for (uint32_t i = 0; hex[2 * i] != 0 && hex[2 * i + 1] != 0; i++) {
+        uint32_t byte = 0;
+        for (uint32_t n = 0; n < 2; n++) {
+            char c = hex[2 * i + n];
+            byte = byte << 4 | (uint32_t)(c <= '9' ? c - '0' : (c | 32) - 'a' + 10);
+        }
+        id |= (uint64_t)byte << 8 * i;
+    }
+    return id;
+}
+
+int main(void) {
+    ftl.geometry = (struct ftl_geometry){
+        .channels = OTX_CHANNELS,
+        .ways = OTX_WAYS,
+        .blocks = OTX_BLOCKS_PER_WAY,
+        .pages = OTX_PAGES_PER_BLOCK,
+        .lbas = OTX_LBAS,
+        .frames = OTX_FRAMES,
+        .firmware_frames = OTX_FIRMWARE_FRAMES,
+        .tx_slots = 65536,
+        .nand_id = id_of(OTX_NAND_ID),
+    };
+    ftl_geometry_init(&ftl.geometry);
+    enum ftl_error error = ftl_mount(&ftl);
+    if (error != FTL_OK) {
+        say_error(error, &ftl.report);
+        for (;;) {
+        }
+    }
+    say_mounted(&ftl.report);
+    say("otx: ready\n");
+    ftl_open(&ftl);
+    for (;;) ftl_supply_step(&ftl, &supply);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The report on the UART: plain words, one line each, beginning with "otx: ". */
+#ifndef SAY_H
+#define SAY_H
+
+#include "ftl.h"
+
+/* Text as it is. */
+void say(const char *text);
+/* A number in decimal with commas: 4,501. */
+void say_number(uint32_t n);
+
+/* "otx: formatted" or nothing, then "otx: mounted generation ...", as the report says. */
+void say_mounted(const struct ftl_report *report);
+/* Why the drive stays closed. */
+void say_error(enum ftl_error error, const struct ftl_report *report);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The state of the FTL: one object, no heap. What each part means and who changes it is in that part's header. */
+#ifndef FTL_H
+#define FTL_H
+
+#include "ftl_blocks.h"
+#include "ftl_error.h"
+#include "ftl_format.h"
+#include "ftl_geometry.h"
+#include "ftl_io.h"
+
+/* What a root says. A drive that never had one: all zero. */
+struct ftl_root {
+    uint64_t sequence, map_sequence;
+    uint32_t generation, map_generation, drive_id, dropped, directories, lanes;
+    uint32_t lane_block[FTL_MAX_LANES];
+    uint32_t anchor; /* which of the two anchors holds it */
+    uint32_t frame;  /* where its page is, for the directory PPNs; valid until the next read into that frame */
+};
+
+/* What a mount found, for the report. */
+struct ftl_report {
+    bool formatted;
+    uint32_t generation, log_pages, entries, dropped, blocks_free;
+    uint32_t die; /* with FTL_ERR_DIE */
+};
+
+struct ftl {
+    struct ftl_geometry geometry;
+    struct ftl_io io;
+    struct ftl_blocks blocks;
+    struct ftl_root old_root;
+    struct ftl_report report;
+    uint32_t lane_block[FTL_MAX_LANES][2]; /* the first two log blocks of each lane of the new generation */
+};
+
+/* Frames, while the drive is not enabled: all but the firmware's own are free for mounting. They are used as:
+ * the root, one directory, the pages of the log or of the map in flight (the pool). */
+#define FTL_FRAME_ROOT 0u
+#define FTL_FRAME_DIRECTORY 1u
+#define FTL_FRAME_POOL 2u
+
+static inline uint32_t ftl_pool_frames(const struct ftl *f) { return f->geometry.frames - f->geometry.firmware_frames - FTL_FRAME_POOL; }
+
+#endif

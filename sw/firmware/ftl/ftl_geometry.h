@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The geometry of a drive and the arithmetic of block ids and PPNs (docs/interfaces.md, "Geometry and numbers"). */
+#ifndef FTL_GEOMETRY_H
+#define FTL_GEOMETRY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define FTL_MAX_DIES 64u
+
+struct ftl_geometry {
+    /* given */
+    uint32_t channels, ways, blocks, pages, lbas; /* blocks per way, pages per block */
+    uint32_t frames, firmware_frames;             /* all frames; the last ones are the firmware's for good */
+    uint32_t tx_slots;                            /* 16-byte slots of a txid's work area, a power of two */
+    uint64_t nand_id;                             /* five bytes, first one lowest; 0: any */
+    /* derived by ftl_geometry_init */
+    uint32_t dies, lanes, way_bits, block_bits, page_bits, map_pages, directories;
+};
+
+void ftl_geometry_init(struct ftl_geometry *g);
+
+/* Block id of block `block` of die `die`. */
+uint32_t ftl_block_id(const struct ftl_geometry *g, uint32_t die, uint32_t block);
+/* First page of a block. */
+uint32_t ftl_first_ppn(const struct ftl_geometry *g, uint32_t block_id);
+uint32_t ftl_die_of(const struct ftl_geometry *g, uint32_t block_id);
+uint32_t ftl_block_of(const struct ftl_geometry *g, uint32_t block_id);
+/* Whether this drive has such a block. What comes from flash is asked here before it is used. */
+bool ftl_block_exists(const struct ftl_geometry *g, uint32_t block_id);
+
+#endif

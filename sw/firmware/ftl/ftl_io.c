@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ftl_io.h"
+
+#define PLACE(number) ((number) % HAL_NAND_DEPTH)
+
+static void collect(struct ftl_io *io) {
+    struct hal_nand_done done;
+    while (hal_nand_done(&done)) {
+        uint32_t place = PLACE(done.cookie);
+        io->done[place] = done;
+        io->arrived |= 1u << place;
+    }
+}
+
+bool ftl_io_room(const struct ftl_io *io) { return io->put - io->got < HAL_NAND_DEPTH; }
+
+bool ftl_io_empty(const struct ftl_io *io) { return io->put == io->got; }
+
+void ftl_io_put(struct ftl_io *io, const struct hal_nand_op *op) {
+    struct hal_nand_op tagged = *op;
+    tagged.cookie = PLACE(io->put);
+    while (!hal_nand_start(&tagged)) collect(io);
+    io->put++;
+}
+
+bool ftl_io_ready(struct ftl_io *io) {
+    if (ftl_io_empty(io)) return false;
+    uint32_t bit = 1u << PLACE(io->got);
+    if (!(io->arrived & bit)) collect(io);
+    return (io->arrived & bit) != 0;
+}
+
+void ftl_io_get(struct ftl_io *io, struct hal_nand_done *done) {
+    while (!ftl_io_ready(io)) {
+    }
+    uint32_t place = PLACE(io->got);
+    *done = io->done[place];
+    io->arrived &= ~(1u << place);
+    io->got++;
+}
+
+void ftl_io_one(struct ftl_io *io, const struct hal_nand_op *op, struct hal_nand_done *done) {
+    ftl_io_put(io, op);
+    ftl_io_get(io, done);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The commit log of the generation that f->old_root opened, as it is found on flash.
+ *
+ * ftl_log_scan() walks it: page k is in lane k mod lanes, the pages of a lane follow one another in a block and then in the block that the
+ * header names as next. A page counts when it is whole and is a LOG page of this drive, generation and number; the log ends before the first
+ * page that does not. OOBs are probed several at a time, so that only pages that look right are read.
+ * Afterwards any page can be had by number. A log that fits in the free frames is read once, a longer one again in runs of 16 pages.
+ * The PPNs of its pages are kept in the upper halves of the work areas of txids 1 to 31, the lower halves are the replay's. */
+#ifndef FTL_LOG_H
+#define FTL_LOG_H
+
+#include "ftl.h"
+
+struct ftl_log {
+    uint32_t pages;     /* how many */
+    uint64_t entries;   /* in all of them */
+    uint64_t watermark; /* the newest: all entries below it are complete */
+    uint32_t window, window_pages; /* the pages that are in frames */
+};
+
+/* All log blocks become BUSY. FTL_ERR_LOG: a page that counts contradicts itself. */
+FTL_MUST_CHECK enum ftl_error ftl_log_scan(struct ftl *f, struct ftl_log *log);
+
+/* Whether page k is in a frame. */
+bool ftl_log_has(const struct ftl_log *log, uint32_t k);
+
+/* The words of page k < pages, good until the next call. Unless ftl_log_has(k), no operation may be in flight. FTL_ERR_LOG: it cannot be read any more. */
+FTL_MUST_CHECK enum ftl_error ftl_log_page(struct ftl *f, struct ftl_log *log, uint32_t k, const uint32_t **page);
+
+static inline uint32_t ftl_log_count(const uint32_t *page) { return page[FTL_LOG_COUNT_LANE] & 0xffffu; }
+
+#endif

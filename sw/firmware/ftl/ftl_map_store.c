@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pages go round robin over the dies, each die with one open block; blocks are erased for all dies at once when all open ones are full. */
+#include "ftl_erase.h"
+#include "ftl_map.h"
+
+#define PROGRAM_TRIES 8u /* program failures survived in one mount */
+
+struct writer {
+    uint32_t next[FTL_MAX_DIES], left[FTL_MAX_DIES]; /* open block per die */
+    uint32_t die, tries;
+    uint32_t pages_to_go;
+    struct {
+        uint32_t page, frame;
+    } flight[HAL_NAND_DEPTH]; /* what the operations in flight are, in order */
+    uint32_t put, got;
+};
+
+/* Opens blocks: one per die, but no more than there are pages to write. Nothing is in flight. */
+static enum ftl_error open_blocks(struct ftl *f, struct writer *w) {
+    const struct ftl_geometry *g = &f->geometry;
+    uint32_t ids[FTL_MAX_DIES], n = 0;
+    for (uint32_t die = 0; die < g->dies && n < w->pages_to_go; die++) {
+        ids[n] = ftl_blocks_take(f, die);
+        if (ids[n] != FTL_NO_BLOCK) n++;
+    }
+    if (n == 0) return FTL_ERR_NO_BLOCK;
+    enum ftl_error error = ftl_erase(f, ids, n);
+    if (error != FTL_OK) return error;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t die = ftl_die_of(g, ids[i]);
+        if (w->left[die] != 0) continue; /* a replacement on a die that has one already: it stays unused */
+        w->next[die] = ftl_first_ppn(g, ids[i]);
+        w->left[die] = g->pages;
+    }
+    return FTL_OK;
+}
+
+static bool any_open(const struct ftl *f, const struct writer *w) {
+    for (uint32_t die = 0; die < f->geometry.dies; die++)
+        if (w->left[die] != 0) return true;
+    return false;
+}
+
+static uint32_t next_page(const struct ftl *f, struct writer *w) {
+    while (w->left[w->die] == 0) w->die = w->die + 1 == f->geometry.dies ? 0 : w->die + 1;
+    uint32_t die = w->die;
+    w->die = die + 1 == f->geometry.dies ? 0 : die + 1;
+    w->left[die]--;
+    return w->next[die]++;
+}
+
+/* Takes the oldest result; a page that failed is programmed again elsewhere, its block gets no further pages. */
+static enum ftl_error collect(struct ftl *f, struct writer *w, uint32_t kind, const struct ftl_root *root, uint32_t *ppns) {
+    struct hal_nand_done done;
+    ftl_io_get(&f->io, &done);
+    uint32_t slot = w->got++ % HAL_NAND_DEPTH, page = w->flight[slot].page;
+    if (done.status == FTL_PAGE_OK) return FTL_OK;
+    if (++w->tries > PROGRAM_TRIES) return FTL_ERR_PROGRAM;
+    w->left[ftl_die_of(&f->geometry, ppns[page % FTL_PAGE_WORDS] >> f->geometry.page_bits)] = 0;
+    if (!any_open(f, w)) return FTL_ERR_PROGRAM;
+    struct hal_nand_op o = {.op = HAL_PROGRAM, .frame = w->flight[slot].frame, .kind = kind, .lpn = page, .sequence = root->map_sequence};
+    o.ppn = ppns[page % FTL_PAGE_WORDS] = next_page(f, w);
+    w->flight[w->put++ % HAL_NAND_DEPTH] = w->flight[slot];
+    ftl_io_put(&f->io, &o);
+    return FTL_OK;
+}
+
+static enum ftl_error drain(struct ftl *f, struct writer *w, uint32_t kind, const struct ftl_root *root, uint32_t *ppns) {
+    enum ftl_error error = FTL_OK;
+    while (!ftl_io_empty(&f->io) && error == FTL_OK) error = collect(f, w, kind, root, ppns);
+    return error;
+}
+
+static enum ftl_error program(struct ftl *f, struct writer *w, uint32_t kind, const struct ftl_root *root, uint32_t *ppns, uint32_t page, uint32_t frame) {
+    enum ftl_error error = FTL_OK;
+    if (!any_open(f, w)) {
+        error = drain(f, w, kind, root, ppns);
+        if (error == FTL_OK && !any_open(f, w)) error = open_blocks(f, w);
+        if (error != FTL_OK) return error;
+    }
+    while (!ftl_io_room(&f->io) && error == FTL_OK) error = collect(f, w, kind, root, ppns);
+    if (error != FTL_OK) return error;
+    if (!any_open(f, w)) return FTL_ERR_PROGRAM;
+    struct hal_nand_op o = {.op = HAL_PROGRAM, .frame = frame, .kind = kind, .lpn = page, .sequence = root->map_sequence};
+    o.ppn = ppns[page % FTL_PAGE_WORDS] = next_page(f, w);
+    w->flight[w->put % HAL_NAND_DEPTH].page = page;
+    w->flight[w->put++ % HAL_NAND_DEPTH].frame = frame;
+    ftl_io_put(&f->io, &o);
+    if (w->pages_to_go > 1) w->pages_to_go--;
+    return FTL_OK;
+}
+
+/* Copies one map page into a frame and puts its data blocks into LIVE. False: all of it is NONE. */
+static bool copy_out(struct ftl *f, uint32_t map_page, uint32_t frame) {
+    const uint32_t *from = hal_map() + map_page * FTL_PAGE_WORDS;
+    uint32_t *to = hal_frame(frame), left = f->geometry.lbas - map_page * FTL_PAGE_WORDS, bits = f->geometry.page_bits;
+    uint32_t n = left < FTL_PAGE_WORDS ? left : FTL_PAGE_WORDS, any = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t word = from[i];
+        to[i] = word;
+        any |= word;
+        if (word != FTL_WORD_NONE) ftl_blocks_live(f, FTL_WORD_VALUE(word) >> bits);
+    }
+    for (uint32_t i = n; i < FTL_PAGE_WORDS; i++) to[i] = FTL_WORD_NONE;
+    return any != 0;
+}
+
+enum ftl_error ftl_map_store(struct ftl *f, struct ftl_root *root) {
+    const struct ftl_geometry *g = &f->geometry;
+    struct writer w = {.pages_to_go = g->map_pages + g->directories};
+    uint32_t *ppns = hal_frame(FTL_FRAME_DIRECTORY), *directory_ppns = hal_frame(root->frame) + FTL_ROOT_DIRECTORY, ring = 0;
+    enum ftl_error error = FTL_OK;
+    for (uint32_t d = 0; d < g->directories && error == FTL_OK; d++) {
+        bool any = false;
+        for (uint32_t i = 0; i < FTL_PAGE_WORDS; i++) ppns[i] = FTL_NO_PPN;
+        for (uint32_t m = d * FTL_PAGE_WORDS; m < g->map_pages && m < (d + 1) * FTL_PAGE_WORDS && error == FTL_OK; m++) {
+            /* twice as many frames as operations; after a failure one page at a time, so no frame is filled that is still to be programmed */
+            if (w.tries != 0) error = drain(f, &w, FTL_KIND_MAP, root, ppns);
+            uint32_t frame = FTL_FRAME_POOL + ring;
+            while (!ftl_io_room(&f->io) && error == FTL_OK) error = collect(f, &w, FTL_KIND_MAP, root, ppns);
+            if (error != FTL_OK || !copy_out(f, m, frame)) continue;
+            error = program(f, &w, FTL_KIND_MAP, root, ppns, m, frame);
+            ring = ring + 1 == 2 * HAL_NAND_DEPTH ? 0 : ring + 1;
+            any = true;
+        }
+        if (error == FTL_OK) error = drain(f, &w, FTL_KIND_MAP, root, ppns);
+        directory_ppns[d] = FTL_NO_PPN;
+        if (error == FTL_OK && any) {
+            error = program(f, &w, FTL_KIND_DIRECTORY, root, directory_ppns, d, FTL_FRAME_DIRECTORY);
+            if (error == FTL_OK) error = drain(f, &w, FTL_KIND_DIRECTORY, root, directory_ppns);
+        }
+    }
+    root->directories = g->directories;
+    return error;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ftl_mount.h"
+
+#include "ftl_erase.h"
+#include "ftl_log.h"
+#include "ftl_map.h"
+#include "ftl_replay.h"
+#include "ftl_root.h"
+#include "ftl_scan.h"
+
+static bool config_fits(const struct ftl_geometry *g) {
+    return g->dies <= FTL_MAX_DIES && g->directories <= FTL_MAX_DIRECTORIES && g->frames >= g->firmware_frames + FTL_FRAME_POOL + 2 * HAL_NAND_DEPTH &&
+           (g->tx_slots & (g->tx_slots - 1)) == 0 && g->tx_slots != 0;
+}
+
+/* Two erased blocks per lane, on the lane's channel if it has any. */
+static enum ftl_error choose_log_blocks(struct ftl *f) {
+    uint32_t ids[2 * FTL_MAX_LANES], n = 2 * f->geometry.lanes;
+    for (uint32_t i = 0; i < n; i++) {
+        ids[i] = ftl_blocks_take_near(f, i / 2);
+        if (ids[i] == FTL_NO_BLOCK) return FTL_ERR_NO_BLOCK;
+    }
+    enum ftl_error error = ftl_erase(f, ids, n);
+    for (uint32_t i = 0; i < n; i++) f->lane_block[i / 2][i % 2] = ids[i];
+    return error;
+}
+
+/* Writes the new root; f->old_root is the one it follows. */
+static enum ftl_error new_generation(struct ftl *f, bool blank, bool changed, uint32_t dropped, struct ftl_root *root) {
+    *root = f->old_root;
+    root->sequence++;
+    root->generation++;
+    root->anchor = blank ? 0 : 1 - f->old_root.anchor;
+    root->frame = FTL_FRAME_ROOT;
+    root->dropped = dropped;
+    root->lanes = f->geometry.lanes;
+    if (blank) root->drive_id = hal_new_drive_id();
+    hal_generation(root->generation);
+    if (changed) ftl_blocks_live_is_anchors(f);
+    enum ftl_error error = choose_log_blocks(f);
+    for (uint32_t l = 0; l < root->lanes; l++) root->lane_block[l] = f->lane_block[l][0];
+    if (changed && error == FTL_OK) {
+        root->map_sequence = root->sequence;
+        root->map_generation = root->generation;
+        error = ftl_map_store(f, root);
+    }
+    if (error == FTL_OK) error = ftl_erase_anchor(f, root->anchor);
+    if (error == FTL_OK) error = ftl_root_write(f, root);
+    return error;
+}
+
+enum ftl_error ftl_mount(struct ftl *f) {
+    struct ftl_log log;
+    struct ftl_root root;
+    uint32_t dropped = 0;
+    bool blank;
+    if (!config_fits(&f->geometry)) return FTL_ERR_CONFIG;
+    enum ftl_error error = ftl_scan(f);
+    if (error == FTL_OK) error = ftl_root_find(f, &blank);
+    if (error == FTL_OK) error = ftl_blocks_init(f, f->old_root.generation);
+    if (error == FTL_OK) error = ftl_map_load(f);
+    if (error != FTL_OK) return error;
+    ftl_blocks_live_is_busy(f); /* holds when the log turns out to be empty */
+    error = ftl_log_scan(f, &log);
+    if (error == FTL_OK) error = ftl_replay(f, &log, &dropped);
+    if (error == FTL_OK) error = new_generation(f, blank, log.entries != 0, dropped, &root);
+    if (error != FTL_OK) return error;
+    ftl_blocks_settle(f);
+    hal_identity(root.drive_id, dropped);
+    f->report = (struct ftl_report){
+        .formatted = blank,
+        .generation = root.generation,
+        .log_pages = log.pages,
+        .entries = (uint32_t)log.entries,
+        .dropped = dropped,
+        .blocks_free = f->blocks.total,
+    };
+    return FTL_OK;
+}
+
+void ftl_open(const struct ftl *f) {
+    hal_full(false);
+    hal_enable();
+    for (uint32_t i = 0; i < 2 * f->geometry.lanes; i++) {
+        while (!(hal_log_room() >> i / 2 & 1u)) {
+        }
+        hal_log_block(i / 2, f->lane_block[i / 2][i % 2]);
+    }
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From power-on to an open drive.
+ *
+ * Scan, newest root, map, log, replay; then a new root of the next generation (rule "generation"), before anything that the old one or its log
+ * names is erased or overwritten: cut at any instant, the next mount finds either root whole and comes to the same map. Blocks that were partly
+ * written when power failed get no further pages. A drive that was never written is formatted by the same steps with an empty map. */
+#ifndef FTL_MOUNT_H
+#define FTL_MOUNT_H
+
+#include "ftl.h"
+
+/* Needs f->geometry (ftl_geometry_init done), the rest zero. On FTL_OK the new root is whole, f->report is filled in and ftl_open() may follow.
+ * On any other result the drive stays closed and answers NOT_READY. */
+FTL_MUST_CHECK enum ftl_error ftl_mount(struct ftl *f);
+
+/* Enables the drive and gives each lane of the log its first two blocks. Then ftl_supply.h may run. */
+void ftl_open(const struct ftl *f);
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ftl_replay_state.h"
+
+/* Checks that an entry names only what this drive has; its blocks become BUSY. */
+static enum ftl_error check(struct ftl *f, const struct ftl_entry *e) {
+    const struct ftl_geometry *g = &f->geometry;
+    uint32_t block = FTL_WORD_VALUE(e->location) >> g->page_bits;
+    switch (e->kind) {
+    case FTL_RELOCATE:
+        if (!ftl_block_exists(g, FTL_WORD_VALUE(e->arg) >> g->page_bits)) return FTL_ERR_LOG;
+        ftl_blocks_busy(f, FTL_WORD_VALUE(e->arg) >> g->page_bits);
+        /* fall through */
+    case FTL_MAP:
+        if (e->lpn >= g->lbas || FTL_WORD_KIND(e->location) != 1 || !ftl_block_exists(g, block)) return FTL_ERR_LOG;
+        ftl_blocks_busy(f, block);
+        return FTL_OK;
+    case FTL_TRIM:
+        return e->lpn < g->lbas && e->arg <= g->lbas - e->lpn ? FTL_OK : FTL_ERR_LOG;
+    case FTL_COMMIT:
+    case FTL_ABORT:
+        return FTL_OK;
+    default:
+        return FTL_ERR_LOG; /* of a later version of this format */
+    }
+}
+
+static enum ftl_error apply_in_tx(struct ftl *f, struct ftl_replay *r, const struct ftl_entry *e) {
+    uint32_t txid = e->serial % FTL_TXIDS, n = e->kind == FTL_TRIM ? e->arg : 1, word = e->kind == FTL_TRIM ? FTL_WORD_NONE : e->location;
+    enum ftl_error error = FTL_OK;
+    bool fresh;
+    struct ftl_tx_seen *t = ftl_tx_of(r->tx, e->serial, &fresh);
+    if (fresh) r->lists.items[txid] = 0;
+    t->seen++;
+    for (uint32_t i = 0; i < n && error == FTL_OK; i++) error = ftl_txlist_add(f, &r->lists, txid, e->lpn + i, word);
+    return error;
+}
+
+static void apply_commit(struct ftl_replay *r, const struct ftl_entry *e, uint64_t index) {
+    uint32_t txid = e->serial % FTL_TXIDS;
+    bool counts = !ftl_is_out(r, index) && !r->commits_broken && e->epoch <= r->bad_epoch;
+    if (counts && r->tx[txid].serial == e->serial) ftl_txlist_apply(&r->lists, txid);
+    if (!counts) r->commits_broken = true;
+    if (!counts && !ftl_is_out(r, index)) r->dropped++;
+    r->tx[txid].seen = 0;
+    r->lists.items[txid] = 0;
+}
+
+/* Applies one entry. */
+static enum ftl_error apply(struct ftl *f, struct ftl_replay *r, const struct ftl_entry *e, uint64_t index) {
+    bool too_late = e->epoch > r->bad_epoch, mapped = e->kind == FTL_MAP || e->kind == FTL_TRIM;
+    if (mapped && e->flags & FTL_ENTRY_IN_TX) return apply_in_tx(f, r, e);
+    switch (e->kind) {
+    case FTL_MAP:
+        if (ftl_is_out(r, index)) return FTL_OK;
+        if (too_late && e->flags & FTL_ENTRY_ORDERED) {
+            if (e->i == 0) r->dropped++;
+            return FTL_OK;
+        }
+        hal_map()[e->lpn] = e->location;
+        return FTL_OK;
+    case FTL_TRIM:
+        if (too_late) r->dropped++;
+        else
+            for (uint32_t i = 0; i < e->arg; i++) hal_map()[e->lpn + i] = FTL_WORD_NONE;
+        return FTL_OK;
+    case FTL_RELOCATE: {
+        uint32_t from = FTL_WORD_NAND(FTL_WORD_VALUE(e->arg));
+        if (ftl_is_out(r, index)) return FTL_OK;
+        if (hal_map()[e->lpn] == from) hal_map()[e->lpn] = e->location;
+        ftl_txlist_relocate(&r->lists, e->lpn, from, e->location);
+        return FTL_OK;
+    }
+    case FTL_COMMIT:
+        apply_commit(r, e, index);
+        return FTL_OK;
+    default: /* ABORT */
+        r->tx[e->serial % FTL_TXIDS].seen = 0;
+        r->lists.items[e->serial % FTL_TXIDS] = 0;
+        return FTL_OK;
+    }
+}
+
+/* Walks the log from (page, entry) on. With `head` it stops at the first entry that belongs to the tail and leaves its place in r. */
+static enum ftl_error walk(struct ftl *f, struct ftl_replay *r, uint32_t k, uint32_t entry, bool head) {
+    for (; k < r->log->pages; k++, entry = 0) {
+        const uint32_t *page;
+        enum ftl_error error = ftl_log_page(f, r->log, k, &page);
+        if (error != FTL_OK) return error;
+        uint64_t first = ftl_get48(page, FTL_LOG_FIRST);
+        for (uint32_t count = ftl_log_count(page); entry < count; entry++) {
+            struct ftl_entry e;
+            ftl_entry_unpack(page + FTL_LOG_ENTRY + entry * FTL_ENTRY_WORDS, &e);
+            bool group = e.kind == FTL_MAP && e.i == 0 && e.n > 1 && !(e.flags & FTL_ENTRY_IN_TX);
+            uint64_t end = first + entry + (group ? e.n : 1); /* a group that reaches past the watermark is judged as a whole */
+            if (head && end > r->log->watermark) {
+                r->tail_page = k;
+                r->tail_entry = entry;
+                return FTL_OK;
+            }
+            error = check(f, &e);
+            if (error == FTL_OK) error = apply(f, r, &e, first + entry);
+            if (error != FTL_OK) return error;
+        }
+    }
+    r->tail_page = r->log->pages;
+    r->tail_entry = 0;
+    return FTL_OK;
+}
+
+enum ftl_error ftl_replay(struct ftl *f, struct ftl_log *log, uint32_t *dropped) {
+    struct ftl_replay r = {.log = log, .bad_epoch = 0xffffffffu};
+    enum ftl_error error = walk(f, &r, 0, 0, true);
+    if (error == FTL_OK) error = ftl_judge(f, &r);
+    if (error == FTL_OK) error = walk(f, &r, r.tail_page, r.tail_entry, false);
+    *dropped = r.dropped;
+    return error;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Recovery: from the log to the map, by the rules of docs/architecture.md.
+ *
+ * 1. Entries below the newest watermark are complete and are applied as they come: plain ones to the map, those of a transaction to its list,
+ *    which a COMMIT applies and an ABORT forgets. Rule epoch-issue keeps later epochs above any entry that can still be dropped.
+ * 2. The rest (the tail, at most FTL_WATERMARK_RING entries) is judged first: VERIFY of each named page, on all dies at the same time; a page that
+ *    failed counts when the RELOCATE that stands in for it does; a plain group counts when all its members do; a COMMIT counts
+ *    when as many entries of its serial are there as it says and all count. `bad epoch` is the lowest one in which an order-preserving
+ *    group or a COMMIT was dropped.
+ * 3. Then the tail is applied like the rest, without what was dropped, without order-preserving entries of epochs above the bad one, and without
+ *    all COMMITs behind the first that does not count.
+ * Blocks that any entry names become BUSY. Nothing is programmed or erased: a replay that is cut is simply done again. */
+#ifndef FTL_REPLAY_H
+#define FTL_REPLAY_H
+
+#include "ftl.h"
+#include "ftl_log.h"
+
+/* Applies the log to the map. *dropped: plain commands, TRIMs and COMMITs that the log has and the map has not. FTL_ERR_LOG: the log holds what cannot be. */
+FTL_MUST_CHECK enum ftl_error ftl_replay(struct ftl *f, struct ftl_log *log, uint32_t *dropped);
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ftl_supply.h"
+
+static struct ftl_queue *queue_of(struct ftl_supply *s, uint32_t number) { return number < FTL_MAX_DIES ? &s->die[number] : &s->lane[number - FTL_MAX_DIES]; }
+
+static void collect(struct ftl *f, struct ftl_supply *s) {
+    while (ftl_io_ready(&f->io)) {
+        struct hal_nand_done done;
+        uint32_t slot = f->io.got % HAL_NAND_DEPTH;
+        struct ftl_queue *q = queue_of(s, s->erasing[slot].queue);
+        ftl_io_get(&f->io, &done);
+        q->coming--;
+        if (done.status == FTL_PAGE_OK) q->block[q->waiting++] = s->erasing[slot].block;
+    }
+}
+
+static void start_erase(struct ftl *f, struct ftl_supply *s, uint32_t number, uint32_t block) {
+    uint32_t slot = f->io.put % HAL_NAND_DEPTH;
+    struct hal_nand_op o = {.op = HAL_ERASE, .ppn = ftl_first_ppn(&f->geometry, block)};
+    s->erasing[slot].block = block;
+    s->erasing[slot].queue = (uint8_t)number;
+    queue_of(s, number)->coming++;
+    ftl_io_put(&f->io, &o);
+}
+
+/* Takes the oldest block out of a queue. */
+static uint32_t pop(struct ftl_queue *q) {
+    uint32_t block = q->block[0];
+    q->waiting--;
+    for (uint32_t i = 0; i < q->waiting; i++) q->block[i] = q->block[i + 1];
+    return block;
+}
+
+static bool wants(const struct ftl_queue *q) { return (uint32_t)q->waiting + q->coming < FTL_AHEAD; }
+
+/* True: every lane has all it wants, or there is nothing for it. */
+static bool supply_log(struct ftl *f, struct ftl_supply *s) {
+    uint32_t room = hal_log_room(), reserve = ftl_blocks_mount_reserve(&f->geometry);
+    bool content = true;
+    for (uint32_t l = 0; l < f->geometry.lanes; l++) {
+        struct ftl_queue *q = &s->lane[l];
+        if (q->waiting != 0 && room >> l & 1u) hal_log_block(l, pop(q));
+        while (wants(q) && f->blocks.total > reserve && ftl_io_room(&f->io)) {
+            uint32_t block = ftl_blocks_take_near(f, l);
+            if (block == FTL_NO_BLOCK) break;
+            start_erase(f, s, FTL_MAX_DIES + l, block);
+        }
+        if (wants(q) && f->blocks.total > reserve) content = false;
+    }
+    return content;
+}
+
+static void supply_data(struct ftl *f, struct ftl_supply *s, bool may_take) {
+    const struct ftl_geometry *g = &f->geometry;
+    uint64_t room = hal_data_room();
+    uint32_t reserve = ftl_blocks_mount_reserve(g) + FTL_LOG_RESERVE * g->lanes, die = s->next_die;
+    bool none = true, could = false;
+    for (uint32_t n = 0; n < g->dies; n++) {
+        struct ftl_queue *q = &s->die[die];
+        if (q->waiting != 0 && room >> die & 1u) hal_data_block(pop(q));
+        if (wants(q) && f->blocks.total > reserve && f->blocks.free[die] != 0) {
+            could = true;
+            if (may_take && ftl_io_room(&f->io)) start_erase(f, s, die, ftl_blocks_take(f, die));
+        }
+        if (q->waiting != 0 || q->coming != 0) none = false;
+        die = die + 1 == g->dies ? 0 : die + 1;
+    }
+    s->next_die = die + 1 == g->dies ? 0 : die + 1;
+    if (s->full != (none && !could)) {
+        s->full = none && !could;
+        hal_full(s->full);
+    }
+}
+
+void ftl_supply_step(struct ftl *f, struct ftl_supply *s) {
+    collect(f, s);
+    supply_data(f, s, supply_log(f, s));
+}

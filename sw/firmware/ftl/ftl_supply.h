@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The running drive's erased blocks: erase ahead, hand over.
+ *
+ * The log comes first: while data still gets blocks, its lanes have theirs. Blocks are kept back in two steps, counted over all dies:
+ *   mount reserve               map and first log blocks of the next mount; nobody gets these in this session
+ *   + FTL_LOG_RESERVE per lane  only the log gets these, so that FLUSH, COMMIT and TRIM go on when data has no more room
+ * `full` is set when data can get no further block and none is on its way. A block whose erase fails is not used again in this session. */
+#ifndef FTL_SUPPLY_H
+#define FTL_SUPPLY_H
+
+#include "ftl.h"
+
+#define FTL_LOG_RESERVE 4u
+#define FTL_AHEAD 2u /* erased blocks that wait per die and per lane */
+
+struct ftl_queue {
+    uint32_t block[FTL_AHEAD];
+    uint8_t waiting, coming; /* erased; being erased. Their sum is at most FTL_AHEAD */
+};
+
+struct ftl_supply {
+    struct ftl_queue die[FTL_MAX_DIES], lane[FTL_MAX_LANES];
+    struct {
+        uint32_t block;
+        uint8_t queue; /* die, or FTL_MAX_DIES + lane */
+    } erasing[HAL_NAND_DEPTH]; /* in the order of the operations */
+    uint32_t next_die; /* where the search for work goes on */
+    bool full;
+};
+
+/* One round: never waits for the NAND. The drive is enabled and nothing but this module has operations in flight. */
+void ftl_supply_step(struct ftl *f, struct ftl_supply *s);
+
+#endif

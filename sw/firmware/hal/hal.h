@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the FTL needs from a machine: NAND operations, two memories, block hand-over, a few control words, a character output.
+ *
+ * hal_otx.c is the target; test/sim_*.c is a simulated drive. One caller, no interrupts.
+ * NAND: operations of one die run in the order they were started, dies run at the same time; every started operation has exactly one done
+ * record, in any order between dies. PROGRAM reads and READ fills the frame between start and done; after done the frame's words are seen.
+ * PROGRAM writes the generation given last with hal_generation() into the OOB.
+ * At most HAL_NAND_DEPTH operations are started and not yet collected; then hal_nand_start must not be called. */
+#ifndef HAL_H
+#define HAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define HAL_NAND_DEPTH 16u
+
+enum hal_op {
+    HAL_RESET = 0,
+    HAL_READ_ID = 1,
+    HAL_PARAM = 2,
+    HAL_READ = 3,
+    HAL_READ_OOB = 4,
+    HAL_VERIFY = 5,
+    HAL_PROGRAM = 6,
+    HAL_ERASE = 7,
+    HAL_STATUS = 8
+};
+
+struct hal_nand_op {
+    enum hal_op op;
+    uint32_t ppn; /* of any page of the block for ERASE, of the die for RESET and READ_ID */
+    uint32_t frame;
+    uint32_t kind, lpn; /* OOB of PROGRAM */
+    uint64_t sequence;
+    uint32_t cookie; /* comes back in the done record */
+};
+
+struct hal_nand_done {
+    uint32_t cookie, status, kind, generation, lpn;
+    uint64_t sequence;
+};
+
+/* Starts an operation. False: not now, call again. */
+bool hal_nand_start(const struct hal_nand_op *op);
+/* Takes one done record. False: there is none. */
+bool hal_nand_done(struct hal_nand_done *done);
+
+/* The 1,024 words of a frame; the map, one word per LPN; the work area of a txid, tx_slots * 4 words, free until hal_enable(). */
+uint32_t *hal_frame(uint32_t frame);
+uint32_t *hal_map(void);
+uint32_t *hal_tx_area(uint32_t txid);
+
+/* Erased blocks for the drive. Room: bit per die or lane, set when one more fits. */
+uint64_t hal_data_room(void);
+void hal_data_block(uint32_t block_id);
+uint32_t hal_log_room(void);
+void hal_log_block(uint32_t lane, uint32_t block_id);
+
+/* Control. hal_enable() opens the drive for commands and lets the log take blocks; it is never closed again. */
+void hal_generation(uint32_t generation);
+void hal_identity(uint32_t drive_id, uint32_t dropped);
+void hal_enable(void);
+void hal_full(bool full);
+
+/* A number for a drive that is formatted now. */
+uint32_t hal_new_drive_id(void);
+
+/* One character of the report. */
+void hal_putc(char c);
+
+#endif

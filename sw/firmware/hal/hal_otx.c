@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hal.h on the drive: the CSRs of the core (LiteX module `otx`, docs/interfaces.md "Firmware port"), its two memories and the UART. */
+#include "hal.h"
+
+#include "mmio.h"
+
+#include <generated/csr.h>
+
+#include "otx_geometry.h"
+
+bool hal_nand_start(const struct hal_nand_op *op) {
+    if (!otx_fw_ready_read()) return false;
+    otx_fw_op_write(op->op);
+    otx_fw_ppn_write(op->ppn);
+    otx_fw_frame_write(op->frame);
+    otx_fw_cookie_write(op->cookie);
+    if (op->op == HAL_PROGRAM) {
+        otx_fw_kind_write(op->kind);
+        otx_fw_lpn_write(op->lpn);
+        otx_fw_seq_lo_write((uint32_t)op->sequence);
+        otx_fw_seq_hi_write((uint32_t)(op->sequence >> 32));
+    }
+    otx_fw_go_write(1);
+    return true;
+}
+
+bool hal_nand_done(struct hal_nand_done *done) {
+    if (!otx_fw_done_valid_read()) return false;
+    done->cookie = otx_fw_done_cookie_read();
+    done->status = otx_fw_done_status_read();
+    done->kind = otx_fw_done_kind_read();
+    done->generation = otx_fw_done_generation_read();
+    done->lpn = otx_fw_done_lpn_read();
+    done->sequence = (uint64_t)otx_fw_done_seq_hi_read() << 32 | otx_fw_done_seq_lo_read();
+    otx_fw_done_pop_write(1);
+    return true;
+}
+
+uint32_t *hal_frame(uint32_t frame) { return (uint32_t *)(OTX_FRAME_BASE + frame * 4096u); }
+
+uint32_t *hal_map(void) { return (uint32_t *)OTX_TABLE_BASE; }
+
+uint32_t *hal_tx_area(uint32_t txid) { return (uint32_t *)(OTX_TX_BASE + txid * (65536u * 16u)); }
+
+uint64_t hal_data_room(void) {
+#if OTX_DIES > 32
+    return (uint64_t)otx_free_block_room_hi_read() << 32 | otx_free_block_room_lo_read();
+#else
+    return otx_free_block_room_lo_read();
+#endif
+}
+
+void hal_data_block(uint32_t block_id) { otx_free_block_write(block_id); }
+
+uint32_t hal_log_room(void) { return otx_log_block_room_read(); }
+
+void hal_log_block(uint32_t lane, uint32_t block_id) {
+    otx_log_block_lane_write(lane);
+    otx_log_block_write(block_id);
+}
+
+void hal_generation(uint32_t generation) { otx_generation_write(generation); }
+
+void hal_identity(uint32_t drive_id, uint32_t dropped) {
+    otx_drive_id_write(drive_id);
+    otx_dropped_write(dropped);
+}
+
+void hal_enable(void) { otx_enable_write(1); }
+
+void hal_full(bool full) { otx_full_write(full); }
+
+/* There is no source of chance here: drives of one geometry get one number. The log of another drive is kept apart by generation and PPN too. */
+uint32_t hal_new_drive_id(void) { return (OTX_RAW_PAGES * 2654435761u ^ OTX_LBAS << 8 ^ OTX_DIES) | 1u; }
+
+void hal_putc(char c) {
+    while (uart_txfull_read()) {
+    }
+    uart_rxtx_write((uint8_t)c);
+}

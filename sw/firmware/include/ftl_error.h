@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every way in which the firmware can fail to bring the drive up. None of them leads to an erase of anything that may hold data. */
+#ifndef FTL_ERROR_H
+#define FTL_ERROR_H
+
+enum ftl_error {
+    FTL_OK = 0,
+    FTL_ERR_CONFIG,     /* the geometry asks for more than this firmware has room for */
+    FTL_ERR_DIE,        /* a die does not answer, or answers with another ID */
+    FTL_ERR_NO_ROOT,    /* the drive is not blank and has no whole root */
+    FTL_ERR_VERSION,    /* the root is of another format */
+    FTL_ERR_GEOMETRY,   /* the root is of a drive of another geometry */
+    FTL_ERR_MAP,        /* a directory or map page that the root names cannot be read */
+    FTL_ERR_LOG,        /* a whole log page says something that cannot be */
+    FTL_ERR_NO_BLOCK,   /* no free block for map or log */
+    FTL_ERR_PROGRAM,    /* map, directory or root could not be programmed, or the anchor not erased */
+};
+
+/* On the results that nobody may ignore. */
+#define FTL_MUST_CHECK __attribute__((warn_unused_result))
+
+#endif

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The on-flash records, as 32-bit little-endian words of a 4,096-byte page. The 64-bit words of docs/interfaces.md are two of them, low half
+ * first. The CRC of a page is in its OOB and is the NAND channel's business: a page is whole when it reads with status OK.
+ *
+ * Root page:       which drive, which generation, where map and log begin. OOB: ROOT, lpn = page within the anchor, sequence = root sequence.
+ * Directory page:  PPNs of 1,024 map pages. OOB: DIRECTORY, lpn = directory number, sequence = sequence of the root that first named it.
+ * Map page:        1,024 map words (NONE or NAND). OOB: MAP, lpn = map page number, sequence as for the directory.
+ * Log page:        header and up to 126 entries. The members of a group follow one another in one page. OOB: LOG, lpn = page number, sequence 0.
+ * Data page:       4,096 bytes of one LPN. OOB: DATA, lpn, sequence of its log entry. Every OOB carries the generation it was written in. */
+#ifndef FTL_FORMAT_H
+#define FTL_FORMAT_H
+
+#include <stdint.h>
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "pages are moved as words: the processor must be little endian");
+
+#define FTL_PAGE_BYTES 4096u
+#define FTL_PAGE_WORDS 1024u
+#define FTL_NO_PPN 0xffffffffu /* in a directory: all blocks of that map page are NONE; in a root: no such block */
+
+enum ftl_page_kind { FTL_KIND_DATA = 1, FTL_KIND_LOG = 2, FTL_KIND_MAP = 3, FTL_KIND_DIRECTORY = 4, FTL_KIND_ROOT = 5 };
+enum ftl_page_status { FTL_PAGE_OK = 0, FTL_PAGE_FAIL = 1, FTL_PAGE_CRC = 2, FTL_PAGE_BLANK = 3, FTL_PAGE_TIMEOUT = 4 };
+
+/* Map word: kind in bits 31:30, value in 29:0. On flash only NONE and NAND occur. */
+#define FTL_WORD_NONE 0u
+#define FTL_WORD_KIND(w) ((w) >> 30)
+#define FTL_WORD_VALUE(w) ((w) & 0x3fffffffu)
+#define FTL_WORD_NAND(ppn) ((1u << 30) | (ppn))
+
+/* Root page, words. */
+#define FTL_ROOT_MAGIC_LO 0x5258544fu /* "OTXROOT1" */
+#define FTL_ROOT_MAGIC_HI 0x31544f4fu
+#define FTL_ROOT_VERSION 1u
+#define FTL_MAX_LANES 4u
+#define FTL_MAX_DIRECTORIES 256u
+enum ftl_root_word {
+    FTL_ROOT_MAGIC = 0, /* two words */
+    FTL_ROOT_VERSION_WORD = 2,
+    FTL_ROOT_DRIVE_ID = 3,
+    FTL_ROOT_CHANNELS = 4,
+    FTL_ROOT_WAYS = 5,
+    FTL_ROOT_BLOCKS = 6, /* per way */
+    FTL_ROOT_PAGES = 7,  /* per block */
+    FTL_ROOT_LBAS = 8,
+    FTL_ROOT_SEQUENCE = 9, /* two words */
+    FTL_ROOT_GENERATION = 11,
+    FTL_ROOT_MAP_SEQUENCE = 12, /* two words: OOB sequence of directories and map pages */
+    FTL_ROOT_MAP_GENERATION = 14,
+    FTL_ROOT_DROPPED = 15, /* commands that the recovery before this root dropped */
+    FTL_ROOT_DIRECTORIES = 16,
+    FTL_ROOT_LANES = 17,
+    FTL_ROOT_LANE_BLOCK = 18, /* four words: block id of each lane's first log block */
+    FTL_ROOT_DIRECTORY = 64,  /* PPNs of the directory pages */
+};
+_Static_assert(FTL_ROOT_DIRECTORY + FTL_MAX_DIRECTORIES <= FTL_PAGE_WORDS, "a root fits in one page");
+
+/* Log page, words. */
+#define FTL_LOG_MAGIC_LO 0x4c58544fu /* "OTXLOG01" */
+#define FTL_LOG_MAGIC_HI 0x3130474fu
+#define FTL_LOG_ENTRIES 126u
+enum ftl_log_word {
+    FTL_LOG_MAGIC = 0, /* two words */
+    FTL_LOG_DRIVE_ID = 2,
+    FTL_LOG_GENERATION = 3,
+    FTL_LOG_NUMBER = 4,
+    FTL_LOG_COUNT_LANE = 5, /* entries 15:0, lane 23:16 */
+    FTL_LOG_FIRST = 6,      /* two words: index of the first entry */
+    FTL_LOG_WATERMARK = 8,  /* two words: every entry with a lower index is complete */
+    FTL_LOG_BLOCK = 10,     /* the lane's current block */
+    FTL_LOG_NEXT = 11,      /* the lane's next block */
+    FTL_LOG_ENTRY = 16,
+};
+#define FTL_ENTRY_WORDS 8u
+_Static_assert(FTL_LOG_ENTRY + FTL_LOG_ENTRIES * FTL_ENTRY_WORDS == FTL_PAGE_WORDS, "header and 126 entries are one page");
+
+/* Log entry, words. */
+enum ftl_entry_word {
+    FTL_ENTRY_HEAD = 0, /* kind 7:0, flags 15:8, n 23:16, i 31:24 */
+    FTL_ENTRY_LPN = 1,
+    FTL_ENTRY_LOCATION = 2,
+    FTL_ENTRY_SERIAL = 3,
+    FTL_ENTRY_SEQUENCE = 4, /* two words, 48 bits */
+    FTL_ENTRY_EPOCH = 6,
+    FTL_ENTRY_ARG = 7,
+};
+enum ftl_entry_kind { FTL_MAP = 1, FTL_COMMIT = 2, FTL_ABORT = 3, FTL_TRIM = 4, FTL_PREPARE = 5, FTL_RELOCATE = 6 };
+#define FTL_ENTRY_ORDERED 1u /* flags */
+#define FTL_ENTRY_IN_TX 2u
+
+#define FTL_TXIDS 32u
+#define FTL_WATERMARK_RING 2048u /* entries past a watermark are fewer than this (the hardware's ring is 1,024) */
+
+/* Accessors: two words as one number. */
+static inline uint64_t ftl_get48(const uint32_t *page, uint32_t word) { return (uint64_t)page[word] | (uint64_t)page[word + 1] << 32; }
+
+static inline void ftl_put48(uint32_t *page, uint32_t word, uint64_t value) {
+    page[word] = (uint32_t)value;
+    page[word + 1] = (uint32_t)(value >> 32);
+}
+
+/* A log entry, unpacked. */
+struct ftl_entry {
+    uint32_t kind, flags, n, i, lpn, location, serial, epoch, arg;
+    uint64_t sequence;
+};
+
+static inline void ftl_entry_unpack(const uint32_t *w, struct ftl_entry *e) {
+    uint32_t head = w[FTL_ENTRY_HEAD];
+    e->kind = head & 0xffu;
+    e->flags = head >> 8 & 0xffu;
+    e->n = head >> 16 & 0xffu;
+    e->i = head >> 24;
+    e->lpn = w[FTL_ENTRY_LPN];
+    e->location = w[FTL_ENTRY_LOCATION];
+    e->serial = w[FTL_ENTRY_SERIAL];
+    e->sequence = ftl_get48(w, FTL_ENTRY_SEQUENCE) & 0xffffffffffffull;
+    e->epoch = w[FTL_ENTRY_EPOCH];
+    e->arg = w[FTL_ENTRY_ARG];
+}
+
+static inline void ftl_entry_pack(uint32_t *w, const struct ftl_entry *e) {
+    w[FTL_ENTRY_HEAD] = e->kind | e->flags << 8 | e->n << 16 | e->i << 24;
+    w[FTL_ENTRY_LPN] = e->lpn;
+    w[FTL_ENTRY_LOCATION] = e->location;
+    w[FTL_ENTRY_SERIAL] = e->serial;
+    ftl_put48(w, FTL_ENTRY_SEQUENCE, e->sequence);
+    w[FTL_ENTRY_EPOCH] = e->epoch;
+    w[FTL_ENTRY_ARG] = e->arg;
+}
+
+#endif

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "drive.h"
+
+#include <string.h>
+
+#define LOG_FLIGHT 4u
+#define DATA_FLIGHT 256u
+
+struct drive drive;
+
+struct log_flight {
+    uint32_t ppn, number;
+    uint64_t first, end, mark;
+    uint32_t words[FTL_PAGE_WORDS];
+    bool done;
+};
+
+static struct {
+    struct ftl_entry entry[DRIVE_LOG];
+    bool done[DRIVE_LOG], held[DRIVE_LOG];
+    uint64_t head, closed, durable, watermark, sequence;
+    uint32_t pages;
+    struct log_flight flight[LOG_FLIGHT];
+    uint32_t flights; /* in page order */
+    struct {
+        uint32_t block, next, page;
+    } lane[FTL_MAX_LANES];
+    struct {
+        uint32_t block, left;
+    } open[FTL_MAX_DIES];
+    uint32_t die;
+    struct {
+        uint32_t ppn, lpn, value;
+        uint64_t sequence, index;
+    } data[DATA_FLIGHT];
+    uint32_t datas;
+} hw;
+
+uint32_t drive_lpn(uint32_t i) { return i * (sim.g.lbas / DRIVE_LPNS); }
+
+static uint32_t number_of(uint32_t lpn) { return lpn / (sim.g.lbas / DRIVE_LPNS); }
+
+uint32_t drive_value(uint32_t lpn) {
+    uint32_t word = hal_map()[lpn];
+    if (word == FTL_WORD_NONE) return NOTHING;
+    CHECK(FTL_WORD_KIND(word) == 1);
+    const struct sim_page *p = &sim_pages[FTL_WORD_VALUE(word)];
+    CHECK(p->state == SIM_WHOLE && p->kind == FTL_KIND_DATA && p->lpn == lpn);
+    return p->stamp;
+}
+
+void drive_supply(uint32_t steps) {
+    while (steps-- > 0) ftl_supply_step(&drive.ftl, &drive.supply);
+}
+
+static uint32_t pop(struct sim_fifo *fifo) {
+    uint32_t block = fifo->block[0];
+    fifo->n--;
+    memmove(&fifo->block[0], &fifo->block[1], fifo->n * sizeof fifo->block[0]);
+    return block;
+}
+
+void drive_start(void) {
+    struct ftl ftl = drive.ftl;
+    CHECK(sim.enabled);
+    memset(&drive, 0, sizeof drive);
+    memset(&hw, 0, sizeof hw);
+    drive.ftl = ftl;
+    drive.stamp = 1 + sim.generation * 100000;
+    for (uint32_t l = 0; l < sim.g.lanes; l++) {
+        CHECK(sim.lane[l].n >= 2);
+        hw.lane[l].block = pop(&sim.lane[l]);
+        hw.lane[l].next = pop(&sim.lane[l]);
+    }
+    for (uint32_t l = 0; l < sim.g.lbas; l++)
+        if (number_of(l) >= DRIVE_LPNS || drive_lpn(number_of(l)) != l) CHECK(hal_map()[l] == FTL_WORD_NONE);
+    for (uint32_t i = 0; i < DRIVE_LPNS; i++) drive.before[i] = drive_value(drive_lpn(i));
+    drive_supply(30);
+}
+
+uint64_t drive_sequence(void) { return hw.sequence++; }
+
+bool drive_page(uint32_t *ppn) {
+    for (uint32_t n = 0; n < sim.g.dies; n++) {
+        uint32_t die = hw.die;
+        hw.die = (die + 1) % sim.g.dies;
+        if (hw.open[die].left == 0 && sim.data[die].n != 0) {
+            hw.open[die].block = pop(&sim.data[die]);
+            hw.open[die].left = sim.g.pages;
+        }
+        if (hw.open[die].left == 0) continue;
+        *ppn = ftl_first_ppn(&sim.g, hw.open[die].block) + sim.g.pages - hw.open[die].left--;
+        return true;
+    }
+    return false;
+}
+
+static uint32_t pages_left(void) {
+    uint32_t left = 0;
+    for (uint32_t d = 0; d < sim.g.dies; d++) left += hw.open[d].left + sim.data[d].n * sim.g.pages;
+    return left;
+}
+
+static void advance(void) {
+    while (hw.watermark < hw.head && hw.done[hw.watermark]) hw.watermark++;
+    while (hw.flights != 0 && hw.flight[0].done) {
+        hw.durable = hw.flight[0].end;
+        hw.flights--;
+        memmove(&hw.flight[0], &hw.flight[1], hw.flights * sizeof hw.flight[0]);
+    }
+    for (uint32_t i = 0; i < drive.items; i++) {
+        struct drive_item *c = &drive.item[i];
+        if (c->kind != ITEM_COMMIT || c->must) continue;
+        bool done = hw.durable >= c->index;
+        for (uint64_t x = 0; x < c->index && done; x++) done = hw.done[x] || !(hw.entry[x].flags & FTL_ENTRY_IN_TX) || hw.entry[x].serial != c->serial;
+        if (!done) break; /* acknowledged in order */
+        c->must = true;
+    }
+}
+
+uint64_t drive_append(struct ftl_entry e) {
+    CHECK(hw.head < DRIVE_LOG);
+    hw.entry[hw.head] = e;
+    hw.done[hw.head] = e.kind != FTL_MAP && e.kind != FTL_RELOCATE;
+    hw.held[hw.head] = false;
+    hw.head++;
+    advance();
+    return hw.head - 1;
+}
+
+bool drive_can_close(void) {
+    return hw.closed < hw.head && hw.flights < LOG_FLIGHT && (hw.lane[hw.pages % sim.g.lanes].page < sim.g.pages || sim.lane[hw.pages % sim.g.lanes].n != 0);
+}
+
+uint32_t drive_next_log_ppn(void) { return ftl_first_ppn(&sim.g, hw.lane[hw.pages % sim.g.lanes].block) + hw.lane[hw.pages % sim.g.lanes].page; }
+
+void drive_close(void) {
+    CHECK(drive_can_close());
+    uint32_t l = hw.pages % sim.g.lanes;
+    if (hw.lane[l].page == sim.g.pages) {
+        hw.lane[l].block = hw.lane[l].next;
+        hw.lane[l].next = pop(&sim.lane[l]);
+        hw.lane[l].page = 0;
+    }
+    struct log_flight *p = &hw.flight[hw.flights++];
+    memset(p, 0, sizeof *p);
+    p->ppn = ftl_first_ppn(&sim.g, hw.lane[l].block) + hw.lane[l].page++;
+    p->number = hw.pages++;
+    p->first = hw.closed;
+    p->mark = hw.watermark;
+    uint32_t count = 0;
+    while (hw.closed < hw.head && count + hw.entry[hw.closed].n <= FTL_LOG_ENTRIES) {
+        do ftl_entry_pack(p->words + FTL_LOG_ENTRY + count++ * FTL_ENTRY_WORDS, &hw.entry[hw.closed++]);
+        while (hw.closed < hw.head && hw.entry[hw.closed].i != 0);
+    }
+    p->end = hw.closed;
+    p->words[FTL_LOG_MAGIC] = FTL_LOG_MAGIC_LO;
+    p->words[FTL_LOG_MAGIC + 1] = FTL_LOG_MAGIC_HI;
+    p->words[FTL_LOG_DRIVE_ID] = sim.drive_id;
+    p->words[FTL_LOG_GENERATION] = sim.generation;
+    p->words[FTL_LOG_NUMBER] = p->number;
+    p->words[FTL_LOG_COUNT_LANE] = count | l << 16;
+    ftl_put48(p->words, FTL_LOG_FIRST, p->first);
+    ftl_put48(p->words, FTL_LOG_WATERMARK, p->mark);
+    p->words[FTL_LOG_BLOCK] = hw.lane[l].block;
+    p->words[FTL_LOG_NEXT] = hw.lane[l].next;
+}
+
+static bool first_of_die(uint32_t data) {
+    uint32_t die = ftl_die_of(&sim.g, hw.data[data].ppn >> sim.g.page_bits);
+    for (uint32_t i = 0; i < data; i++)
+        if (ftl_die_of(&sim.g, hw.data[i].ppn >> sim.g.page_bits) == die) return false;
+    return true;
+}
+
+static bool first_log_of_die(uint32_t flight) {
+    uint32_t die = ftl_die_of(&sim.g, hw.flight[flight].ppn >> sim.g.page_bits);
+    for (uint32_t i = 0; i < flight; i++)
+        if (!hw.flight[i].done && ftl_die_of(&sim.g, hw.flight[i].ppn >> sim.g.page_bits) == die) return false;
+    return !hw.flight[flight].done;
+}
+
+static void finish_data(uint32_t i) {
+    sim_program(hw.data[i].ppn, FTL_KIND_DATA, hw.data[i].lpn, hw.data[i].sequence)->stamp = hw.data[i].value;
+    hw.done[hw.data[i].index] = true;
+    hw.datas--;
+    memmove(&hw.data[i], &hw.data[i + 1], (hw.datas - i) * sizeof hw.data[0]);
+}
+
+static void finish_log(uint32_t i) {
+    memcpy(sim_program(hw.flight[i].ppn, FTL_KIND_LOG, hw.flight[i].number, 0)->words, hw.flight[i].words, sizeof hw.flight[i].words);
+    hw.flight[i].done = true;
+}
+
+bool drive_finish_one(void) {
+    uint32_t n = hw.datas + hw.flights, at = n ? sim_random(n) : 0;
+    for (uint32_t i = 0; i < n; i++, at = (at + 1) % n) {
+        bool data = at < hw.datas;
+        if (data ? !first_of_die(at) || hw.held[hw.data[at].index] : !first_log_of_die(at - hw.datas)) continue;
+        if (data) finish_data(at);
+        else finish_log(at - hw.datas);
+        advance();
+        return true;
+    }
+    return false;
+}
+
+void drive_finish_log(void) {
+    for (uint32_t i = 0; i < hw.flights; i++)
+        if (!hw.flight[i].done) finish_log(i);
+    advance();
+}
+
+void drive_finish_data(void) {
+    for (uint32_t i = 0; i < hw.datas;) {
+        if (hw.held[hw.data[i].index]) i++;
+        else finish_data(i);
+    }
+    advance();
+}
+
+void drive_hold(uint64_t index) { hw.held[index] = true; }
+
+void drive_data_under_way(uint32_t ppn, uint32_t lpn, uint64_t sequence, uint64_t index, uint32_t value) {
+    CHECK(hw.datas < DATA_FLIGHT);
+    hw.data[hw.datas].ppn = ppn;
+    hw.data[hw.datas].lpn = lpn;
+    hw.data[hw.datas].sequence = sequence;
+    hw.data[hw.datas].index = index;
+    hw.data[hw.datas++].value = value;
+}
+
+/* A plain write waits for a COMMIT of that block that is not visible yet (rule lpn-order). */
+static bool committing(uint32_t lpn) {
+    for (uint32_t i = 0; i < drive.items; i++)
+        for (uint32_t k = 0; k < drive.item[i].n; k++)
+            if (drive.item[i].kind == ITEM_COMMIT && !drive.item[i].must && drive.item[i].lpn[k] == lpn) return true;
+    return false;
+}
+
+static bool no_room(uint32_t pages) {
+    drive_supply(8);
+    return pages_left() < pages || hw.datas + pages > DATA_FLIGHT || hw.head + pages + 2 > DRIVE_LOG || drive.items + 1 >= DRIVE_ITEMS || hw.head - hw.watermark > 900;
+}
+
+static uint64_t map_entry(uint32_t lpn, uint32_t n, uint32_t i, uint32_t flags, uint32_t serial, uint32_t value) {
+    uint32_t ppn = 0;
+    CHECK(drive_page(&ppn));
+    uint64_t sequence = drive_sequence(), index;
+    index = drive_append((struct ftl_entry){.kind = FTL_MAP, .flags = flags, .n = n, .i = i, .lpn = lpn, .location = FTL_WORD_NAND(ppn), .serial = serial, .sequence = sequence, .epoch = drive.epoch});
+    drive_data_under_way(ppn, lpn, sequence, index, value);
+    return index;
+}
+
+bool drive_write(const uint32_t *lpns, uint32_t n, bool ordered) {
+    if (no_room(n)) return false;
+    for (uint32_t i = 0; i < n; i++)
+        if (committing(lpns[i])) return false;
+    struct drive_item *item = &drive.item[drive.items++];
+    *item = (struct drive_item){.kind = ITEM_WRITE, .n = n, .epoch = drive.epoch};
+    uint32_t value = drive.stamp++;
+    for (uint32_t i = 0; i < n; i++) {
+        item->lpn[i] = lpns[i];
+        item->value[i] = value;
+        map_entry(lpns[i], n, i, ordered ? FTL_ENTRY_ORDERED : 0, 0, value);
+    }
+    item->index = hw.head;
+    return true;
+}
+
+bool drive_trim(uint32_t lpn) {
+    if (no_room(1) || committing(lpn)) return false;
+    struct drive_item *item = &drive.item[drive.items++];
+    *item = (struct drive_item){.kind = ITEM_WRITE, .n = 1, .lpn[0] = lpn, .epoch = drive.epoch};
+    drive_append((struct ftl_entry){.kind = FTL_TRIM, .n = 1, .lpn = lpn, .arg = 1, .epoch = drive.epoch});
+    item->index = hw.head;
+    return true;
+}
+
+static uint32_t serial_of(uint32_t txid) { return drive.tx[txid].use << 5 | txid; }
+
+static void tx_put(struct drive_tx *t, uint32_t lpn, uint32_t value) {
+    uint32_t i = 0;
+    while (i < t->n && t->lpn[i] != lpn) i++;
+    if (i == t->n) t->n++;
+    t->lpn[i] = lpn;
+    t->value[i] = value;
+}
+
+static struct drive_tx *open_tx(uint32_t txid) {
+    struct drive_tx *t = &drive.tx[txid];
+    if (!t->open) *t = (struct drive_tx){.open = true, .use = t->use + 1};
+    t->logged++;
+    return t;
+}
+
+bool drive_tx_write(uint32_t txid, uint32_t lpn) {
+    if (no_room(1)) return false;
+    tx_put(open_tx(txid), lpn, drive.stamp);
+    map_entry(lpn, 1, 0, FTL_ENTRY_IN_TX, serial_of(txid), drive.stamp++);
+    return true;
+}
+
+bool drive_tx_trim(uint32_t txid, uint32_t lpn) {
+    if (no_room(1)) return false;
+    tx_put(open_tx(txid), lpn, NOTHING);
+    drive_append((struct ftl_entry){.kind = FTL_TRIM, .flags = FTL_ENTRY_IN_TX, .n = 1, .lpn = lpn, .arg = 1, .serial = serial_of(txid), .epoch = drive.epoch});
+    return true;
+}
+
+bool drive_commit(uint32_t txid) {
+    struct drive_tx *t = &drive.tx[txid];
+    if (!t->open || no_room(0)) return false;
+    struct drive_item *item = &drive.item[drive.items++];
+    *item = (struct drive_item){.kind = ITEM_COMMIT, .n = t->n, .serial = serial_of(txid), .epoch = drive.epoch};
+    memcpy(item->lpn, t->lpn, sizeof t->lpn);
+    memcpy(item->value, t->value, sizeof t->value);
+    item->index = hw.head + 1;
+    drive_append((struct ftl_entry){.kind = FTL_COMMIT, .n = 1, .serial = serial_of(txid), .arg = t->logged, .epoch = drive.epoch});
+    t->open = false;
+    return true;
+}
+
+void drive_abort(uint32_t txid) {
+    if (drive.tx[txid].open) drive_append((struct ftl_entry){.kind = FTL_ABORT, .n = 1, .serial = serial_of(txid)});
+    drive.tx[txid].open = false;
+}
+
+void drive_flush(void) {
+    uint64_t upto = hw.head;
+    uint32_t items = drive.items;
+    for (uint32_t tries = 0; hw.durable < upto || hw.watermark < upto; tries++) {
+        CHECK(tries < 100000);
+        drive_supply(2);
+        if (hw.closed < upto && drive_can_close()) drive_close();
+        else drive_finish_one();
+    }
+    for (uint32_t i = 0; i < items; i++)
+        if (drive.item[i].kind == ITEM_WRITE) drive.item[i].must = true;
+}
+
+void drive_cut(void) {
+    for (uint32_t i = 0; i < hw.flights; i++) {
+        uint32_t luck = sim_random(3);
+        if (!first_log_of_die(i) || luck == 0) continue;
+        if (luck == 1) finish_log(i);
+        else sim_tear(hw.flight[i].ppn, FTL_KIND_LOG, hw.flight[i].number, 0);
+        hw.flight[i].done = true;
+    }
+    bool busy[FTL_MAX_DIES] = {false};
+    for (uint32_t i = 0; i < hw.datas; i++) {
+        uint32_t die = ftl_die_of(&sim.g, hw.data[i].ppn >> sim.g.page_bits), luck = sim_random(3);
+        if (busy[die]) continue;
+        busy[die] = true;
+        if (luck == 1) sim_program(hw.data[i].ppn, FTL_KIND_DATA, hw.data[i].lpn, hw.data[i].sequence)->stamp = hw.data[i].value;
+        if (luck == 2) sim_tear(hw.data[i].ppn, FTL_KIND_DATA, hw.data[i].lpn, hw.data[i].sequence);
+    }
+    sim_power_cut();
+}
+
+void drive_cut_dropping_all(void) { sim_power_on(); }

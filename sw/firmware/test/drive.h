@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The running drive as the hardware behaves, reduced: entries into log pages in lanes, data pages programmed in any order, watermark, acknowledgements.
+ * Keeps the history that the contract is judged by. Blocks come from ftl_supply.c. */
+#ifndef DRIVE_H
+#define DRIVE_H
+
+#include "sim.h"
+
+#define DRIVE_LPNS 10u  /* blocks that histories write: drive_lpn(0 ... 9) */
+#define DRIVE_LOG 4096u
+#define DRIVE_ITEMS 1024u
+#define DRIVE_TX_WRITES 64u
+#define NOTHING 0u      /* the value of a block that reads as zeroes */
+
+enum drive_item_kind { ITEM_WRITE, ITEM_COMMIT };
+
+struct drive_item { /* a plain command (WRITE or TRIM) or a COMMIT */
+    enum drive_item_kind kind;
+    uint32_t n, lpn[DRIVE_TX_WRITES], value[DRIVE_TX_WRITES];
+    bool must; /* acknowledged as durable */
+    uint64_t index, epoch;
+    uint32_t serial;
+};
+
+struct drive_tx {
+    bool open;
+    uint32_t use, logged, n, lpn[DRIVE_TX_WRITES], value[DRIVE_TX_WRITES];
+};
+
+struct drive {
+    struct ftl ftl;
+    struct ftl_supply supply;
+    uint32_t before[DRIVE_LPNS]; /* values at the last mount */
+    struct drive_item item[DRIVE_ITEMS];
+    uint32_t items;
+    struct drive_tx tx[FTL_TXIDS];
+    uint32_t stamp, epoch;
+};
+extern struct drive drive;
+
+uint32_t drive_lpn(uint32_t i);
+/* Value of a block in the mounted map; checks that the page is whole and the right one. */
+uint32_t drive_value(uint32_t lpn);
+
+/* After a mount: an empty history, values from the map. */
+void drive_start(void);
+void drive_supply(uint32_t steps);
+
+/* Commands. False: not now (no room, or rule lpn-order). */
+bool drive_write(const uint32_t *lpns, uint32_t n, bool ordered);
+bool drive_trim(uint32_t lpn);
+bool drive_tx_write(uint32_t txid, uint32_t lpn);
+bool drive_tx_trim(uint32_t txid, uint32_t lpn);
+bool drive_commit(uint32_t txid);
+void drive_abort(uint32_t txid);
+/* All that is logged so far is to be acknowledged: closes the page, runs until it is durable and complete. */
+void drive_flush(void);
+
+/* The parts: append an entry, close the page, let one program finish, finish everything (data and log, or one of them). */
+uint64_t drive_append(struct ftl_entry e);
+bool drive_can_close(void);
+void drive_close(void);
+bool drive_finish_one(void);
+void drive_finish_log(void);
+void drive_finish_data(void);
+bool drive_page(uint32_t *ppn); /* a page for data */
+uint64_t drive_sequence(void);
+/* A data page under way that belongs to log entry `index`. */
+void drive_data_under_way(uint32_t ppn, uint32_t lpn, uint64_t sequence, uint64_t index, uint32_t value);
+/* Which entries may finish: a page of an entry that is held stays under way. */
+void drive_hold(uint64_t index);
+uint32_t drive_next_log_ppn(void);
+
+/* Power fails; what is under way is kept, torn or dropped, by chance or as told. */
+void drive_cut(void);
+void drive_cut_dropping_all(void);
+/* Judges the mounted map by the contract. */
+void drive_judge(void);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ftl_test [results.xml]: runs all tests, one line each. Exit code 0 when all passed. */
+#include "tests.h"
+
+jmp_buf sim_failed;
+char sim_message[256];
+unsigned long test_seed = 1, test_runs = 4000;
+
+void mounted(void) {
+    CHECK(sim_mount(&drive.ftl) == FTL_OK);
+    drive_start();
+}
+
+void remounted(void) {
+    drive_cut_dropping_all();
+    CHECK(sim_mount(&drive.ftl) == FTL_OK);
+}
+
+/* In a function of its own: nothing that a longjmp could spoil lives here. */
+static bool passes(const struct test *t) {
+    if (setjmp(sim_failed)) return false;
+    t->run();
+    return true;
+}
+
+int main(int argc, char **argv) {
+    static const struct test *const lists[] = {mount_tests, replay_tests, cut_tests, supply_tests};
+    unsigned passed = 0, failed = 0;
+    if (getenv("SEED")) test_seed = strtoul(getenv("SEED"), NULL, 10);
+    if (getenv("RUNS")) test_runs = strtoul(getenv("RUNS"), NULL, 10);
+    FILE *xml = argc > 1 ? fopen(argv[1], "w") : NULL;
+    if (xml) fprintf(xml, "<testsuites><testsuite name=\"firmware\">\n");
+    for (unsigned l = 0; l < sizeof lists / sizeof lists[0]; l++)
+        for (const struct test *t = lists[l]; t->name; t++) {
+            sim_seed(test_seed);
+            bool ok = passes(t);
+            printf("%-6s %s%s%s\n", ok ? "ok" : "FAILED", t->name, ok ? "" : ": ", ok ? "" : sim_message);
+            if (xml) fprintf(xml, "<testcase classname=\"firmware\" name=\"%s\">%s</testcase>\n", t->name, ok ? "" : "<failure/>");
+            if (ok) passed++;
+            else failed++;
+        }
+    if (xml) fprintf(xml, "</testsuite></testsuites>\n");
+    if (xml) fclose(xml);
+    printf("%u passed, %u failed\n", passed, failed);
+    return failed != 0;
+}

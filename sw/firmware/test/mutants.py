@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Puts each fault of mutants.txt into a copy of the firmware; a fault that no host test finds is a failure.
+
+`mutants.py BUILD_DIR`, run in sw/firmware; RUNS: random histories per fault.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+
+def faults(text):
+    for line in text.splitlines():
+        if line and not line.startswith("#"):
+            yield [p.strip().replace("\0", "||") for p in line.replace("\\|\\|", "\0").split(" |")]
+
+
+def survives(work, file, old, new):
+    source = Path(file).read_text()
+    if source.count(old) != 1:
+        return f"'{old}' is there {source.count(old)} times"
+    (work / file).write_text(source.replace(old, new))
+    env = os.environ | {"RUNS": os.environ.get("RUNS", "300")}
+    command = ["make", "-s", "-C", str(work), "test", f"TEST_DIR={work / 'out'}", "WARN=-std=c11"]
+    try:
+        run = subprocess.run(command, capture_output=True, text=True, timeout=120, env=env, check=False)
+        killed, note = run.returncode != 0, next((line for line in run.stdout.splitlines() if line.startswith("FAILED")), "stopped")
+    except subprocess.TimeoutExpired:
+        killed, note = True, "did not end"
+    (work / file).write_text(source)
+    if note == "stopped" and "error:" in run.stderr:
+        return "does not compile"
+    print(f"       {note}" if killed else "       all tests passed", flush=True)
+    return "" if killed else "survived"
+
+
+def main(build):
+    work = Path(build).resolve() / "mutant"
+    shutil.rmtree(work, ignore_errors=True)
+    for folder in ("ftl", "include", "hal", "test", "app"):
+        shutil.copytree(folder, work / folder)
+    shutil.copy("Makefile", work)
+    failed = passed = 0
+    for file, old, new, rule in faults(Path("test/mutants.txt").read_text()):
+        print(f"{rule} ({file})", flush=True)
+        if why := survives(work, file, old, new):
+            print(f"FAILED {rule}: {why}", flush=True)
+            failed += 1
+        else:
+            passed += 1
+    print(f"{passed} passed, {failed} failed")
+    return failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

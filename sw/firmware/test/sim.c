@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim.h"
+
+#include <string.h>
+
+struct sim sim;
+struct sim_page *sim_pages;
+int *sim_last;
+extern jmp_buf sim_failed;
+extern char sim_message[256];
+
+static uint32_t frames[SIM_FRAMES][FTL_PAGE_WORDS], map[8192], tx_area[FTL_TXIDS][1024];
+static struct hal_nand_op queue[FTL_MAX_DIES][HAL_NAND_DEPTH];
+static uint32_t queued[FTL_MAX_DIES], outstanding;
+static uint64_t state = 1;
+
+void sim_fail(const char *file, int line, const char *what) {
+    snprintf(sim_message, sizeof sim_message, "%s:%d: %s", file, line, what);
+    longjmp(sim_failed, 1);
+}
+
+void sim_seed(uint64_t seed) { state = seed * 0x9e3779b97f4a7c15ull + 1; }
+
+uint32_t sim_random(uint32_t below) {
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return (uint32_t)(state >> 33) % below;
+}
+
+static uint32_t block_ids(void) {
+    const struct ftl_geometry *g = &sim.g;
+    return ftl_block_id(g, g->dies - 1, g->blocks - 1) + 1;
+}
+
+static size_t page_count(void) { return (size_t)block_ids() << sim.g.page_bits; }
+
+void sim_new(uint32_t channels, uint32_t ways, uint32_t blocks, uint32_t pages, uint32_t lbas) {
+    memset(&sim, 0, sizeof sim);
+    sim.g = (struct ftl_geometry){.channels = channels, .ways = ways, .blocks = blocks, .pages = pages, .lbas = lbas, .frames = SIM_FRAMES, .firmware_frames = 8, .tx_slots = 64, .nand_id = 0x64a610d3ec};
+    ftl_geometry_init(&sim.g);
+    free(sim_pages);
+    free(sim_last);
+    sim_pages = calloc(page_count(), sizeof *sim_pages);
+    sim_last = malloc(block_ids() * sizeof *sim_last);
+    for (uint32_t b = 0; b < block_ids(); b++) sim_last[b] = -1;
+    sim_power_on();
+}
+
+void sim_power_on(void) {
+    memset(queued, 0, sizeof queued);
+    outstanding = 0;
+    sim.enabled = sim.full = false;
+    sim.generation = sim.drive_id = sim.dropped = sim.ops = 0;
+    memset(sim.data, 0, sizeof sim.data);
+    memset(sim.lane, 0, sizeof sim.lane);
+    memset(sim.count, 0, sizeof sim.count);
+    memset(sim.programs, 0, sizeof sim.programs);
+    memset(frames, 0xa5, sizeof frames);
+    memset(map, 0xa5, sizeof map);
+    memset(tx_area, 0xa5, sizeof tx_area);
+}
+
+static void begin_page(uint32_t ppn) {
+    uint32_t block = ppn >> sim.g.page_bits, page = ppn & (sim.g.pages - 1);
+    CHECK(ftl_block_exists(&sim.g, block));
+    CHECK((int)page > sim_last[block]);
+    CHECK(sim_pages[ppn].state == SIM_BLANK);
+    sim_last[block] = (int)page;
+}
+
+struct sim_page *sim_program(uint32_t ppn, uint32_t kind, uint32_t lpn, uint64_t sequence) {
+    struct sim_page *p = &sim_pages[ppn];
+    begin_page(ppn);
+    p->state = SIM_WHOLE;
+    p->kind = kind;
+    p->generation = sim.generation;
+    p->lpn = lpn;
+    p->sequence = sequence;
+    return p;
+}
+
+void sim_tear(uint32_t ppn, uint32_t kind, uint32_t lpn, uint64_t sequence) {
+    struct sim_page *p = sim_program(ppn, kind, lpn, sequence);
+    p->state = sim_random(3) ? SIM_TORN : SIM_TORN_BLANK;
+    memset(p->words, (int)sim_random(256), sizeof p->words);
+    if (sim_random(2)) return;
+    p->kind = sim_random(7);
+    p->sequence = (uint64_t)sim_random(0x7fffffff) << 17;
+    p->lpn = sim_random(9);
+}
+
+static void erase(uint32_t block, bool whole) {
+    for (uint32_t i = 0; i < sim.g.pages; i++) {
+        struct sim_page *p = &sim_pages[(block << sim.g.page_bits) + i];
+        uint32_t luck = whole ? 0 : sim_random(3);
+        if (luck == 0) p->state = SIM_BLANK;
+        if (luck == 1 && p->state != SIM_BLANK) p->state = SIM_TORN; /* an erase changes no cell that is erased */
+    }
+    sim_last[block] = whole ? -1 : (int)sim.g.pages;
+}
+
+static void run(const struct hal_nand_op *o, struct hal_nand_done *d) {
+    struct sim_page *p = &sim_pages[o->ppn];
+    memset(d, 0, sizeof *d);
+    d->cookie = o->cookie;
+    sim.count[o->op]++;
+    if (o->op == HAL_READ_ID) d->sequence = sim.wrong_id && o->ppn >> sim.g.page_bits != 0 ? 1 : 0x64a610d3ec;
+    if (o->op == HAL_READ || o->op == HAL_READ_OOB || o->op == HAL_VERIFY) {
+        CHECK(ftl_block_exists(&sim.g, o->ppn >> sim.g.page_bits));
+        d->status = p->state == SIM_WHOLE || (p->state == SIM_TORN && o->op == HAL_READ_OOB) ? FTL_PAGE_OK : p->state == SIM_TORN ? FTL_PAGE_CRC : FTL_PAGE_BLANK;
+        d->kind = p->kind;
+        d->generation = p->generation;
+        d->lpn = p->lpn;
+        d->sequence = p->sequence;
+        if (o->op == HAL_READ) memcpy(frames[o->frame], p->words, sizeof p->words);
+    }
+    if (o->op == HAL_PROGRAM) {
+        CHECK(o->frame < SIM_FRAMES - sim.g.firmware_frames && o->kind < 8);
+        sim.programs[o->kind]++;
+        p = sim_program(o->ppn, o->kind, o->lpn, o->sequence);
+        memcpy(p->words, frames[o->frame], sizeof p->words);
+        if (sim.count[HAL_PROGRAM] == sim.fail_program_at) {
+            d->status = FTL_PAGE_FAIL;
+            p->state = SIM_TORN;
+        }
+    }
+    if (o->op == HAL_ERASE) {
+        uint32_t block = o->ppn >> sim.g.page_bits;
+        bool fails = sim.count[HAL_ERASE] == sim.fail_erase_at;
+        CHECK(ftl_block_exists(&sim.g, block));
+        erase(block, !fails);
+        if (fails) d->status = FTL_PAGE_FAIL;
+    }
+}
+
+bool hal_nand_start(const struct hal_nand_op *op) {
+    uint32_t die = ftl_die_of(&sim.g, op->ppn >> sim.g.page_bits);
+    CHECK(outstanding < HAL_NAND_DEPTH);
+    if (sim_random(8) == 0) return false;
+    queue[die][queued[die]++] = *op;
+    outstanding++;
+    return true;
+}
+
+bool hal_nand_done(struct hal_nand_done *done) {
+    if (outstanding == 0 || sim_random(4) == 0) return false;
+    uint32_t die = sim_random(sim.g.dies);
+    while (queued[die] == 0) die = (die + 1) % sim.g.dies;
+    if (sim.cut_at != 0 && ++sim.ops == sim.cut_at) {
+        sim_power_cut();
+        longjmp(sim.cut, 1);
+    }
+    run(&queue[die][0], done);
+    queued[die]--;
+    outstanding--;
+    memmove(&queue[die][0], &queue[die][1], queued[die] * sizeof queue[die][0]);
+    return true;
+}
+
+void sim_power_cut(void) {
+    for (uint32_t die = 0; die < sim.g.dies; die++) {
+        struct hal_nand_op *o = &queue[die][0];
+        struct hal_nand_done ignored;
+        uint32_t luck = sim_random(3);
+        if (queued[die] == 0 || luck == 0 || (o->op != HAL_PROGRAM && o->op != HAL_ERASE)) continue;
+        if (luck == 1) run(o, &ignored);
+        else if (o->op == HAL_PROGRAM) sim_tear(o->ppn, o->kind, o->lpn, o->sequence);
+        else erase(o->ppn >> sim.g.page_bits, false);
+    }
+    sim_power_on();
+}
+
+int sim_mount(struct ftl *f) {
+    *f = (struct ftl){.geometry = sim.g};
+    if (setjmp(sim.cut)) return -1;
+    int error = (int)ftl_mount(f);
+    if (error == FTL_OK) ftl_open(f);
+    sim.ops = sim.cut_at = 0;
+    CHECK(error != FTL_OK || ftl_io_empty(&f->io));
+    return error;
+}
+
+uint32_t *hal_frame(uint32_t frame) { return frames[frame]; }
+uint32_t *hal_map(void) { return map; }
+uint32_t *hal_tx_area(uint32_t txid) {
+    CHECK(txid < FTL_TXIDS && sim.g.tx_slots * 4 <= 1024);
+    return tx_area[txid];
+}
+
+static void push(struct sim_fifo *fifo, uint32_t block) {
+    CHECK(sim.enabled && fifo->n < SIM_FIFO && ftl_block_exists(&sim.g, block) && sim_last[block] == -1);
+    for (uint32_t p = 0; p < sim.g.pages; p++) CHECK(sim_pages[(block << sim.g.page_bits) + p].state == SIM_BLANK);
+    fifo->block[fifo->n++] = block;
+}
+
+uint64_t hal_data_room(void) {
+    uint64_t room = 0;
+    for (uint32_t d = 0; d < sim.g.dies; d++) room |= (uint64_t)(sim.data[d].n < SIM_FIFO) << d;
+    return room;
+}
+uint32_t hal_log_room(void) {
+    uint32_t room = 0;
+    for (uint32_t l = 0; l < sim.g.lanes; l++) room |= (uint32_t)(sim.lane[l].n < SIM_FIFO) << l;
+    return room;
+}
+void hal_data_block(uint32_t block_id) { push(&sim.data[ftl_die_of(&sim.g, block_id)], block_id); }
+void hal_log_block(uint32_t lane, uint32_t block_id) {
+    CHECK(lane < sim.g.lanes);
+    push(&sim.lane[lane], block_id);
+}
+void hal_generation(uint32_t generation) { sim.generation = generation; }
+void hal_identity(uint32_t drive_id, uint32_t dropped) {
+    sim.drive_id = drive_id;
+    sim.dropped = dropped;
+}
+void hal_enable(void) { sim.enabled = true; }
+void hal_full(bool full) { sim.full = full; }
+uint32_t hal_new_drive_id(void) { return 77; }
+void hal_putc(char c) { putchar(c); }
+
+struct sim_copy sim_save(void) {
+    struct sim_copy copy = {.pages = malloc(page_count() * sizeof *sim_pages), .last = malloc(block_ids() * sizeof *sim_last)};
+    memcpy(copy.pages, sim_pages, page_count() * sizeof *sim_pages);
+    memcpy(copy.last, sim_last, block_ids() * sizeof *sim_last);
+    return copy;
+}
+void sim_restore(const struct sim_copy *copy) {
+    memcpy(sim_pages, copy->pages, page_count() * sizeof *sim_pages);
+    memcpy(sim_last, copy->last, block_ids() * sizeof *sim_last);
+    sim_power_on();
+}
+void sim_forget(struct sim_copy *copy) {
+    free(copy->pages);
+    free(copy->last);
+}

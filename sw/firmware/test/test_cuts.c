@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Power cuts: of the first format, of a recovery at every NAND operation, of random histories. */
+#include "tests.h"
+
+static void command(void) {
+    uint32_t lpns[4], n = sim_random(3) ? 1 : 1 + sim_random(4), first = sim_random(DRIVE_LPNS), txid = sim_random(3) ? sim_random(3) : sim_random(FTL_TXIDS);
+    for (uint32_t i = 0; i < n; i++) lpns[i] = drive_lpn((first + i * 3) % DRIVE_LPNS);
+    switch (sim_random(14)) {
+    case 0:
+    case 1:
+    case 2:
+        (void)drive_write(lpns, n, sim_random(2));
+        break;
+    case 3:
+    case 4:
+    case 5:
+        (void)drive_tx_write(txid, lpns[0]);
+        break;
+    case 6:
+        (void)drive_commit(txid);
+        break;
+    case 7:
+        if (sim_random(3) == 0) drive_abort(txid);
+        break;
+    case 8:
+        (void)(sim_random(2) ? drive_trim(lpns[0]) : drive_tx_trim(txid, lpns[0]));
+        break;
+    case 9:
+        if (sim_random(6) == 0) drive_flush();
+        break;
+    case 10:
+    case 11:
+        if (drive_can_close()) drive_close();
+        break;
+    default:
+        for (uint32_t k = sim_random(8); k > 0; k--) (void)drive_finish_one();
+    }
+}
+
+static void history(uint32_t commands) {
+    for (uint32_t i = 0; i < commands; i++) command();
+}
+
+static void any_geometry(void) {
+    static const uint32_t shapes[][5] = {{1, 1, 48, 8, 64}, {2, 2, 24, 8, 2100}, {4, 2, 20, 8, 64}, {3, 1, 32, 8, 1100}, {1, 4, 24, 16, 64}};
+    const uint32_t *s = shapes[sim_random(5)];
+    sim_new(s[0], s[1], s[2], s[3], s[4]);
+}
+
+static void random_histories_keep_the_contract(void) {
+    uint32_t dropped = 0, cuts = 0, replayed = 0;
+    for (unsigned long run = 0; run < test_runs; run++) {
+        sim_seed(test_seed * 1000003 + run);
+        any_geometry();
+        mounted();
+        for (uint32_t cut = 0; cut < 3; cut++) {
+            history(5 + sim_random(90));
+            drive_cut();
+            while (sim_random(2)) { /* recovery is cut, too */
+                sim.cut_at = 1 + sim_random(40);
+                if (sim_mount(&drive.ftl) == -1) cuts++;
+                else drive_cut_dropping_all();
+            }
+            sim.cut_at = 0;
+            CHECK(sim_mount(&drive.ftl) == FTL_OK);
+            dropped += sim.dropped;
+            replayed += drive.ftl.report.entries;
+            drive_judge();
+            drive_start();
+        }
+    }
+    if (test_runs >= 100) CHECK(dropped > 100 && cuts > 100 && replayed > 1000);
+}
+
+static void recovery_cut_at_every_operation_comes_to_the_same_map(void) {
+    static uint32_t wanted[8192];
+    for (uint32_t seed = 1; seed <= 6; seed++) {
+        sim_seed(seed);
+        any_geometry();
+        mounted();
+        history(400); /* the log is over several blocks */
+        drive_cut();
+        struct sim_copy at_cut = sim_save();
+        CHECK(sim_mount(&drive.ftl) == FTL_OK);
+        for (uint32_t l = 0; l < sim.g.lbas; l++) wanted[l] = hal_map()[l];
+        bool ended = false;
+        for (uint32_t cut = 1; !ended; cut++)
+            for (uint32_t luck = 0; luck < 3; luck++) {
+                sim_restore(&at_cut);
+                sim_seed(cut * 10 + luck);
+                sim.cut_at = cut;
+                ended = sim_mount(&drive.ftl) != -1;
+                if (!ended && luck == 2) { /* and once more, later or earlier */
+                    sim.cut_at = 1 + sim_random(cut + 10);
+                    if (sim_mount(&drive.ftl) != -1) drive_cut_dropping_all();
+                }
+                sim.cut_at = 0;
+                if (!ended) CHECK(sim_mount(&drive.ftl) == FTL_OK);
+                for (uint32_t l = 0; l < sim.g.lbas; l++) CHECK(hal_map()[l] == wanted[l]);
+                drive_judge();
+            }
+        sim_forget(&at_cut);
+    }
+}
+
+static void first_format_cut_at_every_operation_is_done_again(void) {
+    for (uint32_t luck = 0; luck < 10; luck++)
+        for (uint32_t cut = 1;; cut++) {
+            sim_seed(luck);
+            sim_new(1 + luck % 2, 1 + luck / 5, 24, 8, 64);
+            sim.cut_at = cut;
+            bool ended = sim_mount(&drive.ftl) != -1;
+            sim.cut_at = 0;
+            if (ended) break;
+            CHECK(sim_mount(&drive.ftl) == FTL_OK && sim.generation <= 2);
+            drive_start();
+        }
+}
+
+const struct test cut_tests[] = {
+    {"the first format cut at every operation is done again", first_format_cut_at_every_operation_is_done_again},
+    {"a recovery cut at every operation comes to the same map", recovery_cut_at_every_operation_comes_to_the_same_map},
+    {"random histories with random cuts keep the contract", random_histories_keep_the_contract},
+    {0},
+};

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The list of tests: name (a sentence) and function. A test fails by CHECK. SEED and RUNS of the environment reach the random ones. */
+#ifndef TESTS_H
+#define TESTS_H
+
+#include "drive.h"
+
+struct test {
+    const char *name;
+    void (*run)(void);
+};
+
+extern const struct test mount_tests[], replay_tests[], cut_tests[], supply_tests[];
+extern unsigned long test_seed, test_runs;
+
+/* Mounts and must succeed; starts a history. */
+void mounted(void);
+/* Power fails with nothing more finishing; the next mount. */
+void remounted(void);
+
+#endif
