@@ -124,7 +124,8 @@ def random_command(rng, tag):
     c = command(op, tag, lba=rng.randrange(40), count=rng.choice([1, 1, 2, 3, 32]), txid=rng.randrange(4), hasTx=rng.random() < 0.4 and op in RANGED)
     c["commit"] = int(op == WRITE and c["hasTx"] and rng.random() < 0.2)
     if rng.random() < 0.15:
-        wrong = dict(lba=rng.choice([LBAS - 1, LBAS, 2**32 - 1]), count=rng.choice([0, 33, 65535]), txid=rng.choice([32, 255]), barrier=1, order=1, fua=1, arg=rng.randrange(8), commit=1)
+        wrong = dict(lba=rng.choice([LBAS - 1, LBAS, 2**32 - 1]), count=rng.choice([0, 33, 65535]), txid=rng.choice([32, 255]), barrier=1, order=1, fua=1, arg=rng.randrange(8))
+        wrong["commit"] = 1
         field = rng.choice(sorted(wrong))
         c[field] = wrong[field]
     return c

@@ -7,7 +7,6 @@ import random
 import cocotb
 import pytest
 from cocotb.triggers import with_timeout
-
 from models.nand_host import Host, Op, Status, oob
 from models.nand_pins import FAIL_ERASE, FAIL_PROGRAM, HANG, QUICK, Nand, verilator_args
 

@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from models.nand_pins import FAIL_PROGRAM, K9F8G08, QUICK, Nand, library
 
 PAGE, SPARE, PAGES, BLOCKS = 256, 32, 4, 8

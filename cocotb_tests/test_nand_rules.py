@@ -6,7 +6,6 @@ import os
 import cocotb
 import pytest
 from cocotb.triggers import with_timeout
-
 from models.nand_host import Host, Op, Status
 from models.nand_pins import QUICK, Nand
 from test_nand_channel import simulate

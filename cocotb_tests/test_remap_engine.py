@@ -8,7 +8,6 @@ from pathlib import Path
 
 import cocotb
 from cocotb.triggers import FallingEdge
-
 from models.remap_bench import Bench
 from models.remap_model import BUF, NAND, NONE, VER, Op, State, TxOp, word
 from runner import run

@@ -7,7 +7,6 @@ import random
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, ReadOnly
-
 from models.remap_model import State, TxOp
 from runner import run
 

@@ -10,13 +10,13 @@ import logging
 import sys
 from pathlib import Path
 
+import geometry
+import streams
 from litex.build.generic_platform import GenericPlatform, Pins, Subsignal
 from litex.soc.integration.soc import SoCRegion
 from litex.soc.interconnect import wishbone
 from migen import ClockDomain, ClockSignal, Instance, ResetSignal
 
-import geometry
-import streams
 from soc import ROM_BYTES, SRAM_BYTES, OtxSoC, write_includes
 
 ROOT = Path(__file__).resolve().parent.parent

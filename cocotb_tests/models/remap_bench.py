@@ -11,7 +11,6 @@ from collections import deque
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import Event, FallingEdge, ReadOnly, RisingEdge
-
 from models.remap_model import NONE, RemapModel, State
 
 

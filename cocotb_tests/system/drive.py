@@ -119,7 +119,7 @@ class Drive:
             if tag is None:
                 raise DriveError("all 32 tags are under way")
         cmd = Cmd(opcode=opcode, lba=lba, count=count, tag=tag, txid=txid or 0, has_tx=int(txid is not None), **fields)
-        size = max(BLOCK * min(count, MAX_BLOCKS), BLOCK)
+        size = max(BLOCK * min(count, MAX_BLOCKS), BLOCK, len(data or b""))
         buffer = ctypes.create_string_buffer(bytes(data), size) if data is not None else ctypes.create_string_buffer(size)
         if self.lib.otx_submit(ctypes.byref(cmd), buffer):
             raise DriveError(f"tag {tag} is under way")

@@ -40,7 +40,7 @@ class Core(p: OtxParam) extends Component {
   val released = out port UInt(32 bits)
   val commits = out port UInt(32 bits)
   val fault = out port Bool()
-  val busy = out port Bool() // a command, a program or a walk is under way
+  val busy = out port Bool() // a command, a NAND operation or a walk is under way; entries that wait for a FLUSH do not count
 
   // NAND pins; vectors are indexed by die or by channel, dq by 8 * channel
   val nand = NandPins(p)
@@ -135,7 +135,7 @@ class Core(p: OtxParam) extends Component {
   released := data.releasedPages
   commits := data.commits
   fault := log.fault
-  busy := queue.busy || data.busy || remap.walking || log.dirty || flash.busy
+  busy := queue.busy || data.busy || remap.walking || flash.busy
 }
 
 object Core {
