@@ -92,9 +92,9 @@ def part_1_serve():
         drive = Drive()
     info = json.loads(call("nbdinfo", "--json", DRIVE_URI))["exports"][0]
     g = geometry.preset("sim")
-    if info["export-size"] != g.lbas * 4096 or info["block_minimum"] != 4096 or not info["can_fua"] or not info["can_flush"] or not info["can_trim"]:
+    if info["export-size"] != g.lbas * 4096 or info["block_size_minimum"] != 4096 or not info["can_fua"] or not info["can_flush"] or not info["can_trim"]:
         raise Failed(f"nbdinfo shows {info}")
-    report(f"served over NBD: {g.channels} channels x {g.ways} ways, {info['export-size'] >> 20} MiB, block size {info['block_minimum']}, FLUSH, FUA, TRIM (nbdinfo)")
+    report(f"served over NBD: {g.channels} channels x {g.ways} ways, {info['export-size'] >> 20} MiB, block size {info['block_size_minimum']}, FLUSH, FUA, TRIM (nbdinfo)")
     return drive
 
 
@@ -167,9 +167,10 @@ def main():
         part_4_latency()
     except Failed as e:
         console.print(f"  [red]failed[/] {e}", markup=True)
+        return 1
+    finally:
         if drive and drive.process.poll() is None:
             drive.cut()
-        return 1
     console.print("all four parts hold")
     return 0
 

@@ -17,6 +17,7 @@ from cocotb_tests.system.drive import BLOCK, Drive, Opcode, Query  # noqa: E402
 
 ENTRIES = (1, 10, 100, 1000)
 SHOWN = ["clk", "accepted", "txid", "entries", "durable", "taken", "visible", "cpl_valid", "cpl_ready", "cpl_tag"]
+SETTLE_CLOCKS = 2_500_000
 
 
 def clock():
@@ -31,6 +32,7 @@ def record(folder):
     """Runs the commits, each recorded into a file of its own. Returns (rows of wave_report.commits, the last FST, its GTKWave file)."""
     folder.mkdir(parents=True, exist_ok=True)
     drive = Drive("sim", trace=True)
+    drive.step(SETTLE_CLOCKS)  # the firmware has erased the first blocks
     base, rows = 0, []
     for txid, entries in enumerate(ENTRIES):
         left = entries

@@ -9,6 +9,7 @@ transaction's status is COMMITTED, so every read returns its blocks; completed: 
 
 import json
 import sys
+from bisect import bisect_right
 from pathlib import Path
 
 import click
@@ -17,20 +18,21 @@ from rich.console import Console
 from rich.table import Table
 
 PULSES = {  # our name -> end of the hierarchical name
-    "accepted": "data.evCommitCmd",
-    "durable": "log.evDurable",
-    "taken": "remap.evCommitTaken",
-    "visible": "remap.evCommitVisible",
+    "accepted": "otx_core.data.evCommitCmd",
+    "durable": "otx_core.log.evDurable",
+    "taken": "otx_core.remap.evCommitTaken",
+    "visible": "otx_core.remap.evCommitVisible",
 }
 VALUES = {
-    "tag": "data.evCommitTag",
-    "entries": "data.evCommitEntries",
-    "txid": "data.evCommitTxid",
-    "remap_txid": "remap.evTxid",
-    "cpl_valid": "core.cpl_valid",
-    "cpl_ready": "core.cpl_ready",
-    "cpl_tag": "core.cpl_payload_tag",
-    "clk": "core.clk",
+    "tag": "otx_core.data.evCommitTag",
+    "entries": "otx_core.data.evCommitEntries",
+    "txid": "otx_core.data.evCommitTxid",
+    "taken_txid": "otx_core.remap.tx_payload_txid",
+    "visible_txid": "otx_core.remap.evTxid",
+    "cpl_valid": "otx_core.cpl_valid",
+    "cpl_ready": "otx_core.cpl_ready",
+    "cpl_tag": "otx_core.cpl_payload_tag",
+    "clk": "otx_core.clk",
 }
 
 
@@ -48,22 +50,18 @@ class Wave:
             raise WaveError(f"{path}: not a readable waveform ({e})") from e
         names = {}
         for var in self.wave.all_vars():
-            names.setdefault(var.full_name if isinstance(var.full_name, str) else var.full_name(), var)
+            names.setdefault(var.full_name, var)
         self.vars = {}
         for key, end in {**PULSES, **VALUES}.items():
             hits = [n for n in names if n == end or n.endswith("." + end)]
             if not hits:
                 raise WaveError(f"{path}: no signal ending in {end}; is it a recording of the drive?")
             self.vars[key] = names[min(hits, key=len)]
-        self.changes = {key: [(t, int(v)) for t, v in self._tv(key)] for key in self.vars}
+        self.changes = {key: [(t, int(v)) for t, v in var.tv] for key, var in self.vars.items()}
         rises = [t for t, v in self.changes["clk"] if v]
         if len(rises) < 2:
             raise WaveError(f"{path}: the clock does not run in it")
         self.period = min(b - a for a, b in zip(rises, rises[1:], strict=False))
-
-    def _tv(self, key):
-        tv = self.vars[key].tv
-        return tv() if callable(tv) else tv
 
     def pulses(self, key):
         """Times at which a one-clock pulse begins; a pulse of n clocks counts n times."""
@@ -75,12 +73,9 @@ class Wave:
         return out
 
     def at(self, key, time):
-        value = 0
-        for t, v in self.changes[key]:
-            if t > time:
-                break
-            value = v
-        return value
+        """Value of a signal just after `time`; 0 before its first change."""
+        i = bisect_right(self.changes[key], time, key=lambda change: change[0])
+        return self.changes[key][i - 1][1] if i else 0
 
     def completion(self, tag, after):
         """First clock from `after` on in which the completion of that tag is at the host port and taken."""
@@ -103,8 +98,8 @@ def commits(path):
     rows = []
     for t in wave.pulses("accepted"):
         txid = wave.at("txid", t)
-        taken = first_after([x for x in wave.pulses("taken") if wave.at("remap_txid", x) == txid], t)
-        visible = None if taken is None else first_after([x for x in wave.pulses("visible") if wave.at("remap_txid", x) == txid], taken)
+        taken = first_after([x for x in wave.pulses("taken") if wave.at("taken_txid", x) == txid], t)
+        visible = None if taken is None else first_after([x for x in wave.pulses("visible") if wave.at("visible_txid", x) == txid], taken)
         durable = max((x for x in wave.pulses("durable") if t <= x <= (taken or 0)), default=None)
         done = None if visible is None else wave.completion(wave.at("tag", t), visible)
         clocks = lambda a, b: None if a is None or b is None else (b - a) // wave.period  # noqa: E731
@@ -128,9 +123,8 @@ def save_file(fst, path, keys):
     lines = [f"[dumpfile] \"{Path(fst).resolve().name}\"", "[timestart] 0"]
     for key in keys:
         var = wave.vars[key]
-        name = var.full_name if isinstance(var.full_name, str) else var.full_name()
-        width = var.bitwidth if not callable(var.bitwidth) else var.bitwidth()
-        lines.append(name if (width or 1) == 1 else f"{name}[{width - 1}:0]")
+        width = var.bitwidth or 1
+        lines.append(var.full_name if width == 1 else f"{var.full_name}[{width - 1}:0]")
     Path(path).write_text("\n".join(lines) + "\n")
 
 

@@ -211,8 +211,9 @@ class Drive:
             raise DriveError(f"cannot write {path}")
 
     def idle(self, clocks=CLOSE_CLOCKS):
-        """Lets clocks pass until nothing is under way; returns whether that came about (without a flush it may not: the log page stays open)."""
+        """FLUSH, then lets clocks pass until nothing is under way; returns whether that came about. (Without a flush the open log page stays open.)"""
         end = self.clock + clocks
+        self.flush(check=False)
         while self.busy and self.clock < end and not self.step(100):
             pass
         return not self.busy

@@ -94,7 +94,7 @@ def test_what_a_client_of_atomic_writes_between_flushes_is_one_transaction(serve
 
 
 def test_unaligned_and_out_of_range_requests_are_refused_and_the_drive_goes_on(served):
-    assert served.client("drive", "write", "4", "a", "unaligned", "beyond", "read", "4") == ["EINVAL", "EINVAL", "a"]
+    assert served.client("drive", "write", "4", "a", "unaligned", "beyond", "read", "4") == ["EINVAL", "ENOSPC", "a"]
 
 
 def refused(*args):
