@@ -3,7 +3,7 @@
 //
 // Reads: up to Outstanding at once, answered in order; the first beat comes Latency clocks after the address was taken, then one per clock. A beat's data
 // is read when it is put on the port. Writes: as many addresses wait; data is taken one beat per clock once its address is there, stands in memory after
-// that clock, and the answer follows Latency clocks after the last beat. Wishbone: Latency + 1 clocks per access. Outside of Bytes: SLVERR on AXI,
+// that clock, and the answer follows Latency clocks after the last beat. Wishbone: Latency + 2 clocks per access. Outside of Bytes: SLVERR on AXI,
 // all ones on Wishbone. A burst that is not INCR of full beats, or that crosses 4 KiB, ends the simulation. Power-up contents are a pattern that is
 // not zero; reset keeps the contents and forgets what is under way. The words live in C++ (otx_sim_mem.cpp), where untouched pages cost nothing.
 `default_nettype none

@@ -8,10 +8,10 @@ addresses the geometry names. The "lite" CPU has no data cache, so what it write
 from pathlib import Path
 
 import streams
-from core import OtxCore
 from litex.soc.integration import export
 from litex.soc.integration.soc import SoCRegion
 from litex.soc.integration.soc_core import SoCCore
+from otx_core import OtxCore
 
 ROM_BYTES, SRAM_BYTES = 32 * 1024, 16 * 1024
 

@@ -156,8 +156,9 @@ def child(drive, work, number, seed):
 @click.option("--cuts", type=click.IntRange(1), default=240, show_default=True)
 @click.option("--seed", type=int, default=1, show_default=True)
 @click.option("--only", type=click.IntRange(0), help="only this cut, in this process")
+@click.option("--jobs", type=click.IntRange(1, 8), default=2, show_default=True, help="cuts judged at once")
 @click.option("--gap", type=click.IntRange(100), default=9_000, show_default=True, help="clocks between cuts, on average")
-def main(cuts, seed, only, gap):
+def main(cuts, seed, only, jobs, gap):
     """Power cuts on preset tiny."""
     drive = Drive("tiny")
     print(f"seed {seed}, {cuts} cuts, first at clock {drive.clock}; firmware: {drive.uart.strip().splitlines()[-1:]}", flush=True)
@@ -175,7 +176,7 @@ def main(cuts, seed, only, gap):
         if not pid:
             os._exit(child(drive, work, number, seed))
         running.append(pid)
-        if len(running) == 2:
+        if len(running) == jobs:
             failed += os.waitpid(running.pop(0), 0)[1] != 0
         if number % 20 == 19:
             print(f"{number + 1} cuts, clock {drive.clock}, {failed} failed", flush=True)

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The simulated memory: latency, bursts, byte strobes, the processor's port, addresses outside. Inputs change at falling edges."""
+
+import cocotb
+from cocotb.triggers import FallingEdge, ReadOnly
+from runner import ROOT, run
+from streams import start
+
+BASE, BYTES, LATENCY, OUTSTANDING = 0x4000_0000, 65536, 8, 8
+OKAY, SLVERR = 0, 2
+
+
+async def setup(dut):
+    for port in ("aw_valid", "w_valid", "ar_valid"):
+        getattr(dut, f"axi_{port}").value = 0
+    for port in ("b_ready", "r_ready"):
+        getattr(dut, f"axi_{port}").value = 1
+    for port in ("cyc", "stb", "we"):
+        getattr(dut, f"wb_{port}").value = 0
+    await start(dut)
+
+
+async def until(dut, signal):
+    """Clocks until `signal` is high in front of a rising edge; returns behind that edge."""
+    for clocks in range(1, 200):
+        await ReadOnly()
+        high = int(signal.value)
+        await FallingEdge(dut.clk)
+        if high:
+            return clocks
+    raise AssertionError(f"{signal._name} stays low")
+
+
+async def address(dut, channel, addr, beats, ident=0):
+    for name, value in (("addr", addr), ("len", beats - 1), ("id", ident), ("size", 3), ("burst", 1), ("valid", 1)):
+        getattr(dut, f"axi_{channel}_{name}").value = value
+    await until(dut, getattr(dut, f"axi_{channel}_ready"))
+    getattr(dut, f"axi_{channel}_valid").value = 0
+
+
+async def beats(dut, count):
+    """`count` beats of read data as (data, id, resp, last), and the clocks from now to each."""
+    got, times, clock = [], [], 0
+    while len(got) < count:
+        clock += 1
+        assert clock < 500, f"only {len(got)} of {count} beats came"
+        await ReadOnly()
+        if int(dut.axi_r_valid.value) and int(dut.axi_r_ready.value):
+            got.append(tuple(int(getattr(dut, f"axi_r_{n}").value) for n in ("data", "id", "resp", "last")))
+            times.append(clock)
+        await FallingEdge(dut.clk)
+    return got, times
+
+
+async def write(dut, addr, words, strobes=0xFF, ident=0):
+    await address(dut, "aw", addr, len(words), ident)
+    for i, word in enumerate(words):
+        dut.axi_w_data.value, dut.axi_w_strb.value, dut.axi_w_last.value, dut.axi_w_valid.value = word, strobes, int(i == len(words) - 1), 1
+        await until(dut, dut.axi_w_ready)
+    dut.axi_w_valid.value = 0
+    while True:
+        await ReadOnly()
+        valid, resp, got = int(dut.axi_b_valid.value), int(dut.axi_b_resp.value), int(dut.axi_b_id.value)
+        await FallingEdge(dut.clk)
+        if valid:
+            assert got == ident
+            return resp
+
+
+async def read(dut, addr, count=1, ident=0):
+    await address(dut, "ar", addr, count, ident)
+    got, _ = await beats(dut, count)
+    return [g[0] for g in got]
+
+
+async def processor(dut, addr, value=None, sel=0xF):
+    """One Wishbone access; returns (what was read, clocks)."""
+    dut.wb_adr.value, dut.wb_sel.value, dut.wb_we.value, dut.wb_dat_w.value = addr >> 2, sel, int(value is not None), value or 0
+    dut.wb_cyc.value = dut.wb_stb.value = 1
+    clocks = await until(dut, dut.wb_ack)
+    dut.wb_cyc.value = dut.wb_stb.value = 0
+    return int(dut.wb_dat_r.value), clocks
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def what_is_written_is_read_and_power_up_contents_are_not_zero(dut):
+    await setup(dut)
+    assert 0 not in await read(dut, BASE, 16)
+    words = [0x1111_2222_3333_0000 + i for i in range(16)]
+    assert await write(dut, BASE + 256, words, ident=5) == OKAY
+    assert await read(dut, BASE + 256, 16) == words
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def the_first_beat_comes_after_the_latency_and_then_one_per_clock(dut):
+    await setup(dut)
+    await address(dut, "ar", BASE, 16, 3)
+    got, times = await beats(dut, 16)
+    assert times[0] == LATENCY and times == list(range(LATENCY, LATENCY + 16))
+    assert [g[1] for g in got] == [3] * 16 and [g[3] for g in got] == [0] * 15 + [1]
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def eight_reads_are_outstanding_and_answered_in_order(dut):
+    await setup(dut)
+    dut.axi_r_ready.value = 0
+    for i in range(OUTSTANDING):
+        await address(dut, "ar", BASE + 8 * i, 1, i)
+    await ReadOnly()
+    assert int(dut.axi_ar_ready.value) in (0, 1)
+    await FallingEdge(dut.clk)
+    dut.axi_r_ready.value = 1
+    got, times = await beats(dut, OUTSTANDING)
+    assert [g[1] for g in got] == list(range(OUTSTANDING))
+    assert times == list(range(times[0], times[0] + OUTSTANDING)), "their latencies overlap"
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def strobes_change_only_their_bytes(dut):
+    await setup(dut)
+    await write(dut, BASE, [0x0123_4567_89AB_CDEF])
+    await write(dut, BASE, [0xFFFF_FFFF_FFFF_FFFF], strobes=0b1000_0001)
+    assert await read(dut, BASE) == [0xFF23_4567_89AB_CDFF]
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def processor_and_core_see_the_same_words(dut):
+    await setup(dut)
+    await write(dut, BASE + 64, [0xAAAA_BBBB_CCCC_DDDD])
+    assert (await processor(dut, BASE + 64))[0] == 0xCCCC_DDDD
+    word, clocks = await processor(dut, BASE + 68)
+    assert word == 0xAAAA_BBBB and clocks == LATENCY + 2
+    await processor(dut, BASE + 68, 0x1234_5678, sel=0b0011)
+    assert await read(dut, BASE + 64) == [0xAAAA_5678_CCCC_DDDD]
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def an_address_outside_gets_an_error_and_changes_nothing(dut):
+    await setup(dut)
+    await write(dut, BASE + BYTES - 8, [7])
+    assert await write(dut, BASE + BYTES, [9]) == SLVERR
+    await address(dut, "ar", BASE - 4096, 1)
+    got, _ = await beats(dut, 1)
+    assert got[0][2] == SLVERR
+    assert await read(dut, BASE + BYTES - 8) == [7]
+
+
+def test_sim_mem():
+    cpp = str(ROOT / "sim/otx_sim_mem.cpp")
+    parameters = {"Base": BASE, "Bytes": BYTES, "Latency": LATENCY, "Outstanding": OUTSTANDING}
+    run("otx_sim_mem", ["sim/otx_sim_mem.sv"], "test_sim_mem", parameters=parameters, extra_args=[cpp, "-CFLAGS", "-std=c++20"])
