@@ -6,7 +6,7 @@ import random
 import struct
 
 import cocotb
-from models.flash_bench import BLOCKS, PAGES, ROOT, FlashBench, verilog
+from models.flash_bench import BLOCKS, PAGES, FlashBench, verilog
 from models.flash_model import BLANK, FAIL, OK, OOB, Op
 from models.nand_pins import FAIL_ERASE, FAIL_PROGRAM, Nand, verilator_args
 
@@ -130,10 +130,9 @@ async def random_programs_reads_and_erases_agree_with_what_was_written(dut):
 
 
 def test_flash_backend():
-    from runner import run
+    from runner import rtl, run
 
-    nand = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "rtl" / "nand").glob("*.sv"))
-    sources = [verilog("otx_flash_backend", 2, 2), *nand, "sim/otx_nand_die.sv", "cocotb_tests/tb/tb_flash_backend.sv"]
+    sources = [verilog("otx_flash_backend", 2, 2), *rtl(), "sim/otx_nand_die.sv", "cocotb_tests/tb/tb_flash_backend.sv"]
     env = {"OTX_CHANNELS": "2", "OTX_WAYS": "2"}
     # -O2 for all files makes the compiler spend many minutes on the table of names of a design this large
     args = [arg.replace("-O2 ", "") for arg in verilator_args()]

@@ -188,6 +188,15 @@ async def read_takes_tr_and_one_cycle_per_byte(dut):
     assert clocks - least < 100
 
 
+@sentence
+async def completion_waits_until_the_last_beat_of_its_page_is_taken(dut):
+    _, host = await drive(dut)
+    host.late = 100
+    for way in range(2):
+        same(await host.run(way, Op.READ, way), Status.BLANK, data=b"\xff" * 4096)
+        same(await host.run(way, Op.STATUS), Status.OK, data=None)
+
+
 async def random_work(dut, stall, steps):
     """Both ways at the same time, each with its own golden pages: {row: (data, fields)}."""
     nand, host = await drive(dut, stall=stall)
@@ -244,7 +253,7 @@ async def random_operations_with_stalls_on_every_stream_agree_too(dut):
 def simulate(module, clk_ps, **parameters):
     from runner import ROOT, run
 
-    rtl = [line for line in (ROOT / "rtl/otx.f").read_text().split("\n") if line.startswith("rtl/nand/")]
+    rtl = [line for line in (ROOT / "rtl/otx.f").read_text().split("\n") if line.startswith("rtl/")]
     sources = [*rtl, "sim/otx_nand_die.sv", "cocotb_tests/tb/tb_nand_channel.sv"]
     run(
         "tb_nand_channel",

@@ -113,17 +113,21 @@ async def a_commit_flips_all_blocks_and_the_merge_frees_the_txid(dut):
 async def of_two_transactions_the_one_that_commits_later_remains(dut):
     b = await bench(dut)
     for first, second, lpn in ((1, 2, 10), (2, 1, 11)):
+        await b.tx(BEGIN, 29)  # merged first: keeps the walker busy, so that both versions are still in the chain
+        for other in range(20 * lpn, 20 * lpn + 20):
+            await b.op(APPEND, other, 29, nand(other))
         for txid in (1, 2):
             await b.tx(BEGIN, txid)
             await b.op(APPEND, lpn, txid, nand(100 * lpn + txid))
         await b.tx(COMMITTING, first)
         await b.tx(COMMITTING, second)
+        await commit(b, 29)
         await b.tx(COMMIT, first)
         assert await location(b, lpn) == nand(100 * lpn + first)
         await b.tx(COMMIT, second)
-        assert await location(b, lpn) == nand(100 * lpn + second)
+        assert await location(b, lpn) == nand(100 * lpn + second) and b.state(first) == b.state(second) == State.COMMITTED
         await b.drain()
-        assert b.released.pop() == nand(100 * lpn + first)
+        assert await location(b, lpn) == nand(100 * lpn + second) and b.released.pop() == nand(100 * lpn + first)
 
 
 @simulated

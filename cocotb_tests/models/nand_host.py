@@ -37,6 +37,7 @@ class Host:
         self.pages = [deque() for _ in range(ways)]  # to program
         self.read = [None] * ways  # page that came since the last completion
         self.waits = [None] * ways
+        self.late = 0  # clocks that the last two beats of a page wait
         self.lock = Lock()  # of the command port
         for name in [
             "cmd_valid",
@@ -111,6 +112,9 @@ class Host:
         while True:
             words, way = [], None
             for i in range(BEATS):
+                if i >= BEATS - 2:
+                    for _ in range(self.late):
+                        await FallingEdge(self.dut.clk)
                 beat = await self._beat("rdata")
                 way = beat["way"] if i == 0 else way
                 assert beat["way"] == way and beat["last"] == (i == BEATS - 1), f"beat {i}: way {beat['way']}, last {beat['last']}"

@@ -5,7 +5,7 @@
 // `wreq`/`wdata`: 512 beats per request, in the order of the requests. `rdata`: 512 beats of one page without others between, all taken before its `cpl`. READ data is sent whatever its status
 // turns out to be (CRC and BLANK come after the beats), except that TIMEOUT sends none. Fields of `cpl` echo the command unless the page's OOB or an identification replaces them.
 // Array operations overlap; page transfers share the bus, brief turns go first. A page moves at one byte per tRC or tWC (3 clocks at 100 MHz, 2 at 75 MHz with the default times).
-// A stalled `wdata`, `rdata` or `cpl` holds the bus for all ways. TIMEOUT after twice the longest busy time (up to 4 us and one clock per us later); all operations but RESET and STATUS then also wait for R/B# before they start.
+// `wdata` and `rdata` pass a stream register each, which takes up to two beats more when the other end is stalled. A stalled `wdata`, `rdata` or `cpl` holds the bus for all ways. TIMEOUT after twice the longest busy time (up to 4 us and one clock per us later); all operations but RESET and STATUS then also wait for R/B# before they start.
 // Reset forgets all commands under way: no completion comes. Nothing is sent to the chips until a command comes; the first for each way must be RESET.
 
 `default_nettype none
@@ -108,14 +108,17 @@ module otx_nand_channel #(
   logic bus_valid, bus_ready, bus_quiet, back_valid;
   logic [1:0] bus_kind;
   logic [7:0] bus_byte, back_byte;
+  logic in_valid, in_ready, out_valid, out_ready, out_last, end_valid, end_ready;  // sequencer's ends of wdata, rdata and cpl
+  logic [63:0] in_data, out_data;
   logic unused;
 
   assign unused = wdata_last;
   assign now = held[way[WayBits-1:0]];
   assign wreq_way = way;
-  assign rdata_way = way;
   assign cpl_way = way;
   assign tick = tick_q == 0;
+  assign cpl_valid = end_valid && !rdata_valid;  // the last beat is taken before its completion is offered
+  assign end_ready = cpl_ready && !rdata_valid;
 
   always_comb begin
     cmd_ready = 1'b0;
@@ -140,9 +143,18 @@ module otx_nand_channel #(
   otx_nand_sequencer #(.Ways(Ways), .RowBytes(RowBytes), .CsClocks(CsClocks)) sequencer (
       .clk, .reset, .pick_valid, .pick_way, .start, .way, .op(op[way[WayBits-1:0]*4+:4]), .collect(collect[way[WayBits-1:0]]), .late(late[way[WayBits-1:0]]),
       .row(now[23:0]), .kind(now[31:24]), .generation(now[63:32]), .lpn(now[95:64]), .sequence_number(now[143:96]),
-      .issued(seq_issued), .done(seq_done), .wreq_valid, .wreq_ready, .wdata_valid, .wdata_ready, .wdata_data,
-      .rdata_valid, .rdata_ready, .rdata_data, .rdata_last, .cpl_valid, .cpl_ready, .cpl_status, .cpl_kind, .cpl_generation, .cpl_lpn, .cpl_sequence,
+      .issued(seq_issued), .done(seq_done), .wreq_valid, .wreq_ready, .wdata_valid(in_valid), .wdata_ready(in_ready), .wdata_data(in_data),
+      .rdata_valid(out_valid), .rdata_ready(out_ready), .rdata_data(out_data), .rdata_last(out_last), .cpl_valid(end_valid), .cpl_ready(end_ready), .cpl_status, .cpl_kind, .cpl_generation, .cpl_lpn, .cpl_sequence,
       .bus_valid, .bus_ready, .bus_kind, .bus_byte, .back_valid, .back_byte, .bus_quiet, .nand_ce_n
+  );
+
+  otx_skid #(.Width(64)) wdata_skid (
+      .clk, .reset, .up_valid(wdata_valid), .up_ready(wdata_ready), .up_payload(wdata_data), .down_valid(in_valid), .down_ready(in_ready), .down_payload(in_data)
+  );
+
+  otx_skid #(.Width(69)) rdata_skid (
+      .clk, .reset, .up_valid(out_valid), .up_ready(out_ready), .up_payload({way, out_last, out_data}), .down_valid(rdata_valid), .down_ready(rdata_ready),
+      .down_payload({rdata_way, rdata_last, rdata_data})
   );
 
   otx_nand_bus #(

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cuts the 64-bit beats of a page into bytes, lowest first, for data-in cycles.
 //
-// `start` opens it for `Words` beats; outside of those `wdata_ready` is low. `byte_valid` while a byte waits; `byte_take` consumes it. One byte per clock without gaps when beats come in time.
+// `start` opens it for `Words` beats, when the bytes of the page before are all taken; outside of those `wdata_ready` is low. `byte_valid` while a byte waits; `byte_take` (only then) consumes it, and
+// `wdata_ready` depends on it. One byte per clock without gaps when beats come in time.
 // Reset drops what it holds.
 
 `default_nettype none
@@ -48,6 +49,62 @@ module otx_nand_unpack #(
       bytes_q <= '0;
     end
   end
+
+`ifdef FORMAL
+  // Beat n carries bytes 8n to 8n + 7, so byte n that leaves must be n: none lost, doubled or out of place. Inductive.
+  logic past_q = 1'b0, due_q;
+  logic [7:0] sent_q, taken_q;  // bytes that came and bytes that left
+  logic [CountBits+2:0] left_q;  // bytes of this page that have not left
+  logic [63:0] next_beat, held;
+  always_comb
+    for (int i = 0; i < 8; i++) begin
+      next_beat[8*i+:8] = sent_q + 8'(i);
+      held[8*i+:8] = taken_q + 8'(i);
+    end
+
+  always_ff @(posedge clk) begin
+    past_q <= 1'b1;
+    due_q <= wdata_valid && words_q != 0 && (bytes_q == 0 || byte_take) && !reset;
+    sent_q <= sent_q + (wdata_valid && wdata_ready ? 8'd8 : 8'd0);
+    taken_q <= taken_q + 8'(byte_take);
+    left_q <= start ? {CountBits'(Words), 3'd0} : left_q - (CountBits + 3)'(byte_take);
+    if (reset) begin
+      sent_q <= '0;
+      taken_q <= '0;
+      left_q <= '0;
+    end
+  end
+
+  always_comb begin
+    if (wdata_valid) assume (wdata_data == next_beat);
+    if (byte_take) assume (byte_valid && !reset);
+    if (start) assume (left_q == 0);
+    if (!reset && past_q) begin
+      if (byte_valid) assert (byte_data == taken_q && left_q != 0);
+      if (left_q == 0) assert (!wdata_ready);
+      if (due_q) assert (byte_valid);  // no gap
+      // invariants: how many bytes it holds, and which
+      assert (left_q == {words_q, 3'd0} + (CountBits + 3)'(bytes_q) && words_q <= CountBits'(Words) && bytes_q <= 4'd8);
+      assert (sent_q == taken_q + 8'(bytes_q));
+      for (int i = 0; i < 8; i++) if (bytes_q > 4'(i)) assert (word_q[8*i+:8] == held[8*i+:8]);
+    end
+  end
+
+  check_stream #(
+      .Width(64),
+      .Source(0)
+  ) check_wdata (
+      .clk,
+      .reset,
+      .valid(wdata_valid),
+      .ready(wdata_ready),
+      .payload(wdata_data)
+  );
+  always_ff @(posedge clk) begin
+    cover (!reset && byte_take && left_q == 1 && taken_q == 8'd15);
+    cover (!reset && byte_take && bytes_q == 4'd1 && wdata_valid && wdata_ready);
+  end
+`endif
 endmodule
 
 `default_nettype wire
