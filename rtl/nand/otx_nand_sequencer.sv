@@ -65,6 +65,7 @@ module otx_nand_sequencer #(
 
   typedef enum logic [3:0] {
     StIdle,      // a way that wants the bus
+    StTurn,      // nothing: the way's command comes
     StLook,      // nothing: decides whether the pins are needed
     StSelect,    // the set-up time of CE#
     StStep,      // the bus, to take the command or address of this step
@@ -80,7 +81,9 @@ module otx_nand_sequencer #(
   logic [3:0] way_q, step_q;
   logic [CsBits-1:0] select_q;
   logic [12:0] asked_q, came_q;  // number of the next byte to send or ask for, and to come
-  logic wreq_q, blank_q;
+  logic wreq_q, blank_q, collect_q, late_q;
+  logic [3:0] op_q;
+  logic [23:0] row_q;
 
   logic [2:0] item;
   logic [7:0] item_byte, oob_byte, in_byte, oob_kind;
@@ -93,14 +96,14 @@ module otx_nand_sequencer #(
   logic [47:0] oob_sequence;
   logic [39:0] last_bytes;
 
-  assign known = op <= OpStatus;
-  assign streams = op == OpRead || op == OpParam;  // bytes go to rdata
-  assign reads_oob = op == OpRead || op == OpReadOob || op == OpVerify;
+  assign known = op_q <= OpStatus;
+  assign streams = op_q == OpRead || op_q == OpParam;  // bytes go to rdata
+  assign reads_oob = op_q == OpRead || op_q == OpReadOob || op_q == OpVerify;
   assign way = way_q;
   assign start = state_q == StIdle && pick_valid;
 
   otx_nand_script #(.RowBytes(RowBytes), .PageBytes(PageBytes)) script (
-      .op, .collect, .row, .step(step_q), .item, .item_byte, .first, .out_from, .out_to, .busy
+      .op(op_q), .collect(collect_q), .row(row_q), .step(step_q), .item, .item_byte, .first, .out_from, .out_to, .busy
   );
 
   // Page to the bus: data, then the spare bytes with the checksum in its place.
@@ -119,7 +122,7 @@ module otx_nand_sequencer #(
   end
 
   otx_nand_unpack #(.Words(PageBytes / 8)) unpack (
-      .clk, .reset, .start(state_q == StLook && op == OpProgram && !collect && !late), .wdata_valid, .wdata_ready, .wdata_data,
+      .clk, .reset, .start(state_q == StLook && op_q == OpProgram && !collect_q && !late_q), .wdata_valid, .wdata_ready, .wdata_data,
       .byte_valid(unpack_valid), .byte_data(unpack_byte), .byte_take(in_take && asked_q < Spare)
   );
 
@@ -172,7 +175,7 @@ module otx_nand_sequencer #(
     cpl_generation = generation;
     cpl_lpn = lpn;
     cpl_sequence = sequence_number;
-    if (late) cpl_status = Timeout;
+    if (late_q) cpl_status = Timeout;
     else if (!known) cpl_status = Fail;
     else if (reads_oob) begin
       cpl_kind = oob_kind;
@@ -180,11 +183,14 @@ module otx_nand_sequencer #(
       cpl_lpn = oob_lpn;
       cpl_sequence = oob_sequence;
       if (blank_q) cpl_status = Blank;
-      else if (op != OpReadOob && !residue) cpl_status = BadCrc;
-    end else if (op == OpReadId) cpl_sequence = {8'd0, last_bytes};
-    else if (op == OpStatus) cpl_kind = last_bytes[39:32];
-    else if ((op == OpProgram || op == OpErase) && last_bytes[32]) cpl_status = Fail;
+      else if (op_q != OpReadOob && !residue) cpl_status = BadCrc;
+    end else if (op_q == OpReadId) cpl_sequence = {8'd0, last_bytes};
+    else if (op_q == OpStatus) cpl_kind = last_bytes[39:32];
+    else if ((op_q == OpProgram || op_q == OpErase) && last_bytes[32]) cpl_status = Fail;
   end
+
+  // The way's command out of registers: from StLook to the end of the turn it does not change.
+  always_ff @(posedge clk) {op_q, collect_q, late_q, row_q} <= {op, collect, late, row};
 
   always_ff @(posedge clk) begin
     if (wreq_ready) wreq_q <= 1'b0;
@@ -196,19 +202,20 @@ module otx_nand_sequencer #(
     case (state_q)
       StIdle: begin
         way_q <= pick_way;
-        if (pick_valid) state_q <= StLook;
+        if (pick_valid) state_q <= StTurn;
       end
+      StTurn: state_q <= StLook;
       StLook: begin
         asked_q <= out_from;
         came_q <= out_from;
         blank_q <= 1'b1;
         step_q <= first;
         select_q <= CsBits'(CsClocks);
-        if (late || !known || (collect && op == OpReset)) state_q <= StComplete;
+        if (late_q || !known || (collect_q && op_q == OpReset)) state_q <= StComplete;
         else begin
           state_q <= StSelect;
           nand_ce_n[way_q[$clog2(Ways > 1 ? Ways : 2)-1:0]] <= 1'b0;
-          wreq_q <= op == OpProgram && !collect;
+          wreq_q <= op_q == OpProgram && !collect_q;
         end
       end
       StSelect: begin
@@ -229,7 +236,7 @@ module otx_nand_sequencer #(
       StOut:
       if (came_q == out_to) begin
         step_q  <= step_q + 1'b1;
-        state_q <= op == OpParam ? StPad : StRelease;
+        state_q <= op_q == OpParam ? StPad : StRelease;
       end
       StPad: if (full) state_q <= StRelease;
       StRelease:

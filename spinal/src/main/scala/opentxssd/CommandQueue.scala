@@ -7,9 +7,12 @@ import spinal.lib._
 /** Up to 32 host commands at once: independent ones overlap, dependent ones keep their order, each gets exactly one completion.
   *
   * Contract. `cmd` is taken one per two clocks while its tag is unused; a command whose tag is still under way waits at the port. A malformed command is completed from here
-  * with its own status, changes nothing and never reaches `dpCmd`. A legal one goes out on `dpCmd` at the earliest two clocks after it was taken, once nothing
-  * older conflicts with it (docs/interfaces.md, "Command queue to data path"); among those that may go the choice is round robin, so none starves. `dpDone` frees
-  * the tag and those that waited for it, and is passed on to `cpl` in the same clock. `busy`: some command has not been completed.
+  * with its own status, changes nothing and never reaches `dpCmd`. A legal one goes out on `dpCmd` at the earliest seven clocks after it was taken, once nothing
+  * older conflicts with it (docs/interfaces.md, "Command queue to data path"); among those that may go the choice is round robin, so none starves; one goes out per
+  * two clocks. `dpDone` is passed on to `cpl` one clock later; when that is taken it frees the tag and those that waited for it. `busy`: some command has not been
+  * completed.
+  *
+  * Between the steps of a decision stand registers (check, compare, may go, choice), so that none of them limits the clock.
   *
   * Waiting is a row of bits per tag: bit j of row i says that command i must wait for command j. Rows are filled when a command enters (only against older ones,
   * so there is no cycle and no deadlock) and cleared column by column as commands complete. Reset loses all commands without completions.
@@ -35,9 +38,30 @@ class CommandQueue(p: OtxParam) extends Component {
     val txid = UInt(5 bits)
   }
 
-  private val entered = cmd.stage()
-  private val check = CommandCheck(p, entered.payload, enable)
-  private val legal = check.status === Status.SUCCESS
+  /** A command with what the check found. */
+  private case class Checked() extends Bundle {
+    val cmd = HostCmd()
+    val print = Footprint()
+    val status = UInt(4 bits)
+    val legal = Bool()
+  }
+
+  private val arrived = cmd.stage()
+  private val check = CommandCheck(p, arrived.payload, enable)
+  private val fresh = Checked()
+  fresh.cmd := arrived.payload
+  fresh.print.first := arrived.lba.resized
+  fresh.print.end := (arrived.lba + arrived.count).resized
+  fresh.print.ranged := check.ranged
+  fresh.print.writes := check.writes
+  fresh.print.inTx := check.inTx
+  fresh.print.controlsTx := check.controlsTx
+  fresh.print.opensTx := check.opensTx
+  fresh.print.recovers := check.recovers
+  fresh.print.txid := arrived.txid.resized
+  fresh.status := check.status
+  fresh.legal := check.status === Status.SUCCESS
+  private val entered = arrived.translateWith(fresh).stage()
 
   private val valid = Vec(RegInit(False), tags)
   private val sent = Vec(Reg(Bool()), tags)
@@ -45,20 +69,12 @@ class CommandQueue(p: OtxParam) extends Component {
   private val waitsFor = Vec(Reg(Bits(tags bits)), tags)
   private val commands = Mem(HostCmd(), tags)
 
-  private val done = B(tags bits, default -> false)
-  when(dpDone.fire)(done(dpDone.tag) := True)
-
-  // A new command against all that are under way
-  private val fresh = Footprint()
-  fresh.first := entered.lba.resized
-  fresh.end := (entered.lba + entered.count).resized
-  fresh.ranged := check.ranged
-  fresh.writes := check.writes
-  fresh.inTx := check.inTx
-  fresh.controlsTx := check.controlsTx
-  fresh.opensTx := check.opensTx
-  fresh.recovers := check.recovers
-  fresh.txid := entered.txid.resized
+  private val finish = dpDone.halfPipe() // to `cpl`
+  private val freed = Reg(Flow(UInt(5 bits))) // its tag, a clock after it was taken
+  freed.valid.init(False)
+  freed.valid := finish.fire
+  freed.payload := finish.tag
+  private val done = freed.valid ? UIntToOh(freed.payload, tags) | B(0, tags bits)
 
   private def conflict(a: Footprint, b: Footprint): Bool = {
     val overlap = a.ranged && b.ranged && a.first < b.end && b.first < a.end
@@ -67,46 +83,55 @@ class CommandQueue(p: OtxParam) extends Component {
     (a.recovers && b.inTx) || (b.recovers && a.inTx) || (a.recovers && b.recovers)
   }
 
-  private val tagFree = !valid(entered.tag)
+  // A new command: first compared with all that are known, then entered. Nobody else enters in between.
+  private val compared = RegInit(False)
+  private val row = Reg(Bits(tags bits)) // those that it would have to wait for if they are under way
+  private val tagFree = RegNext(!valid(entered.cmd.tag))
+  for (j <- 0 until tags) row(j) := conflict(entered.print, print(j))
+  compared := entered.valid && !entered.fire
   private val malformed = Stream(Completion())
-  malformed.valid := entered.valid && !legal && tagFree
-  malformed.tag := entered.tag
-  malformed.status := check.status
+  malformed.valid := compared && !entered.legal && tagFree
+  malformed.tag := entered.cmd.tag
+  malformed.status := entered.status
   malformed.result := 0
-  entered.ready := tagFree && (legal || malformed.ready)
+  entered.ready := compared && tagFree && (entered.legal || malformed.ready)
 
-  private val enter = entered.fire && legal
-  when(enter)(commands.write(entered.tag, entered.payload))
+  private val enter = compared && tagFree && entered.legal
+  when(enter)(commands.write(entered.cmd.tag, entered.cmd))
 
+  when(finish.fire)(valid(finish.tag) := False)
   for (i <- 0 until tags) {
     waitsFor(i) := waitsFor(i) & ~done
-    when(done(i))(valid(i) := False)
-    when(enter && entered.tag === i) {
+    when(enter && entered.cmd.tag === i) {
       valid(i) := True
       sent(i) := False
-      print(i) := fresh
-      for (j <- 0 until tags) waitsFor(i)(j) := valid(j) && !done(j) && conflict(fresh, print(j))
+      print(i) := entered.print
+      waitsFor(i) := row & valid.asBits // one that ends in this clock is cleared in the next
     }
   }
 
-  // Those that may go, in turn
-  private val draining = Vec(txState.map(s => s === TxState.COMMITTED || s === TxState.ABORTED)).asBits
-  private val mayGo = Vec((0 until tags).map { i =>
-    valid(i) && !sent(i) && waitsFor(i) === 0 && !(print(i).opensTx && draining(print(i).txid))
-  }).asBits
-  private val turn = RegInit(U(0, log2Up(tags) bits))
-  private val behind = mayGo & B((0 until tags).map(i => i >= turn).reverse.map(_.asBits).reduce(_ ## _))
-  private val pick = Stream(UInt(log2Up(tags) bits))
-  pick.valid := mayGo.orR
-  pick.payload := Mux(behind.orR, OHToUInt(OHMasking.first(behind)), OHToUInt(OHMasking.first(mayGo)))
-  when(pick.fire) {
-    sent(pick.payload) := True
-    turn := pick.payload + 1
+  // Those that may go, in turn. What forbids it only goes away while a command waits, so to know of it late is safe.
+  private val draining = RegNext(Vec(txState.map(s => s === TxState.COMMITTED || s === TxState.ABORTED)).asBits)
+  private val free = Vec((0 until tags).map { i =>
+    RegNext(valid(i) && waitsFor(i) === 0 && !(print(i).opensTx && draining(print(i).txid)), init = False)
+  })
+  private val mayGo = Vec((0 until tags).map(i => free(i) && !sent(i))).asBits
+  private val later = Reg(Bits(tags bits)) init 0 // tags behind the one that went last
+  private val behind = mayGo & later
+  private val picked = Reg(Flow(UInt(log2Up(tags) bits)))
+  picked.valid.init(False)
+  private val going = Stream(HostCmd())
+  picked.valid := Mux(picked.valid, !going.ready, mayGo.orR)
+  when(!picked.valid)(picked.payload := OHToUInt(OHMasking.first(Mux(behind.orR, behind, mayGo))))
+  when(picked.valid) {
+    sent(picked.payload) := True
+    for (i <- 1 until tags) later(i) := picked.payload < i
   }
-  private val picked = pick.stage()
-  dpCmd << picked.translateWith(commands.readAsync(picked.payload))
+  going.valid := picked.valid
+  going.payload := commands.readAsync(picked.payload)
+  dpCmd << going.stage()
 
   // A malformed command is answered between the others; neither can hold the other up for ever
-  cpl << StreamArbiterFactory().roundRobin.transactionLock.onArgs(malformed, dpDone)
-  busy := valid.asBits.orR || entered.valid
+  cpl << StreamArbiterFactory().roundRobin.transactionLock.onArgs(malformed, finish)
+  busy := valid.asBits.orR || arrived.valid || entered.valid
 }

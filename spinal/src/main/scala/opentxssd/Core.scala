@@ -6,7 +6,7 @@ import spinal.lib._
 import spinal.lib.bus.amba4.axi._
 
 /** The drive without its processor and memories: command queue, data path, remap engine, commit log, flash scheduler and NAND channels, wired together. It
-  * decides nothing itself. Reset loses all state; firmware mounts again before it sets `enable`.
+  * decides nothing itself. Both memory ports end in registers. Reset loses all state; firmware mounts again before it sets `enable`.
   */
 class Core(p: OtxParam) extends Component {
   setDefinitionName("otx_core")
@@ -70,8 +70,8 @@ class Core(p: OtxParam) extends Component {
   data.txState := remap.txState
   data.txCount := remap.txCount
   queue.txState := remap.txState
-  remap.tx << StreamArbiterFactory().roundRobin.transactionLock.onArgs(log.tx, data.tx)
-  table << remap.table
+  remap.tx << Core.settled(StreamArbiterFactory().roundRobin.transactionLock.onArgs(log.tx, data.tx))
+  table << remap.table.pipelined(ar = StreamPipe.HALF, aw = StreamPipe.HALF, w = StreamPipe.FULL, r = StreamPipe.M2S, b = StreamPipe.M2S)
 
   // log
   log.enable := enable
@@ -89,13 +89,14 @@ class Core(p: OtxParam) extends Component {
 
   // flash
   flash.generation := generation
-  flash.write << data.write
-  data.writeDone << flash.writeDone
-  flash.read << data.read
-  data.readDone << flash.readDone
-  flash.log << log.program
+  private val ops = Seq(data.write, data.read, log.program, fw_op).map(_.halfPipe())
+  flash.write << ops(0)
+  data.writeDone << flash.writeDone.halfPipe()
+  flash.read << ops(1)
+  data.readDone << flash.readDone.halfPipe()
+  flash.log << ops(2)
   log.programDone << flash.logDone
-  flash.fw << fw_op
+  flash.fw << ops(3)
   fw_done << flash.fwDone
   data.alloc << flash.alloc
   data.allocLeft := flash.allocLeft
@@ -117,14 +118,15 @@ class Core(p: OtxParam) extends Component {
   reads.io.inputs(0) << flash.frame.toReadOnly()
   reads.io.inputs(1) << data.frame.toReadOnly()
   private val writes = Axi4WriteOnlyArbiter(Core.frameAxi(p), 3, routeBufferSize = 8)
-  writes.io.inputs(0) << flash.frame.toWriteOnly()
-  writes.io.inputs(1) << data.frame.toWriteOnly()
+  writes.io.inputs(0) << flash.frame.toWriteOnly().pipelined(aw = StreamPipe.HALF, w = StreamPipe.FULL)
+  writes.io.inputs(1) << data.frame.toWriteOnly().pipelined(aw = StreamPipe.HALF, w = StreamPipe.FULL)
   writes.io.inputs(2) << log.frame
-  frame.ar << reads.io.output.ar
-  reads.io.output.r << frame.r
-  frame.aw << writes.io.output.aw
-  frame.w << writes.io.output.w
-  writes.io.output.b << frame.b
+  frame << {
+    val all = Axi4(Core.frameAxi(p))
+    all << reads.io.output.pipelined(ar = StreamPipe.HALF, r = StreamPipe.FULL)
+    all << writes.io.output.pipelined(aw = StreamPipe.HALF, w = StreamPipe.FULL, b = StreamPipe.HALF)
+    all
+  }
 
   // state
   data.full := full
@@ -135,10 +137,21 @@ class Core(p: OtxParam) extends Component {
   released := data.releasedPages
   commits := data.commits
   fault := log.fault
-  busy := queue.busy || data.busy || remap.walking || flash.busy
+  busy := queue.busy || data.busy || remap.walking || flash.busy || ops.map(_.valid).reduce(_ || _)
 }
 
 object Core {
+
+  /** The same stream out of registers, one clock later: a beat passes at both ends in the same clock, so its sender knows that it has been taken. At most a beat
+    * per two clocks.
+    */
+  def settled[T <: Data](up: Stream[T]): Stream[T] = {
+    val down = Stream(up.payloadType)
+    down.valid := RegNext(up.valid && !up.fire, init = False)
+    down.payload := RegNext(up.payload)
+    up.ready := down.fire
+    down
+  }
 
   /** Frame memory's port: two id bits more than the blocks have, to tell them apart. */
   def frameAxi(p: OtxParam): Axi4Config = p.axi.copy(idWidth = p.axi.idWidth + 2)

@@ -78,7 +78,7 @@ class DataPath(p: OtxParam) extends Component {
 
   private val routes = StreamDemux(dpCmd, (dpCmd.opcode === Opcode.READ).asUInt, 2)
   fill.cmd << routes(0)
-  reader.cmd << routes(1).m2sPipe()
+  reader.cmd << routes(1).halfPipe()
 
   // Host data and frames
   wdataReq << fill.wdataReq
@@ -93,7 +93,7 @@ class DataPath(p: OtxParam) extends Component {
   deliver.axi.r << frame.r
 
   // Writing commands
-  sequencer.filled << fill.filled.m2sPipe()
+  sequencer.filled << fill.filled.halfPipe()
   sequencer.frames << fill.frames
   table.giveBack << sequencer.giveBack
   table.describe << sequencer.describe
@@ -146,7 +146,7 @@ class DataPath(p: OtxParam) extends Component {
   waited.tag := waitDone.tag
   waited.status := waitDone.status
   waited.result := 0
-  dpDone << StreamArbiterFactory().roundRobin.transactionLock.onArgs(sequencer.done, waited, deliver.done)
+  dpDone << StreamArbiterFactory().roundRobin.transactionLock.onArgs(sequencer.done.halfPipe(), waited, deliver.done.halfPipe())
 
   private val isCommit = Reg(Bits(OtxParam.tags bits)) init 0 // the tag's wait is a COMMIT
   when(waiter.fire)(isCommit(waiter.tag) := !waiter.flush)

@@ -96,7 +96,8 @@ class Deliver(p: OtxParam) extends Component {
   endings.io.push.bad := !job.hasData || bad || badBeat
 
   // Let the frame go, and count
-  private val (toRelease, toCount) = StreamFork2(endings.io.pop)
+  private val (toRelease, counting) = StreamFork2(endings.io.pop)
+  private val toCount = counting.halfPipe()
   unpin.valid := toRelease.valid && toRelease.job.pinned
   unpin.payload := toRelease.job.frame
   toRelease.ready := !toRelease.job.pinned || unpin.ready

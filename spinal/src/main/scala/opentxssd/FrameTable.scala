@@ -23,7 +23,7 @@ case class FrameDescriptor() extends Bundle {
   * Pins: a lookup that answers BUF(frame) comes with `pin` in the clock of the answer. The engine answers in order, so an answer before the SWAP's holds the frame and none after
   * it can name it. `pin` is never refused; swap answers, `giveBack` and `unpin` wait for it. `inFlight`: a program or swap is under way.
   *
-  * Latency: `writeDone` to SWAP 2 clocks; answer to `free` 3 clocks. Reset takes all frames back; it takes one clock per frame until `free` starts.
+  * Latency: `writeDone` to SWAP 2 clocks; answer to `free` 5 clocks. Reset takes all frames back; it takes one clock per frame until `free` starts.
   */
 class FrameTable(p: OtxParam) extends Component {
   setDefinitionName("otx_frame_table")
@@ -96,16 +96,25 @@ class FrameTable(p: OtxParam) extends Component {
 
   giveBack.ready := eventFree && !swapped
   unpin.ready := eventFree && !swapped && !giveBack.valid
-  private val ending = swapped || giveBack.fire
-  private val event = pin.valid || ending || unpin.fire
-  private val frame = pin.valid.mux(pin.payload, swapped.mux(pending.frame, giveBack.fire.mux(giveBack.payload, unpin.payload)))
-  private val before = holders.readAsync(frame.resize(bits))
+  private case class Event() extends Bundle {
+    val frame = UInt(16 bits)
+    val pin, end, unpin = Bool()
+  }
+  private val event = Reg(Flow(Event())) // what happened in the last clock
+  event.valid.init(False)
+  event.valid := pin.valid || swapped || giveBack.fire || unpin.fire
+  event.frame := pin.valid.mux(pin.payload, swapped.mux(pending.frame, giveBack.valid.mux(giveBack.payload, unpin.payload)))
+  event.pin := pin.valid
+  event.end := swapped || giveBack.fire
+  event.unpin := unpin.fire
+  private val before = holders.readAsync(event.frame.resize(bits))
   private val after = Holders()
-  after.over := before.over || ending
-  after.pins := before.pins + pin.valid.asUInt - unpin.fire.asUInt
-  private val freed = event && after.over && after.pins === 0
+  after.over := before.over || event.end
+  after.pins := before.pins + event.pin.asUInt - event.unpin.asUInt
+  private val unpinned = Mux(event.unpin, before.pins === 1, before.pins === 0) && !event.pin // after.pins === 0
+  private val freed = event.valid && after.over && unpinned
   private val none = Holders().getZero
-  holders.write(sweeping.mux(swept.resize(bits), frame.resize(bits)), Mux(sweeping || freed, none, after), sweeping || event)
-  list.give.valid := freed
-  list.give.payload := frame
+  holders.write(sweeping.mux(swept.resize(bits), event.frame.resize(bits)), Mux(sweeping || freed, none, after), sweeping || event.valid)
+  list.give.valid := RegNext(freed, init = False)
+  list.give.payload := RegNext(event.frame)
 }

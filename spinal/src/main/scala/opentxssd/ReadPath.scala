@@ -11,7 +11,7 @@ import spinal.lib._
   * read frame after a page read. A page that is not whole, not DATA or not of this LPN, and an answer with `error`, is a job without data.
   * Blocks of a command and commands overtake each other here; up to 64 blocks and `readFrames` page reads are under way.
   *
-  * `start` tells how many blocks a tag has, before its first job. `giveRead` brings a read frame back. Latency: command to first LOOKUP 1 clock, answer to page read or job 3 clocks.
+  * `start` tells how many blocks a tag has, before its first job. `giveRead` brings a read frame back. Latency: command to first LOOKUP 1 clock, answer to page read 4 clocks, to job 6.
   * Reset loses all.
   */
 class ReadPath(p: OtxParam) extends Component {
@@ -75,10 +75,10 @@ class ReadPath(p: OtxParam) extends Component {
   found.io.push.error := rsp.error
   pin.valid := rsp.fire && rsp.location.isBuf && !rsp.error
   pin.payload := rsp.location.value.resized
-  private val joined = StreamJoin(asked.io.pop, found.io.pop)
-  under := under + op.fire.asUInt - joined.fire.asUInt
-  private val q = asked.io.pop.payload
-  private val a = found.io.pop.payload
+  private val joined = StreamJoin(asked.io.pop, found.io.pop).m2sPipe() // both memories are slow
+  under := under + op.fire.asUInt - asked.io.pop.fire.asUInt
+  private val q = joined.payload._1
+  private val a = joined.payload._2
   private val ways = StreamDemux(joined, (a.location.isNand && !a.error).asUInt, 2)
 
   private val near = Stream(DeliverJob())
@@ -120,5 +120,5 @@ class ReadPath(p: OtxParam) extends Component {
   far.held := True
 
   // A place for each read frame, so that no done beat waits for a delivery
-  jobs << StreamArbiterFactory().roundRobin.transactionLock.onArgs(near.m2sPipe(), far.queue(p.readFrames max 2))
+  jobs << StreamArbiterFactory().roundRobin.transactionLock.onArgs(near.m2sPipe(), far.queue(p.readFrames max 2).m2sPipe()).halfPipe()
 }

@@ -90,6 +90,7 @@ class RemapChain(p: OtxParam) extends Component {
     word := next
     holder := address
     links := links + 1
+    linkLooked := False
     at := At.link
   }
   private def refuse(): Unit = {
@@ -114,9 +115,12 @@ class RemapChain(p: OtxParam) extends Component {
 
   private val isVer = location.isVer || (job === Job.swap && newLocation.isVer)
   private val noTx = job === Job.append && (!hasTx || Pick(state, index.txid) =/= TxState.OPEN)
-  private val refused = lpn >= U(p.lbas, 32 bits) || (!isWalk && (noTx || isVer || job === Job.unknown))
+  private val refused = RegNext(lpn >= U(p.lbas, 32 bits) || (!isWalk && (noTx || isVer || job === Job.unknown)))
+  private val headLooked = RegNext(at === At.head) init False // `refused` is known
+  private val linkLooked = RegInit(False) // what `word` names is known
+  linkLooked := at === At.link
 
-  mem.valid := at === At.self || (at === At.head && !refused) || at === At.entry || at === At.write
+  mem.valid := at === At.self || (at === At.head && headLooked && !refused) || at === At.entry || at === At.write
   mem.payload := access
   private val readEntry = TxEntry()
   readEntry.assignFromBits(readData)
@@ -126,11 +130,11 @@ class RemapChain(p: OtxParam) extends Component {
   // the entry that `word` names
   private val named = TxIndex()
   named.assignFromBits(word.value(20 downto 0).asBits)
-  private val namedState = Pick(state, named.txid)
+  private val namedState = RegNext(Pick(state, named.txid))
   private val isOwn = hasTx && named.txid === index.txid
-  private val isLive = word.value(29 downto 21) === 0 && namedState =/= TxState.FREE && named.number < Pick(count, named.txid)
-  private val namedOrder = Pick(order, named.txid)
-  private val isNewer = !haveBest || (namedOrder - oldestOrder) > (bestOrder - oldestOrder)
+  private val isLive = RegNext(word.value(29 downto 21) === 0 && Pick(state, named.txid) =/= TxState.FREE && named.number < Pick(count, named.txid))
+  private val namedOrder = RegNext(Pick(order, named.txid))
+  private val isNewer = RegNext(!haveBest || (Pick(order, named.txid) - oldestOrder) > (bestOrder - oldestOrder))
   private val uncommitted = List(TxState.OPEN, TxState.PREPARED, TxState.COMMITTING).map(namedState === _).reduce(_ || _)
   private val counts = namedState === TxState.COMMITTED && !entry.dead
 
@@ -184,13 +188,15 @@ class RemapChain(p: OtxParam) extends Component {
         at := At.link
         when(failed)(fail())
       }
-      when(refused) {
+      when(headLooked && refused) {
         refuse()
         fault := isWalk
       }
     }
     is(At.link) {
-      when(word.isVer) {
+      when(word.isVer && !linkLooked) {
+        at := At.link
+      } elsewhen (word.isVer) {
         when(!isLive || links === maxEntries) {
           fail()
         } elsewhen (isWalk && named.asBits === index.asBits) {

@@ -8,7 +8,7 @@ import spinal.lib._
   *
   * Contract: ops pass in turn; once the first op of a group (`last` low) is offered nobody else gets in before the group's `last`, so an op of another user can
   * not end the group in the engine's eyes. Responses go back to their users in the order of the ops. Each user must always take its responses without waiting for
-  * another op to pass. Up to 16 ops may be in the engine. Latency: none on `op`; a response can pass 2 clocks after its op at the earliest. Reset forgets all.
+  * another op to pass. Up to 16 ops may be in the engine. Latency: one clock on `op`; a response can pass 2 clocks after its op at the earliest. Reset forgets all.
   */
 class RemapPort(users: Int) extends Component {
   setDefinitionName("otx_remap_port")
@@ -22,8 +22,9 @@ class RemapPort(users: Int) extends Component {
   for ((in, o) <- arbiter.io.inputs.zip(ops)) in << o
 
   private val sources = StreamFifo(UInt(log2Up(users) bits), 16)
-  op << arbiter.io.output.haltWhen(!sources.io.push.ready)
-  sources.io.push.valid := op.fire
+  private val chosen = arbiter.io.output.haltWhen(!sources.io.push.ready)
+  op << chosen.m2sPipe()
+  sources.io.push.valid := chosen.fire
   sources.io.push.payload := arbiter.io.chosen
 
   private val answered = StreamJoin(rsp, sources.io.pop)

@@ -24,21 +24,27 @@ class RemapWalker extends Component {
   private val waiting = RegInit(False) // for walkDone
   private val merge = Reg(Bool()) init False
   private val index = Reg(TxIndex())
-  private val ended = index.number === Pick(count, index.txid)
+  private val ended = RegNext(index.number === Pick(count, index.txid))
+  private val looked = RegInit(False) // `ended` belongs to `index`
+  private val over = looked && !waiting && ended // gives the txid back in the next clock
+  looked := active && !waiting && !over
 
   walking := active || oldest.valid || aborted.valid
-  walk.valid := active && !waiting && !ended
+  walk.valid := looked && !waiting && !ended
   walk.merge := merge
   walk.index := index
-  free.valid := active && !waiting && ended
-  free.payload := index.txid
+  free.valid := RegNext(over) init False
+  free.payload := RegNext(index.txid)
 
-  // `merge` still says what the last walk was
-  private val chooseMerge = oldest.valid && !(aborted.valid && merge)
-  when(!active && (oldest.valid || aborted.valid)) {
+  // Who is to be walked, a clock late: the old choice stands until two clocks after the end of its walk. `merge` still says what the last walk was.
+  private val toMerge = RegNext(oldest)
+  private val toDrop = RegNext(aborted)
+  private val stale = free.valid || RegNext(free.valid, init = True)
+  private val chooseMerge = toMerge.valid && !(toDrop.valid && merge)
+  when(!active && !stale && (toMerge.valid || toDrop.valid)) {
     active := True
     merge := chooseMerge
-    index.txid := chooseMerge ? oldest.payload | aborted.payload
+    index.txid := chooseMerge ? toMerge.payload | toDrop.payload
     index.number := 0
   }
   when(walk.fire)(waiting := True)
@@ -46,5 +52,5 @@ class RemapWalker extends Component {
     waiting := False
     index.number := index.number + 1
   }
-  when(free.valid)(active := False)
+  when(over)(active := False)
 }

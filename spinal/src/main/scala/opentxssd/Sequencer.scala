@@ -17,7 +17,7 @@ import spinal.lib._
   * what happened to the data; READ_ONLY; CAPACITY; TX_FULL. WRITE_FAULT: the remap engine answered with an error (a later block of the command may be linked).
   * COMMIT, ABORT and RECOVER use the last 40 log pages, which nothing else may touch. After `fault` no loop here goes on waiting.
   *
-  * Figures: a plain WRITE of one block takes 9 clocks and the engine's PLAIN. Reset loses the command, sequence numbers start again (the generation tells them apart).
+  * Figures: a plain WRITE of one block takes 10 clocks and the engine's PLAIN. Reset loses the command, sequence numbers start again (the generation tells them apart).
   */
 class Sequencer(p: OtxParam) extends Component {
   setDefinitionName("otx_sequencer")
@@ -47,6 +47,7 @@ class Sequencer(p: OtxParam) extends Component {
   private object State extends SpinalEnum {
     // format: off
     val Idle,    // a command
+      Look,      // nothing: opcode and transaction are looked at
       Start,     // nothing: decides by opcode
       Room,      // pages for data and log
       Probe,     // the engine to take a LOOKUP
@@ -58,7 +59,7 @@ class Sequencer(p: OtxParam) extends Component {
       After,     // nothing: ends a write or trim
       Record,    // the log to take COMMIT or ABORT
       Tx,        // the engine to take a transaction's change
-      Settle,    // its new state to show
+      Settle,    // its state to show
       Scan,      // nothing: RECOVER looks at the next txid
       Wait,      // the log to take the wait
       Drop,      // the frame table to take back frames
@@ -71,8 +72,8 @@ class Sequencer(p: OtxParam) extends Component {
   private val next = Reg(State()) // after Settle
 
   private val c = filled.cmd
-  private val isWrite = c.opcode === Opcode.WRITE
-  private val isTrim = c.opcode === Opcode.TRIM || c.opcode === Opcode.WRITE_ZEROES
+  private val isWrite = RegNext(c.opcode === Opcode.WRITE) // known from Start on, as those below
+  private val isTrim = RegNext(c.opcode === Opcode.TRIM || c.opcode === Opcode.WRITE_ZEROES)
   private val n = c.count.resize(6 bits)
   private val t = Reg(UInt(5 bits)) // the transaction in hand
   private val status = Reg(UInt(4 bits))
@@ -84,12 +85,15 @@ class Sequencer(p: OtxParam) extends Component {
   private val sequence = Reg(UInt(48 bits)) init 0
   private val logged = Mem(UInt(32 bits), OtxParam.txids) // log entries of the transaction
 
-  private val tState = txState(t)
-  private val tCount = txCount(t)
+  private val tState = RegNext(txState(t))
+  private val tCount = RegNext(txCount(t))
+  private val tLeft = RegNext(p.txEntries - tCount) // entries that still fit, kept for speed
+  private val use = RegNext(useCount)
   private val isFree = tState === TxState.FREE
   private val isOpen = tState === TxState.OPEN
-  private val committing = txState.map(_ === TxState.COMMITTING).orR
-  private val lastBlock = k + 1 === n
+  private val committing = RegNext(txState.map(_ === TxState.COMMITTING).orR)
+  private val rest = Reg(UInt(6 bits)) // n - k, kept for speed
+  private val lastBlock = rest === 1
   private val lpn = c.lba + k
   private val entries = logged.readAsync(t)
   private val opening = c.opcode === Opcode.BEGIN || (isWrite || isTrim) && c.hasTx && isFree
@@ -98,6 +102,14 @@ class Sequencer(p: OtxParam) extends Component {
   private val txOp = Reg(UInt(2 bits))
   useTxid := t
 
+  private def nextBlock(): Unit = {
+    k := k + 1
+    rest := rest - 1
+  }
+  private def firstBlock(): Unit = {
+    k := 0
+    rest := n
+  }
   private def end(code: Int): Unit = endWith(Status(code))
   private def endWith(code: UInt): Unit = {
     status := code
@@ -127,11 +139,11 @@ class Sequencer(p: OtxParam) extends Component {
   private val grouped = state === Append && isWrite && !c.hasTx
   append.n := Mux(grouped, n.resize(8), U(1, 8 bits))
   append.i := Mux(grouped, k.resize(8), U(0, 8 bits))
-  append.room := Mux(grouped, n - k, U(1, 6 bits))
+  append.room := Mux(grouped, rest, U(1, 6 bits))
   append.last := !grouped || lastBlock
   append.lpn := Mux(state === Record, U(0, 32 bits), lpn)
   append.location := Mux(state === Append && isWrite, Word(WordKind.NAND, alloc.payload), Word.none)
-  append.serial := Mux(append.inTx, useCount @@ t, U(0, 32 bits))
+  append.serial := Mux(append.inTx, use @@ t, U(0, 32 bits))
   append.sequence := sequence
   append.epoch := 0
   append.arg := Mux(
@@ -174,8 +186,8 @@ class Sequencer(p: OtxParam) extends Component {
   tx.op := txOp
   tx.txid := t
 
-  private val isFlush = c.opcode === Opcode.FLUSH
-  private val isCommit = c.opcode === Opcode.COMMIT || isWrite && c.commit
+  private val isFlush = RegNext(c.opcode === Opcode.FLUSH)
+  private val isCommit = RegNext(c.opcode === Opcode.COMMIT || c.opcode === Opcode.WRITE && c.commit)
   waiter.valid := state === Wait
   waiter.tag := c.tag
   waiter.flush := !isCommit
@@ -209,12 +221,13 @@ class Sequencer(p: OtxParam) extends Component {
   switch(state) {
     is(Idle) {
       t := c.txid.resized
-      k := 0
+      firstBlock()
       fresh := 0
       broken := False
       status := Status.SUCCESS
-      when(filled.valid)(state := Start)
+      when(filled.valid)(state := Look)
     }
+    is(Look)(state := Start)
     is(Start) {
       switch(c.opcode) {
         is(Opcode.WRITE, Opcode.TRIM, Opcode.WRITE_ZEROES) {
@@ -233,7 +246,8 @@ class Sequencer(p: OtxParam) extends Component {
         is(Opcode.RECOVER) {
           record := LogKind.ABORT
           t := 0
-          state := Scan
+          next := Scan
+          state := Settle
         }
         is(Opcode.FLUSH)(state := Wait)
         is(Opcode.QUERY)(when(c.arg > 5)(end(Status.INVALID_FIELD)) otherwise end(Status.SUCCESS))
@@ -244,7 +258,7 @@ class Sequencer(p: OtxParam) extends Component {
       when(fault)(end(Status.READ_ONLY))
         .elsewhen((allocLeft >= n || !isWrite) && logLeft > Sequencer.reserve) {
           when(c.opcode === Opcode.BEGIN)(change(TxOpcode.BEGIN, Finish))
-            .elsewhen(Mux(c.hasTx, tCount +^ n > p.txEntries, committing))(state := Probe)
+            .elsewhen(Mux(c.hasTx, n > tLeft, committing))(state := Probe)
             .elsewhen(opening)(change(TxOpcode.BEGIN, Append))
             .otherwise(state := Append)
         }
@@ -258,11 +272,11 @@ class Sequencer(p: OtxParam) extends Component {
         when(rsp.error)(end(Status.WRITE_FAULT))
           .elsewhen(!c.hasTx && rsp.committing)(when(fault)(end(Status.READ_ONLY))) // else asks again
           .otherwise {
-            k := k + 1
+            nextBlock()
             fresh := new1
             when(lastBlock) {
-              k := 0
-              when(c.hasTx && tCount +^ new1 > p.txEntries)(end(Status.TX_FULL))
+              firstBlock()
+              when(c.hasTx && new1 > tLeft)(end(Status.TX_FULL))
                 .elsewhen(opening)(change(TxOpcode.BEGIN, Append))
                 .otherwise(state := Append)
             }
@@ -275,7 +289,7 @@ class Sequencer(p: OtxParam) extends Component {
       when(rsp.valid) {
         broken := broken || rsp.error
         when(isWrite)(state := Issue).otherwise {
-          k := k + 1
+          nextBlock()
           state := Mux(lastBlock, After(), Mux(perBlock, Append(), Link()))
         }
       }
@@ -283,7 +297,7 @@ class Sequencer(p: OtxParam) extends Component {
     is(Issue) {
       when(write.ready) {
         sequence := sequence + 1
-        k := k + 1
+        nextBlock()
         state := Mux(lastBlock, After(), Append())
       }
     }
@@ -306,7 +320,8 @@ class Sequencer(p: OtxParam) extends Component {
     is(Scan) {
       when(isOpen)(state := Record).otherwise {
         t := t + 1
-        when(t === OtxParam.txids - 1)(state := Finish)
+        next := Scan
+        state := Mux(t === OtxParam.txids - 1, Finish(), Settle())
       }
     }
     is(Wait) {

@@ -55,7 +55,7 @@ class WayQueue(p: OtxParam, depth: FlashQueueDepth) extends Component {
   /** Ends of the three queues of a way (one bit more than the place, to tell full from empty) and its state. */
   private case class Way(w: Int) {
     val head, tail = depths.map(_ => RegInit(U(0, 4 bits)))
-    val used = (head, tail).zipped.map((h, t) => t - h)
+    val used = depths.map(_ => RegInit(U(0, 4 bits))) // tail - head, kept for speed
     val room = (used, depths).zipped.map(_ < _)
     val some = used.map(_ =/= 0)
     val running = RegInit(False)
@@ -108,8 +108,12 @@ class WayQueue(p: OtxParam, depth: FlashQueueDepth) extends Component {
 
   for (way <- ways; q <- depths.indices) {
     val hit = way.w * depths.size + q
-    when(enter.valid && enterHits(hit))(way.tail(q) := way.tail(q) + 1)
-    when(pick && pickHits(hit))(way.head(q) := way.head(q) + 1)
+    val comes = enter.valid && enterHits(hit)
+    val goes = pick && pickHits(hit)
+    when(comes)(way.tail(q) := way.tail(q) + 1)
+    when(goes)(way.head(q) := way.head(q) + 1)
+    when(comes && !goes)(way.used(q) := way.used(q) + 1)
+    when(goes && !comes)(way.used(q) := way.used(q) - 1)
   }
   for (way <- ways) {
     when(finished.valid && finished.payload === way.w)(way.running := False)
