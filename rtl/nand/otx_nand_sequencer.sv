@@ -68,7 +68,7 @@ module otx_nand_sequencer #(
     StTurn,      // nothing: the way's command comes
     StLook,      // nothing: decides whether the pins are needed
     StSelect,    // the set-up time of CE#
-    StStep,      // the bus, to take the command or address of this step
+    StStep,      // a look at this step, then the bus, to take its command or address
     StIn,        // the last byte of the page to be taken by the bus
     StOut,       // the last byte of the page to come back
     StPad,       // room for beats of zeroes up to a whole page
@@ -85,8 +85,9 @@ module otx_nand_sequencer #(
   logic [3:0] op_q;
   logic [23:0] row_q;
 
-  logic [2:0] item;
-  logic [7:0] item_byte, oob_byte, in_byte, oob_kind;
+  logic [2:0] item, item_q;
+  logic [7:0] item_byte, item_byte_q, oob_byte, page_byte, in_byte, oob_kind;
+  logic looked_q, step_on;  // `item_q` is that of `step_q`; this step is done
   logic [3:0] first;
   logic [12:0] out_from, out_to;
   logic busy, known, streams, reads_oob, in_take, in_ready, out_take, page_last;
@@ -109,10 +110,10 @@ module otx_nand_sequencer #(
   // Page to the bus: data, then the spare bytes with the checksum in its place.
   assign in_ready = asked_q >= Spare || unpack_valid;
   assign in_take = state_q == StIn && bus_valid && bus_ready;
+  assign page_byte = asked_q < Spare ? unpack_byte : oob_byte;
   always_comb begin
-    in_byte = oob_byte;
-    if (asked_q < Spare) in_byte = unpack_byte;
-    else case (asked_q)
+    in_byte = page_byte;
+    case (asked_q)
       Spare + 13'd16: in_byte = sum[7:0];
       Spare + 13'd17: in_byte = sum[15:8];
       Spare + 13'd18: in_byte = sum[23:16];
@@ -143,14 +144,14 @@ module otx_nand_sequencer #(
 
   // The checksum covers all but the first spare byte; on reading also its own four bytes. To program, bytes past 15 do not disturb it before it is sent.
   assign sum_valid = state_q == StIn ? in_take && asked_q != Spare && asked_q < Spare + 13'd16 : back_valid && came_q != Spare;
-  otx_crc32 crc (.clk, .start(state_q == StLook), .byte_valid(sum_valid), .byte_data(state_q == StIn ? in_byte : back_byte), .sum, .residue);
+  otx_crc32 crc (.clk, .start(state_q == StLook), .byte_valid(sum_valid), .byte_data(state_q == StIn ? page_byte : back_byte), .sum, .residue);
 
   always_comb begin
     bus_valid = 1'b0;
-    bus_kind  = item[1:0];
-    bus_byte  = item_byte;
+    bus_kind  = item_q[1:0];
+    bus_byte  = item_byte_q;
     case (state_q)
-      StStep: bus_valid = item < ItemDataIn;
+      StStep: bus_valid = looked_q && item_q < ItemDataIn;
       StIn: begin
         bus_valid = in_ready;
         bus_kind  = BusIn;
@@ -164,6 +165,7 @@ module otx_nand_sequencer #(
     endcase
   end
 
+  assign step_on = state_q == StStep && looked_q && (item_q == ItemNothing || (item_q < ItemDataIn && bus_ready));
   assign wreq_valid = wreq_q;
   assign issued = state_q == StRelease && bus_quiet && busy;
   assign cpl_valid = state_q == StComplete;
@@ -193,6 +195,10 @@ module otx_nand_sequencer #(
   always_ff @(posedge clk) {op_q, collect_q, late_q, row_q} <= {op, collect, late, row};
 
   always_ff @(posedge clk) begin
+    item_q <= item;
+    item_byte_q <= item_byte;
+    looked_q <= state_q == StStep && !step_on;
+    if (step_on) step_q <= step_q + 1'b1;
     if (wreq_ready) wreq_q <= 1'b0;
     if (in_take || out_take) asked_q <= asked_q + 1'b1;
     if (back_valid) begin
@@ -222,11 +228,11 @@ module otx_nand_sequencer #(
         select_q <= select_q - 1'b1;
         if (select_q == 1) state_q <= StStep;
       end
-      StStep: begin
-        if (item == ItemDataIn) state_q <= StIn;
-        else if (item == ItemDataOut) state_q <= StOut;
-        else if (item == ItemEnd) state_q <= StRelease;
-        else if (item == ItemNothing || bus_ready) step_q <= step_q + 1'b1;
+      StStep:
+      if (looked_q) begin
+        if (item_q == ItemDataIn) state_q <= StIn;
+        else if (item_q == ItemDataOut) state_q <= StOut;
+        else if (item_q == ItemEnd) state_q <= StRelease;
       end
       StIn:
       if (in_take && asked_q == PageEnd - 1'b1) begin

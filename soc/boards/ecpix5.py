@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "soc"))
 
 import geometry  # noqa: E402
+import stages  # noqa: E402
 import streams  # noqa: E402
 from host_port import HostPort  # noqa: E402
 from litedram.frontend.axi import LiteDRAMAXI2Native  # noqa: E402
@@ -82,9 +83,11 @@ class Ecpix5(OtxSoC):
         """Half of the DRAM, from byte `offset` on, for the core and at the same addresses for the CPU."""
         moved = streams.axi_port(axi.id_width)
         setattr(self, f"{name}_remap", AXIRemapper(axi, moved, origin=offset, size=HALF))
-        setattr(self, f"{name}_axi", LiteDRAMAXI2Native(moved, self.sdram.crossbar.get_port(data_width=64)))
-        bus, near = (wishbone.Interface(data_width=32, address_width=32, addressing="word") for _ in range(2))
-        self.comb += [bus.connect(near, omit={"adr"}), near.adr.eq(offset // 4 | bus.adr & (HALF // 4 - 1))]
+        port = stages.buffered_port(self, f"{name}_commands", self.sdram.crossbar.get_port(data_width=64))
+        setattr(self, f"{name}_axi", LiteDRAMAXI2Native(moved, port))
+        bus, far, near = (wishbone.Interface(data_width=32, address_width=32, addressing="word") for _ in range(3))
+        setattr(self, f"{name}_stage", stages.WishboneStage(bus, far))
+        self.comb += [far.connect(near, omit={"adr"}), near.adr.eq(offset // 4 | far.adr & (HALF // 4 - 1))]
         setattr(self, f"{name}_cpu", LiteDRAMWishbone2Native(near, self.sdram.crossbar.get_port(data_width=32)))
         self.memory_region(name, base, size, bus)
 

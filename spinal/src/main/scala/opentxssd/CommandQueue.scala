@@ -7,9 +7,9 @@ import spinal.lib._
 /** Up to 32 host commands at once: independent ones overlap, dependent ones keep their order, each gets exactly one completion.
   *
   * Contract. `cmd` is taken one per two clocks while its tag is unused; a command whose tag is still under way waits at the port. A malformed command is completed from here
-  * with its own status, changes nothing and never reaches `dpCmd`. A legal one goes out on `dpCmd` at the earliest seven clocks after it was taken, once nothing
+  * with its own status, changes nothing and never reaches `dpCmd`. A legal one goes out on `dpCmd` at the earliest eight clocks after it was taken, once nothing
   * older conflicts with it (docs/interfaces.md, "Command queue to data path"); among those that may go the choice is round robin, so none starves; one goes out per
-  * two clocks. `dpDone` is passed on to `cpl` one clock later; when that is taken it frees the tag and those that waited for it. `busy`: some command has not been
+  * three clocks. `dpDone` is passed on to `cpl` one clock later; when that is taken it frees the tag and those that waited for it. `busy`: some command has not been
   * completed.
   *
   * Between the steps of a decision stand registers (check, compare, may go, choice), so that none of them limits the clock.
@@ -118,11 +118,14 @@ class CommandQueue(p: OtxParam) extends Component {
   private val mayGo = Vec((0 until tags).map(i => free(i) && !sent(i))).asBits
   private val later = Reg(Bits(tags bits)) init 0 // tags behind the one that went last
   private val behind = mayGo & later
+  private val candidates = Reg(Bits(tags bits)) init 0 // a clock of them, then the first is picked
   private val picked = Reg(Flow(UInt(log2Up(tags) bits)))
   picked.valid.init(False)
   private val going = Stream(HostCmd())
-  picked.valid := Mux(picked.valid, !going.ready, mayGo.orR)
-  when(!picked.valid)(picked.payload := OHToUInt(OHMasking.first(Mux(behind.orR, behind, mayGo))))
+  candidates := 0
+  when(!picked.valid && candidates === 0)(candidates := Mux(behind.orR, behind, mayGo))
+  picked.valid := Mux(picked.valid, !going.ready, candidates.orR)
+  when(!picked.valid)(picked.payload := OHToUInt(OHMasking.first(candidates)))
   when(picked.valid) {
     sent(picked.payload) := True
     for (i <- 1 until tags) later(i) := picked.payload < i

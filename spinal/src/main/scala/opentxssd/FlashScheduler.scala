@@ -9,7 +9,7 @@ import spinal.lib.bus.amba4.axi._
   *
   * Contract (docs/interfaces.md, "Flash scheduler"). `write`, `read`, `log` and `fw` take an op per clock and channel; each op has exactly one beat, with its cookie, on the done stream of its
   * client, after its data is in frame memory. Ops of one class at one die stay in order; log goes first, then read and the rest (`write`, `fw`) in turn. An op for a full queue
-  * stalls its client, ops for other dies behind it too. Its page number must name a die that exists. Idle, an op reaches its channel 2 clocks after its beat.
+  * stalls its client, ops for other dies behind it too. Its page number must name a die that exists. Idle, an op reaches its channel 3 clocks after its beat.
   * `frame`: bursts of 32 beats, the channel in the high bits of the id. `busy`: some op has not had its done beat. Reset loses all ops, pages and blocks.
   */
 class FlashScheduler(p: OtxParam, depth: FlashQueueDepth = FlashQueueDepth()) extends Component {

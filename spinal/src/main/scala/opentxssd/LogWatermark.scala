@@ -7,11 +7,11 @@ import spinal.lib._
 /** The completeness watermark: every entry with a lower index is complete.
   *
   * `push` says that entry `head` is appended; it is complete at once (`complete`) or when `done` names it (index modulo 1,024; not in a clock with `push`). The
-  * watermark moves one entry per clock, three clocks after `push` or `done` at the earliest. `room` is low when 1,023 entries are between watermark and head: then
-  * there must be no `push`.
+  * watermark moves one entry in three clocks (the log takes one in five), five clocks after `push` or `done` at the earliest. `room` is low when 1,023 entries are
+  * between watermark and head: then there must be no `push`.
   *
-  * One bit per entry in a memory with one write and one read port. The bit behind the watermark is read ahead; a bit read in the clock of its own write is the
-  * old one, which for a new entry may be a leftover of 1,024 entries ago, so it counts only if the entry was there when it was read.
+  * One bit per entry in a memory with one write and one read port: a clock to read the bit behind the watermark, one to look at it, one to move. A bit read in the
+  * clock of its own write is the old one, which for a new entry may be a leftover of 1,024 entries ago, so it counts only if the entry was there when it was read.
   *
   * Reset: watermark 0, no entry. `bits` is smaller only in the proof (formal/log_watermark.sby).
   */
@@ -32,11 +32,12 @@ class LogWatermark(bits: Int = 10) extends Component {
   memory.write(place, set, RegNext(push || done.valid) init False)
   private val end = RegNext(head(bits - 1 downto 0)) init 0 // entries below it are in the memory
 
-  private val next = UInt(48 bits)
-  private val bit = memory.readSync(next(bits - 1 downto 0))
-  private val known = RegNext(next(bits - 1 downto 0) =/= end) init False
-  next := reached + (bit && known).asUInt
-  reached := next
+  private val bit = memory.readSync(reached(bits - 1 downto 0))
+  private val known = RegNext(reached(bits - 1 downto 0) =/= end) init False
+  private val moves = RegInit(False)
+  private val settled = RegNext(!moves) init False // `bit` and `known` are those of `reached`
+  moves := bit && known && settled && !moves
+  when(moves)(reached := reached + 1)
 
   mark := reached
   room := (head(bits - 1 downto 0) - reached(bits - 1 downto 0)) =/= (1 << bits) - 1

@@ -6,10 +6,10 @@ import spinal.lib._
 
 /** Hands out the pages that data goes to: from the open block of each die in rising order, dies in turn, channels first, then ways.
   *
-  * Contract. `alloc` gives a page per clock and skips dies that have none; the page on offer stays until it is taken. When a block is used up the die goes on
+  * Contract. `alloc` gives a page per two clocks and skips dies that have none; the page on offer stays until it is taken. When a block is used up the die goes on
   * with the oldest block that waits behind it. `freeBlock` takes an erased block for its die when there is room: one open and four waiting; it stalls at a full die
-  * and then so do blocks for other dies. `freeBlockRoom` (bit `channel * ways + way`): one more fits now. `allocLeft`: pages that `alloc` will still give, exact in
-  * the clock after each `alloc` and `freeBlock` beat. Reset loses all blocks.
+  * and then so do blocks for other dies. `freeBlockRoom` (bit `channel * ways + way`): one more fits now. `allocLeft`: pages that `alloc` will still give, exact
+  * two clocks after each `alloc` and `freeBlock` beat. Reset loses all blocks.
   */
 class PageAllocator(p: OtxParam) extends Component {
   setDefinitionName("otx_page_allocator")
@@ -52,7 +52,7 @@ class PageAllocator(p: OtxParam) extends Component {
   private val have = Vec(dies.map(_.count =/= 0)).asBits
   private val first = RegInit(B(1, p.dies bits)) // the die whose turn it is
   private val grant = OHMasking.roundRobin(have, first)
-  private val pick = have.orR && (!offered || alloc.ready)
+  private val pick = have.orR && !offered
   private val die = OHToUInt(grant).resize(dieIndexBits)
   private val block = blocks.readAsync(slot(die, MuxOH(grant, dies.map(_.open))))
   private val next = MuxOH(grant, dies.map(_.fresh)).mux(True -> U(0, p.pageBits bits), False -> pages.readAsync(die))
@@ -81,7 +81,9 @@ class PageAllocator(p: OtxParam) extends Component {
   }
 
   private val left = RegInit(U(0, 32 bits))
-  left := left + Mux(freeBlock.fire, U(p.pagesPerBlock, 32 bits), U(0, 32 bits)) - alloc.fire.asUInt
+  private val more = RegNext(freeBlock.fire) init False
+  private val less = RegNext(alloc.fire) init False
+  left := left + Mux(more, U(p.pagesPerBlock, 32 bits), U(0, 32 bits)) - less.asUInt
   allocLeft := left
 }
 

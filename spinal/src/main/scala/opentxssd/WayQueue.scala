@@ -33,7 +33,7 @@ case class IssuedOp() extends Bundle {
   *
   * Contract. Each way has three queues: log, read, and rest (`write` and `fw` in the order they arrive). A way that is idle (`wayIdle`, and its last op `finished`) gets
   * an op: log first, else read and rest in turn; ways in turn. One op per clock enters; an op whose queue is full waits at its port, and all behind it there. From an op's beat to
-  * `issue` valid: 2 clocks; one issue per 2 clocks. `busy`: an op is here that has not been finished. Reset loses all ops.
+  * `issue` valid: 3 clocks; one issue per 2 clocks. `busy`: an op is here that has not been finished. Reset loses all ops.
   *
   * All ops of a channel lie in one memory at `{way, class, number}`; registers hold only the ends of the queues.
   */
@@ -87,12 +87,13 @@ class WayQueue(p: OtxParam, depth: FlashQueueDepth) extends Component {
 
   // Ops out
   private val held = RegInit(False) // an op is at `issue`
-  private val wants = Vec(ways.map(_.wants)).asBits
+  private val wants = RegNext(Vec(ways.map(_.wants)).asBits) init 0 // a clock late: nothing but a pick takes a wish back, and `held` covers that clock
+  private val choices = ways.map(way => RegNext(way.choice))
   private val first = RegInit(B(1, p.ways bits)) // the way whose turn it is
   private val grant = OHMasking.roundRobin(wants, first)
   private val pick = wants.orR && !held
   private val pickWay = OHToUInt(grant)
-  private val pickQueue = MuxOH(grant, ways.map(_.choice))
+  private val pickQueue = MuxOH(grant, choices)
   private val pickHits = Vec(ways.flatMap(way => depths.indices.map(q => grant(way.w) && pickQueue === q))).asBits
   private val picked = ops.readSync(place(pickWay, pickQueue, MuxOH(pickHits, ways.flatMap(_.head))), pick)
   private val issueWay = RegNextWhen(pickWay, pick)
@@ -119,7 +120,7 @@ class WayQueue(p: OtxParam, depth: FlashQueueDepth) extends Component {
     when(finished.valid && finished.payload === way.w)(way.running := False)
     when(pick && grant(way.w)) {
       way.running := True
-      when(way.choice =/= LOG)(way.restNext := way.choice === READ)
+      when(choices(way.w) =/= LOG)(way.restNext := choices(way.w) === READ)
     }
   }
   busy := ways.map(way => way.running || way.some.reduce(_ || _)).reduce(_ || _)
