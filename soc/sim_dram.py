@@ -16,7 +16,6 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "soc/boards"))
 
 import geometry  # noqa: E402
-import sim  # noqa: E402
 from ecpix5 import Ddr3, Ecpix5  # noqa: E402
 from litedram.common import PhySettings, get_default_cl, get_default_cwl, get_sys_latency, get_sys_phase  # noqa: E402
 from litedram.phy.dfi import Interface  # noqa: E402
@@ -24,6 +23,8 @@ from litedram.phy.model import SDRAMPHYModel  # noqa: E402
 from litex.gen import LiteXModule  # noqa: E402
 from litex.soc.interconnect.csr import CSR, CSRStatus, CSRStorage  # noqa: E402
 from migen import Array, ClockSignal, If, Instance, Signal  # noqa: E402
+
+import sim  # noqa: E402
 
 OUT = ROOT / "build" / "dram"
 HALF = 64 << 20

@@ -169,7 +169,7 @@ def cli(context, csr, port):
 @click.pass_obj
 def read(bus, lba, count, txid):
     """Writes blocks to standard output."""
-    click.get_binary_stream("stdout").write(HostLink(bus()).read(lba, count, txid=txid))
+    sys.stdout.buffer.write(HostLink(bus()).read(lba, count, txid=txid))
 
 
 @cli.command()
