@@ -3,6 +3,6 @@
 #ifndef STDIO_H
 #define STDIO_H
 
-int printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
+int printf(const char *format, ...) __attribute__((__format__(__printf__, 1, 2)));
 
 #endif
