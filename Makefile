@@ -8,7 +8,7 @@ PYTHON := .venv/bin/python
 ENV := . tools/env.sh &&
 
 .DEFAULT_GOAL := help
-.PHONY: help setup verilog drive-build run drive wave lint synth formal mutants test powercut bitstream clean
+.PHONY: help setup verilog drive-build run drive wave lint synth formal mutants test powercut dram bitstream clean
 
 help: ## list the targets
 	@grep -hE '^[a-z][a-z0-9_-]*:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -48,6 +48,9 @@ powercut: setup ## power cuts on preset tiny, more of them: CUTS=2000 SEED=1
 
 test: setup ## all tests; the last line is "N passed, M failed"
 	@$(ENV) python tools/test_all.py
+
+dram: setup ## the drive of preset tiny over LiteDRAM, levelled by the board's firmware (minutes)
+	@$(ENV) python tools/dram.py
 
 bitstream: setup ## synthesise, place and route for BOARD; build/BOARD/report.json
 	@$(ENV) python soc/boards/$(BOARD).py

@@ -14,6 +14,7 @@ from cocotb_tools.runner import get_results, get_runner
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
+runs = 0  # of simulations in this process; conftest.py tells by it which tests are not cocotb's
 
 
 def rtl():
@@ -30,6 +31,8 @@ def run(
     `env` are variables the test module reads, `testcase` the names of the tests to run (all without). Verilator's warnings stop the build, unless a source is
     generated (below build/) or a model (below sim/).
     """
+    global runs
+    runs += 1
     seed = str(os.environ.get("SEED", 1 if seed is None else seed))
     waves = os.environ.get("WAVES", "0") != "0" if waves is None else waves
     paths = [ROOT / s for s in sources]

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The embedded host port as CSRs: on a board a PC drives the transactional SSD over UARTBone (or any LiteX bus master) without an NVMe or SATA front end.
 
-Command: write the `cmd_*` fields, then `cmd_go` while `cmd_ready` reads 1. A WRITE: while `wreq_valid`, take `wreq_tag`/`wreq_block`, write `wreq_pop`, then 512 times
-`wdata_lo`, `wdata_hi` (a write of `wdata_hi` sends the beat; `last` is counted here). Read data: while `rdata_valid`, read tag, block, lo, hi, then write
-`rdata_pop`. Completions the same way with `cpl_*`. Nothing is lost when the PC is slow: every stream waits. Reset empties the queues.
+Command: while `cmd_ready` reads 1, write the `cmd_*` fields and then `cmd_go`; the fields must stay until `cmd_ready` reads 1 again. A WRITE: while `wreq_valid`, take
+`wreq_tag`/`wreq_block`, write `wreq_pop`, then 512 times `wdata_lo`, `wdata_hi` (a write of `wdata_hi` sends the beat; `last` is counted here), never more beats
+than `wdata_room` says fit. Read data: while `rdata_valid`, read tag, block, lo, hi, last, then write `rdata_pop`. Completions the same way with `cpl_*`. Nothing is
+lost when the PC is slow: every stream waits. Reset empties the queue of write data and forgets a command that was not taken.
 """
 
 import streams
 from litex.gen import LiteXModule
 from litex.soc.interconnect import stream
 from litex.soc.interconnect.csr import CSRStatus, CSRStorage
-from migen import If, Signal
+from migen import If, Signal, bits_for
 
 BEATS, BEAT_QUEUE = 512, 16
 
@@ -52,14 +53,14 @@ class HostPort(LiteXModule):
     def write_data(self, wdata):
         self.wdata_lo = CSRStorage(32, name="wdata_lo")
         self.wdata_hi = CSRStorage(32, name="wdata_hi", description="A write sends the beat.")
-        self.wdata_room = CSRStatus(1, name="wdata_room", description="One more beat fits.")
+        self.wdata_room = CSRStatus(bits_for(BEAT_QUEUE), name="wdata_room", description="How many more beats fit.")
         queue = self.wdata_queue = stream.SyncFIFO([("data", 64)], BEAT_QUEUE)
         beat = Signal(max=BEATS)
         self.comb += [
             queue.sink.valid.eq(self.wdata_hi.re),
             queue.sink.data[:32].eq(self.wdata_lo.storage),
             queue.sink.data[32:].eq(self.wdata_hi.storage),
-            self.wdata_room.status.eq(queue.sink.ready),
+            self.wdata_room.status.eq(BEAT_QUEUE - queue.level),
             wdata.valid.eq(queue.source.valid),
             queue.source.ready.eq(wdata.ready),
             wdata.data.eq(queue.source.data),

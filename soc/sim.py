@@ -87,10 +87,10 @@ class SimSoC(OtxSoC):
         self.memory_region(name, base, size, bus)
 
 
-def generate(g, outdir):
+def generate(g, outdir, soc_class=SimSoC):
     out = Path(outdir)
     geometry.write(g, out)
-    soc = SimSoC(g)
+    soc = soc_class(g)
     soc.finalize()
     (out / "gateware").mkdir(exist_ok=True)
     soc.platform.get_verilog(soc, name="otx_soc").write(str(out / "gateware" / "otx_soc.v"))

@@ -8,6 +8,7 @@ addresses the geometry names. The "lite" CPU has no data cache, so what it write
 from pathlib import Path
 
 import streams
+from litedram.init import get_sdram_phy_c_header
 from litex.soc.integration import export
 from litex.soc.integration.soc import SoCRegion
 from litex.soc.integration.soc_core import SoCCore
@@ -41,16 +42,20 @@ class OtxSoC(SoCCore):
 
 
 def write_includes(soc, outdir):
-    """What the firmware needs to know about the SoC: csr.h, mem.h, soc.h, regions.ld. Call after the SoC is finalized."""
+    """What the firmware needs to know about the SoC: csr.h, mem.h, soc.h, regions.ld, with LiteDRAM also sdram_phy.h. Call after the SoC is finalized."""
     out = Path(outdir)
     out.mkdir(parents=True, exist_ok=True)
     csr = export.get_csr_header(regions=soc.csr_regions, constants=soc.constants, csr_base=soc.mem_regions["csr"].origin, with_access_functions=True)
-    for name, text in [
+    files = [
         ("csr.h", csr),
         ("mem.h", export.get_mem_header(soc.mem_regions)),
         ("soc.h", export.get_soc_header(soc.constants)),
         ("regions.ld", export.get_linker_regions(soc.mem_regions)),
-    ]:
+    ]
+    if hasattr(soc, "sdram"):
+        settings = soc.sdram.controller.settings
+        files.append(("sdram_phy.h", get_sdram_phy_c_header(settings.phy, settings.timing, settings.geom)))
+    for name, text in files:
         path = out / name
         text = "".join(line + "\n" for line in text.splitlines() if "Auto-generated" not in line)  # it holds the date
         if not path.exists() or path.read_text() != text:

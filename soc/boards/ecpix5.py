@@ -24,6 +24,7 @@ from litedram.frontend.wishbone import LiteDRAMWishbone2Native  # noqa: E402
 from litedram.modules import MT41K256M16, _SpeedgradeTimings  # noqa: E402
 from litedram.phy import ECP5DDRPHY  # noqa: E402
 from litex.build.generic_platform import IOStandard, Misc, Pins, Subsignal  # noqa: E402
+from litex.soc.integration.export import get_csr_csv  # noqa: E402
 from litex.soc.integration.soc_core import get_mem_data  # noqa: E402
 from litex.soc.interconnect import wishbone  # noqa: E402
 from litex.soc.interconnect.axi import AXIRemapper  # noqa: E402
@@ -35,6 +36,7 @@ from soc import ROM_BYTES, SRAM_BYTES, OtxSoC, write_includes  # noqa: E402
 
 OUT = ROOT / "build" / "ecpix5"
 HALF = 256 << 20
+LOG_BYTES = 2048  # the firmware's report waits in the crossover UART until a PC reads it
 
 # Pin of the NAND (channel 0) -> connector:pin, LVCMOS33. WP# needs no pull-up; R/B# is open drain, the FPGA's pull-up is on.
 NAND_PINS = {
@@ -70,7 +72,8 @@ class Ecpix5(OtxSoC):
         for source in sources():
             platform.add_source(source)
         self.crg = _CRG(platform, clk_freq)
-        super().__init__(platform, g, clk_freq, uart_name="crossover+uartbone", integrated_rom_size=ROM_BYTES, integrated_rom_init=firmware, integrated_sram_size=SRAM_BYTES)
+        uart = dict(uart_name="crossover+uartbone", uart_fifo_depth=LOG_BYTES)
+        super().__init__(platform, g, clk_freq, **uart, integrated_rom_size=ROM_BYTES, integrated_rom_init=firmware, integrated_sram_size=SRAM_BYTES)
         self.ddrphy = ECP5DDRPHY(platform.request("ddram"), sys_clk_freq=clk_freq)
         self.comb += [self.crg.stop.eq(self.ddrphy.init.stop), self.crg.reset.eq(self.ddrphy.init.reset)]
         self.add_sdram("sdram", phy=self.ddrphy, module=Ddr3(clk_freq, "1:2"), with_soc_interconnect=False)
@@ -79,15 +82,15 @@ class Ecpix5(OtxSoC):
         self.host = HostPort(self.otx.host)
         self.add_nand(platform.request("nand"))
 
-    def add_memory(self, name, axi, base, size, offset):
+    def add_memory(self, name, axi, base, size, offset, half=HALF):
         """Half of the DRAM, from byte `offset` on, for the core and at the same addresses for the CPU."""
         moved = streams.axi_port(axi.id_width)
-        setattr(self, f"{name}_remap", AXIRemapper(axi, moved, origin=offset, size=HALF))
+        setattr(self, f"{name}_remap", AXIRemapper(axi, moved, origin=offset, size=half))
         port = stages.buffered_port(self, f"{name}_commands", self.sdram.crossbar.get_port(data_width=64))
         setattr(self, f"{name}_axi", LiteDRAMAXI2Native(moved, port))
         bus, far, near = (wishbone.Interface(data_width=32, address_width=32, addressing="word") for _ in range(3))
         setattr(self, f"{name}_stage", stages.WishboneStage(bus, far))
-        self.comb += [far.connect(near, omit={"adr"}), near.adr.eq(offset // 4 | far.adr & (HALF // 4 - 1))]
+        self.comb += [far.connect(near, omit={"adr"}), near.adr.eq(offset // 4 | far.adr & (half // 4 - 1))]
         setattr(self, f"{name}_cpu", LiteDRAMWishbone2Native(near, self.sdram.crossbar.get_port(data_width=32)))
         self.memory_region(name, base, size, bus)
 
@@ -138,6 +141,7 @@ def prepare(g):
     soc = Ecpix5(g, [0])
     soc.finalize()
     write_includes(soc, OUT / "software/include/generated")
+    (OUT / "csr.csv").write_text(get_csr_csv(soc.csr_regions, soc.constants, soc.mem_regions))  # for tools/board_host.py
     subprocess.run(["make", "-s", "-C", str(ROOT / "sw/firmware"), f"BUILD_DIR={OUT}"], check=True)
 
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Boot, then hand out erased blocks for ever. Not in the path of any command. */
+#include "dram.h"
 #include "ftl_mount.h"
 #include "ftl_supply.h"
 #include "otx_geometry.h"
@@ -35,6 +36,9 @@ int main(void) {
         .nand_id = id_of(OTX_NAND_ID),
     };
     ftl_geometry_init(&ftl.geometry);
+    if (!dram_start())
+        for (;;) {
+        }
     enum ftl_error error = ftl_mount(&ftl);
     if (error != FTL_OK) {
         say_error(error, &ftl.report);

@@ -74,6 +74,9 @@ void hal_full(bool full) { otx_full_write(full); }
 uint32_t hal_new_drive_id(void) { return (OTX_RAW_PAGES * 2654435761u ^ OTX_LBAS << 8 ^ OTX_DIES) | 1u; }
 
 void hal_putc(char c) {
+#ifdef CSR_UART_XOVER_RXTX_ADDR
+    if (uart_txfull_read()) return; /* a board's report waits in the queue until a PC reads it; what does not fit is dropped, so that nothing waits for a PC */
+#endif
     while (uart_txfull_read()) {
     }
     uart_rxtx_write((uint8_t)c);

@@ -24,7 +24,7 @@ static bool passes(const struct test *t) {
 }
 
 int main(int argc, char **argv) {
-    static const struct test *const lists[] = {mount_tests, replay_tests, cut_tests, supply_tests};
+    static const struct test *const lists[] = {mount_tests, replay_tests, cut_tests, supply_tests, memtest_tests};
     unsigned passed = 0, failed = 0;
     if (getenv("SEED")) test_seed = strtoul(getenv("SEED"), NULL, 10);
     if (getenv("RUNS")) test_runs = strtoul(getenv("RUNS"), NULL, 10);

@@ -39,7 +39,7 @@ def survives(work, file, old, new):
 def main(build):
     work = Path(build).resolve() / "mutant"
     shutil.rmtree(work, ignore_errors=True)
-    for folder in ("ftl", "include", "hal", "test", "app"):
+    for folder in ("ftl", "include", "hal", "test", "app", "dram"):
         shutil.copytree(folder, work / folder)
     shutil.copy("Makefile", work)
     failed = passed = 0
