@@ -16,9 +16,9 @@ DEPTHS = [1, 3, 6, 12, 24]  # commands under way
 SIZES, SIZE_WEIGHTS = [1, 2, 3, 5, 8, LBAS], [70, 16, 7, 4, 2, 1]
 KINDS = ["write", "fua", "trim", "zeroes", "tx", "tx trim", "commit", "write commit", "abort", "flush", "read"]
 MIXES = [
-    [10, 6, 6, 4, 16, 6, 16, 6, 12, 6, 6],  # all
-    [2, 0, 1, 0, 24, 6, 30, 10, 18, 2, 4],  # transactions
-    [18, 20, 10, 6, 4, 1, 4, 1, 2, 20, 6],  # plain writes and what makes them durable
+    [10, 6, 6, 4, 16, 6, 16, 6, 12, 6, 10],  # all
+    [2, 0, 1, 0, 24, 6, 30, 10, 18, 2, 10],  # transactions
+    [18, 20, 10, 6, 4, 1, 4, 1, 2, 20, 8],  # plain writes and what makes them durable
 ]
 DURABLE = {"fua", "commit", "write commit", "flush"}  # their completion is a promise
 
@@ -107,11 +107,13 @@ class Workload:
             self.go(kind, Opcode.READ, lambda c: self.check_read(lba, c, {}), *place)
 
     def check_read(self, lba, completion, own):
-        """While other commands run only this is sure: a transaction sees its own versions, nobody sees others' or a torn block."""
+        """While other commands run only this is sure: a transaction sees its own versions, nobody sees others' or a torn block, and what is seen of a commit is durable."""
         for at, s in enumerate(stamps(completion.data), lba):
             assert s >= 0, f"block {at} is torn in a read"
             assert s == own.get(at, s), f"block {at}: a transaction's read shows {s}, its own version is {own[at]}"
             assert at in own or s not in self.history.uncommitted, f"block {at}: a read shows {self.history.uncommitted[s]}"
+            if at not in own:
+                self.history.visible(at, s)
 
     def go(self, kind, opcode, then, lba=0, count=0, data=None, **fields):
         self.busy[self.drive.submit(opcode, lba, count, data, **fields)] = (kind, then)
