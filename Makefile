@@ -43,8 +43,8 @@ formal: setup ## all proofs
 mutants: setup ## each one-line mutation must be killed by its test or proof
 	@$(ENV) python tools/mutants.py
 
-powercut: setup ## power cuts on preset tiny, more of them: CUTS=2000 SEED=1
-	@$(ENV) tools/drive_build.sh tiny && python cocotb_tests/system/power_cut.py --cuts $(or $(CUTS),2000) --seed $(or $(SEED),1)
+powercut: setup ## power cuts, more of them: CUTS=2000 SEED=1 DRIVE=small (four dies; DRIVE=tiny: one)
+	@$(ENV) tools/drive_build.sh $(or $(DRIVE),small) library && python cocotb_tests/system/power_cut.py --preset $(or $(DRIVE),small) --cuts $(or $(CUTS),2000) --seed $(or $(SEED),1)
 
 test: setup ## all tests; the last line is "N passed, M failed"
 	@$(ENV) python tools/test_all.py

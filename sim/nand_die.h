@@ -31,6 +31,7 @@ class Die {
   int pins(long long now, int clk, int pins, long long &wake);
   void finish_some(uint64_t seed);  // a program or erase under way becomes complete, or not
   void fail(int what, uint32_t n) { fail_[what] = n; }
+  int under_way() const { return array_ == Array::Program ? page_[drive_.store.geometry().page_bytes + 1] : array_ == Array::Erase ? 256 : 0; }
 
  private:
   enum class Array { Idle, Reset, Read, Param, Program, Erase };

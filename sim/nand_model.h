@@ -54,6 +54,7 @@ void otx_nand_peek(uint32_t die, uint32_t row, uint8_t *bytes);   // the page wi
 uint32_t otx_nand_programs(uint32_t die, uint32_t row);           // since the last erase; 255: erase not finished
 uint32_t otx_nand_erases(uint32_t die, uint32_t block);
 uint64_t otx_nand_count(int what);                                // of all dies since opening: 0 reads, 1 programs, 2 erases
+int otx_nand_under_way(uint32_t die);                             // what a power cut would tear: 0 nothing, 1 to 255 a page whose spare byte 1 (its kind) is that, 256 a block, -1 there is no such die
 
 // Called by otx_nand_die.sv. pins: {wp_n 13, ce_n 12, cle 11, ale 10, re_n 9, we_n 8, dq 7:0} as they are since the rising clock edge at `now_ps`.
 // Answer: {rb_n 9, dq_oe 8, dq 7:0} until the next call; that is due when the pins change or at `*wake_ps`.

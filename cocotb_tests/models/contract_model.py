@@ -50,9 +50,16 @@ class History:
         return w
 
     def complete(self, write, durable):
-        write.completed = self.now()
+        """A completion; one that comes after a read has shown the write says nothing new."""
+        write.completed = min(write.completed, self.now())
         if durable:
             write.durable = write.completed
+
+    def visible(self, lba, stamp):
+        """A read that names no transaction has shown this. A commit that can be seen is durable and completed, whatever the host was told (guarantee 6)."""
+        for w in self.shown(lba, stamp):
+            if w.commit and stamp and w.completed == NEVER:
+                self.complete(w, True)
 
     def flushed(self, submitted):
         """A FLUSH submitted at that time has completed: what was completed before it is durable."""

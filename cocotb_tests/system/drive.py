@@ -12,6 +12,7 @@
 import ctypes
 from collections import namedtuple
 from enum import IntEnum
+from itertools import count
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -31,6 +32,13 @@ class Status(IntEnum):
 
 class Query(IntEnum):
     TX, CAPACITY, PAGES_LEFT, DROPPED, RELEASED, COMMITS = range(6)
+
+
+class Torn(IntEnum):
+    """What a power cut now would tear on a die (otx_nand_under_way): a page of that kind, or a block."""
+
+    NOTHING, DATA, LOG, MAP, DIRECTORY, ROOT = range(6)
+    BLOCK = 256
 
 
 class TxState(IntEnum):
@@ -73,6 +81,7 @@ def load(preset, trace=False, folder=None):
     lib.otx_clock.restype = ctypes.c_uint64
     lib.otx_lbas.restype = lib.otx_clock_ps.restype = ctypes.c_uint32
     lib.otx_uart.restype = lib.otx_preset.restype = ctypes.c_char_p
+    lib.otx_nand_under_way.argtypes = [ctypes.c_uint32]
     lib.otx_power_on.restype = lib.otx_power_cut.restype = None
     return lib
 
@@ -97,6 +106,14 @@ class Drive:
     def boot(self, clocks=BOOT_CLOCKS):
         if self.lib.otx_boot(clocks):
             raise DriveError(f"the drive is not ready after {clocks} clocks; its firmware said: {self.uart.strip()!r}")
+
+    def boot_some(self, clocks):
+        """Lets up to `clocks` of the boot pass, also over several calls; returns whether the drive is enabled."""
+        return self.lib.otx_boot(clocks) == 0
+
+    def under_way(self):
+        """What a power cut now would tear, by die."""
+        return [Torn(what) for what in iter(map(self.lib.otx_nand_under_way, count()).__next__, -1)]
 
     @property
     def clock(self):

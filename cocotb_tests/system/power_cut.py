@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Power cuts at many clocks of a scripted workload on preset tiny; after each the drive is started again and judged by models/contract_model.py.
+"""Power cuts at chosen clocks of a random workload; after each the drive is started again and judged by models/contract_model.py.
 
-    power_cut.py [--cuts 240] [--seed 1] [--only CUT]
+    power_cut.py [--preset tiny] [--cuts 240] [--seed 1] [--only CUT] [--jobs 2] [--gap CLOCKS] [--stop]
 
-The workload runs once. At each cut the process forks: the child cuts the power there, starts the drive on what the NAND holds, reads all blocks, judges, writes and
-flushes a little, cuts again and judges again; the parent goes on. Cut n of a seed is always the same clock: `--only n` replays one. The last line counts cuts.
+The workload (workload.py) runs on; before each cut it is taken to an instant drawn from cut_moments.py. There the process forks: the child cuts the power, cuts it again in
+some of the recoveries, lets the drive come back, reads all blocks, judges and writes. Every third to ninth cut is made in the main process instead: the workload goes on with
+what was recovered. Cut n of a seed and preset is always the same: `--only n` replays one. The last line counts cuts; before it are what was torn and which commands completed.
 """
 
+import json
 import os
 import random
 import sys
 import traceback
+from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -19,172 +22,160 @@ sys.path[:0] = [str(ROOT), str(ROOT / "cocotb_tests")]
 import click  # noqa: E402
 
 from cocotb_tests.models.contract_model import History  # noqa: E402
-from cocotb_tests.system.drive import BLOCK, Drive, Opcode, Status  # noqa: E402
+from cocotb_tests.system import cut_moments  # noqa: E402
+from cocotb_tests.system.drive import Drive, DriveError, TxState  # noqa: E402
+from cocotb_tests.system.workload import LBAS, TXIDS, Workload, block, stamps  # noqa: E402
 
-LBAS = 48  # blocks of interest; few, so that everything overlaps
-DEPTH = 6  # commands under way
-
-
-def block(stamp):
-    return b"" if stamp is None else stamp.to_bytes(8, "little") * (BLOCK // 8)
+FULL = 100  # cuts of a campaign that must have shown everything
 
 
-def stamps(data):
-    """The stamp of each block; a block that is not one stamp repeated is torn and shows as -1."""
-    out = []
-    for i in range(0, len(data), BLOCK):
-        b = data[i : i + BLOCK]
-        out.append(int.from_bytes(b[:8], "little") if b == b[:8] * (BLOCK // 8) else -1)
-    return out
+def names(torn):
+    """What is torn at one cut, as counted in the report."""
+    kinds = sorted({t.name for t in torn if t})
+    return kinds + (["several dies"] if sum(map(bool, torn)) > 1 else [])
 
 
-class Workload:
-    """Random commands, several under way at once, and the history of what was submitted and completed."""
+class Cut:
+    """Cut `number`: all its draws are its own, so they do not depend on other cuts."""
 
-    def __init__(self, drive, seed, history=None):
-        self.drive, self.rng = drive, random.Random(seed)
-        self.history = history or History()
-        self.stamp = 1_000_000 * seed
-        self.open = {}  # txid -> {lba: stamp}
-        self.busy = {}  # tag -> what to do at its completion
-        self.closing = set()  # txids with a command under way
-        self.counts = {}
+    def __init__(self, seed, number, gap):
+        self.number, self.rng = number, random.Random(f"power cut {seed} {number}")
+        self.gap, self.moment = self.rng.randrange(1, 2 * gap), cut_moments.draw(self.rng)
+        self.mount_cuts = self.rng.choices([0, 1, 2, 3], [6, 3, 1, 1])[0]
 
-    def next_stamp(self):
-        self.stamp += 1
-        return self.stamp
+    def approach(self, work):
+        work.run(self.gap)
+        self.moment(work, self.rng)
+        self.where = f"cut {self.number}, clock {work.drive.clock}, {self.moment.__name__}, tears {[t.name for t in work.drive.under_way()]}"
+        return [f"moment {self.moment.__name__}", *names(work.drive.under_way())]
 
-    def submit(self):
-        """One random command."""
-        rng, h = self.rng, self.history
-        kind = rng.choices(["write", "tx", "commit", "abort", "trim", "flush", "fua", "read"], [28, 30, 10, 3, 5, 5, 5, 14])[0]
-        txid = rng.randrange(4)
-        if kind in ("tx", "commit", "abort") and txid in self.closing or kind in ("commit", "abort") and txid not in self.open:
-            return
-        self.counts[kind] = self.counts.get(kind, 0) + 1
-        count = rng.choice([1, 1, 1, 2, 3, 8])
-        lba = rng.randrange(LBAS - count + 1)
-        blocks = {lba + i: self.next_stamp() for i in range(count)}
-        data = b"".join(block(s) for s in blocks.values())
-        if kind in ("write", "fua"):
-            w = h.submit(f"WRITE {lba}+{count} at {self.drive.clock}", blocks)
-            self.go(Opcode.WRITE, lambda c: h.complete(w, kind == "fua"), lba, count, data, fua=int(kind == "fua"))
-        elif kind == "trim":
-            w = h.submit(f"TRIM {lba}+{count} at {self.drive.clock}", dict.fromkeys(blocks, 0))
-            self.go(Opcode.TRIM, lambda c: h.complete(w, False), lba, count)
-        elif kind == "tx":
-            table = self.open.setdefault(txid, {})
-            table.update(blocks)
-            h.uncommitted.update({s: f"txid {txid} block {lba}" for s in blocks.values()})
-            self.closing.add(txid)
-            self.go(Opcode.WRITE, lambda c: self.closing.discard(txid), lba, count, data, txid=txid)
-        elif kind == "commit":
-            table = self.open.pop(txid)
-            for s in table.values():
-                h.uncommitted.pop(s, None)
-            w = h.submit(f"COMMIT {txid} at {self.drive.clock}", table, commit=True)
-            self.closing.add(txid)
-            self.go(Opcode.COMMIT, lambda c: (h.complete(w, True), self.closing.discard(txid)), txid=txid)
-        elif kind == "abort":
-            self.open.pop(txid)
-            self.closing.add(txid)
-            self.go(Opcode.ABORT, lambda c: self.closing.discard(txid), txid=txid)
-        elif kind == "flush":
-            at = h.now()
-            self.go(Opcode.FLUSH, lambda c: h.flushed(at))
-        else:
-            self.go(Opcode.READ, lambda c: self.check_read(lba, c), lba, count)
+    def judge(self, drive, history):
+        """Cuts, starts the drive, judges what it holds. Returns what cuts in recoveries have torn."""
+        seen = []
+        drive.power_cut(self.rng.getrandbits(32))
+        for _ in range(self.mount_cuts):
+            drive.power_on(boot=False)
+            torn = cut_moments.part_of_boot(drive, self.rng)
+            self.where += f", then in recovery at {drive.clock} {[t.name for t in torn]}"
+            seen += ["in recovery", *(f"{name} in recovery" for name in names(torn))]
+            drive.power_cut(self.rng.getrandbits(32))
+        drive.power_on()
+        values = dict(enumerate(stamps(drive.read(0, LBAS))))
+        history.judge_after_cut(values)
+        for txid in TXIDS:
+            assert drive.tx(txid) == (TxState.FREE, 0), f"txid {txid} is {drive.tx(txid)} after recovery (guarantee 8)"
+        history.restart(values)
+        return seen
 
-    def check_read(self, lba, completion):
-        """While other commands run only this is sure: nothing torn, nothing uncommitted."""
-        for i, s in enumerate(stamps(completion.data)):
-            assert s >= 0, f"block {lba + i} is torn in a read"
-            assert s not in self.history.uncommitted, f"block {lba + i}: a read shows {self.history.uncommitted[s]}"
+    def attempt(self, drive, history):
+        """(verdict, what was seen); says what went wrong."""
+        try:
+            return True, self.judge(drive, history)
+        except Exception:
+            print(f"{self.where}:\n{traceback.format_exc()}{drive.uart[-600:]}", flush=True)
+            return False, []
 
-    def go(self, opcode, then, lba=0, count=0, data=None, **fields):
-        tag = self.drive.submit(opcode, lba, count, data, **fields)
-        self.busy[tag] = then
-
-    def step(self, clocks):
-        """Lets clocks pass, takes completions, submits new commands; returns after exactly `clocks`."""
-        end = self.drive.clock + clocks
-        while self.drive.clock < end:
-            while len(self.busy) < DEPTH:
-                self.submit()
-            self.drive.step(end - self.drive.clock)
-            self.collect()
-
-    def collect(self):
-        while (c := self.drive.poll()) is not None:
-            assert c.status == Status.SUCCESS, f"tag {c.tag} ended with {c.status.name}"
-            self.busy.pop(c.tag)(c)
+    def child(self, drive, history):
+        """The whole of a cut in a process of its own: also that the drive takes writes again."""
+        good, seen = self.attempt(drive, history)
+        try:
+            if good:
+                drive.write(LBAS - 1, block(7), fua=1)
+                good = stamps(drive.read(LBAS - 1)) == [7]
+        except DriveError:
+            good = False
+        return good, seen
 
 
-def read_all(drive):
-    out = {}
-    for lba in range(0, LBAS, 16):
-        out.update({lba + i: s for i, s in enumerate(stamps(drive.read(lba, 16)))})
-    return out
+class Children:
+    """Forked cuts under way, at most `jobs`; `failed` and `seen` grow as they end."""
+
+    def __init__(self, jobs):
+        self.jobs, self.running, self.failed, self.seen = jobs, [], 0, Counter()
+
+    def fork(self, cut, drive, history):
+        out, into = os.pipe()
+        pid = os.fork()
+        if not pid:
+            good, seen = cut.child(drive, history)
+            os.write(into, json.dumps(seen).encode())
+            os._exit(0 if good else 1)
+        os.close(into)
+        self.running.append((pid, out))
+        self.reap(self.jobs - 1)
+
+    def reap(self, most):
+        while len(self.running) > most:
+            pid, out = self.running.pop(0)
+            self.failed += os.waitpid(pid, 0)[1] != 0
+            self.seen.update(json.loads(os.read(out, 1 << 16) or "[]"))
+            os.close(out)
 
 
-def cut_and_judge(drive, history, seed):
-    drive.power_cut(seed)
-    drive.power_on()
-    values = read_all(drive)
-    history.judge_after_cut(values)
-    history.restart(values)
-
-
-def child(drive, work, number, seed):
-    """Everything after the cut; returns the exit code."""
-    try:
-        cut_and_judge(drive, work.history, number)
-        again = Workload(drive, seed + 1000 + number, work.history)
-        again.step(30_000)
-        cut_and_judge(drive, again.history, number + 1)
-        drive.write(0, block(7), fua=1)
-        assert stamps(drive.read(0)) == [7]
-        return 0
-    except Exception:
-        print(f"cut {number}:", flush=True)
-        traceback.print_exc()
-        print(drive.uart[-600:], flush=True)
-        return 1
+def lacks(preset_dies, cuts, counts, seen):
+    """What a full campaign must have shown and this one has not."""
+    wanted = {kind: cuts // 3 for kind in counts}
+    wanted_torn = {"DATA": cuts // 10, "LOG": cuts // 10, "in recovery": cuts // 10}
+    wanted_torn |= {f"{name} in recovery": 1 for name in ("BLOCK", "ROOT")} | ({"several dies": cuts // 10} if preset_dies > 1 else {})
+    return [f"{k}: {counts[k]} of {n}" for k, n in wanted.items() if counts[k] < n] + [f"{k}: {seen[k]} of {n}" for k, n in wanted_torn.items() if seen[k] < n]
 
 
 @click.command()
+@click.option("--preset", default="tiny", show_default=True, help="of soc/geometry.py, built by tools/drive_build.sh")
 @click.option("--cuts", type=click.IntRange(1), default=240, show_default=True)
 @click.option("--seed", type=int, default=1, show_default=True)
 @click.option("--only", type=click.IntRange(0), help="only this cut, in this process")
 @click.option("--jobs", type=click.IntRange(1, 8), default=2, show_default=True, help="cuts judged at once")
-@click.option("--gap", type=click.IntRange(100), default=9_000, show_default=True, help="clocks between cuts, on average")
-def main(cuts, seed, only, jobs, gap):
-    """Power cuts on preset tiny."""
-    drive = Drive("tiny")
-    print(f"seed {seed}, {cuts} cuts, first at clock {drive.clock}; firmware: {drive.uart.strip().splitlines()[-1:]}", flush=True)
-    work = Workload(drive, seed)
-    rng = random.Random(seed)
-    failed = 0
-    running = []
+@click.option("--gap", type=click.IntRange(100), default=60_000, show_default=True, help="clocks before a cut's moment is looked for, on average")
+@click.option("--stop", is_flag=True, help="end at the first failed cut")
+def main(preset, cuts, seed, only, jobs, gap, stop):
+    """Power cuts, judged by the contract."""
+    try:
+        drive = Drive(preset)
+    except (DriveError, OSError) as e:
+        print(f"power_cut: {e}", file=sys.stderr)
+        sys.exit(2)
+    dies = len(drive.under_way())
+    print(f"preset {preset}, {dies} dies, seed {seed}, {cuts} cuts; firmware: {drive.uart.strip().splitlines()[-1:]}", flush=True)
+    sessions, counts, children = random.Random(f"sessions {seed}"), Counter(), Children(jobs)
+    work = Workload(drive, f"workload {seed}", History())
+    left = sessions.randrange(3, 10)  # cuts until the one that the workload goes on from
     for number in range(cuts):
-        work.step(rng.randrange(1, 2 * gap))
-        if only is not None and number < only:
-            continue
+        cut = Cut(seed, number, gap)
+        children.seen.update(cut.approach(work))
+        left -= 1
         if only == number:
-            sys.exit(child(drive, work, number, seed))
-        pid = os.fork()
-        if not pid:
-            os._exit(child(drive, work, number, seed))
-        running.append(pid)
-        if len(running) == jobs:
-            failed += os.waitpid(running.pop(0), 0)[1] != 0
+            good, seen = cut.child(drive, work.history)
+            print(f"{cut.where}: {'passed' if good else 'failed'}")
+            sys.exit(0 if good else 1)
+        if left:
+            if only is None:
+                children.fork(cut, drive, work.history)
+        else:
+            good, seen = cut.attempt(drive, work.history)
+            children.seen.update(seen)
+            if not good:
+                print(f"the workload cannot go on after cut {number}")
+                children.failed += 1
+                cuts = number + 1
+                break
+            counts.update(work.counts)
+            work = Workload(drive, f"workload {seed} {number}", work.history, work.stamp)
+            left = sessions.randrange(3, 10)
+        if stop and children.failed:
+            cuts = number + 1
+            break
         if number % 20 == 19:
-            print(f"{number + 1} cuts, clock {drive.clock}, {failed} failed", flush=True)
-    failed += sum(os.waitpid(pid, 0)[1] != 0 for pid in running)
-    print(f"workload: {work.counts}")
-    assert min(work.counts.get(k, 0) for k in ("commit", "abort", "trim", "flush", "fua")) > 0, "the workload lacks a kind of command"
-    print(f"{cuts - failed} passed, {failed} failed")
-    sys.exit(1 if failed else 0)
+            print(f"{number + 1} cuts, {children.failed} failed", flush=True)
+    children.reap(0)
+    counts.update(work.counts)
+    print(f"commands completed: {dict(counts)}")
+    print(f"cuts at and torn: {dict(sorted(children.seen.items()))}")
+    missing = lacks(dies, cuts, counts, children.seen) if cuts >= FULL else []
+    if missing:
+        print(f"the campaign shows too little: {', '.join(missing)}")
+    print(f"{cuts - children.failed} passed, {children.failed} failed")
+    sys.exit(1 if children.failed or missing else 0)
 
 
 if __name__ == "__main__":
