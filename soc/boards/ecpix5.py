@@ -73,7 +73,8 @@ class Ecpix5(OtxSoC):
             platform.add_source(source)
         self.crg = _CRG(platform, clk_freq)
         uart = dict(uart_name="crossover+uartbone", uart_fifo_depth=LOG_BYTES)
-        super().__init__(platform, g, clk_freq, **uart, integrated_rom_size=ROM_BYTES, integrated_rom_init=firmware, integrated_sram_size=SRAM_BYTES)
+        # without LiteX' bus watchdog: its count would be in every answer to the CPU, and all that is on the bus answers
+        super().__init__(platform, g, clk_freq, **uart, bus_timeout=None, integrated_rom_size=ROM_BYTES, integrated_rom_init=firmware, integrated_sram_size=SRAM_BYTES)
         self.ddrphy = ECP5DDRPHY(platform.request("ddram"), sys_clk_freq=clk_freq)
         self.comb += [self.crg.stop.eq(self.ddrphy.init.stop), self.crg.reset.eq(self.ddrphy.init.reset)]
         self.add_sdram("sdram", phy=self.ddrphy, module=Ddr3(clk_freq, "1:2"), with_soc_interconnect=False)
