@@ -30,6 +30,14 @@ class NotServed(Exception):
     """The drive does not come up; the text says what it said."""
 
 
+def build(preset):
+    """The drive and its NBD plugin, without tracing."""
+    subprocess.run(["tools/drive_build.sh", preset, "library"], cwd=ROOT, check=True)
+    folder = f"build/{preset}"
+    make = ["make", "-s", "-f", "sim/Makefile", f"PRESET={preset}", f"{folder}/nbdkit-otx-plugin.so"]
+    subprocess.run(["flock", f"{folder}/build.lock", *make], cwd=ROOT, check=True)
+
+
 def serve(preset, image, log):
     """tools/drive.py as a process, once it answers."""
     image.unlink(missing_ok=True)
@@ -60,7 +68,7 @@ def over_nbd(preset, area, loads):
 
 
 def run(preset=PRESET):
-    subprocess.run(["tools/drive_build.sh", preset, "libotx.so", "otx.bin", "nbdkit-otx-plugin.so"], cwd=ROOT, check=True)
+    build(preset)
     mhz = geometry.preset(preset).clock_mhz
     direct = json.loads(subprocess.run([sys.executable, str(ROOT / "bench/simulation_speed.py"), preset], stdout=subprocess.PIPE, check=True).stdout)
     nbd = {(name, depth): (blocks, *times) for (name, _, depth, blocks), times in zip(NBD_LOADS, over_nbd(preset, AREA, NBD_LOADS), strict=True)}
