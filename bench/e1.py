@@ -8,6 +8,7 @@ returns the old version, one taken in the clock in which it is visible, or later
 Firmware: sw/firmware/bench on the SoC's VexRiscv over the same table memory, nobody else using it; the faster of its two builds. TxSSD commits this way (section III).
 """
 
+import geometry
 from wave_commits import clock
 
 from bench import firmware_remap
@@ -60,7 +61,11 @@ def load(engine):
         engine.tx(TxOp.COMMIT, txid)
     for txid in ABORTING:
         engine.tx(TxOp.ABORT, txid)
-    engine.step(LOAD_CLOCKS)
+    engine.events()
+    taken = 0
+    while taken < len(MERGING) + len(ABORTING):
+        engine.step(LOAD_CLOCKS)
+        taken += sum(e.kind == EVENT_TX for e in engine.events())
 
 
 def commit(engine, txid):
@@ -112,10 +117,10 @@ def measure(preset, entries, loaded, latency):
         return flips[0][0], max(offered for _, offered, _ in flips)
 
 
-def run(preset=PRESET, entries=ENTRIES, ratio_at=ENTRIES[-1]):
-    """`ratio_at`: the number of entries at which the ratio to the firmware counts."""
+def run(preset=PRESET, entries=ENTRIES):
+    """With fewer `entries` a quick run; the ratio to the firmware is a condition at 60,000 only."""
     engines.build(preset)
-    latency = firmware_remap.geometry.preset(preset).table_latency
+    latency = geometry.preset(preset).table_latency
     mhz, where = clock()
     firmware = firmware_remap.measure(preset, entries)
     rows = []
@@ -139,13 +144,14 @@ def run(preset=PRESET, entries=ENTRIES, ratio_at=ENTRIES[-1]):
         )
     seen = {row[key] for row in rows for key in ("visible_clocks_idle", "visible_clocks_loaded")}
     others = {at: measure(preset, min(1000, max(entries)), True, at)[0] for at in LATENCIES}
-    ratio = next(row["ratio"] for row in rows if row["entries"] == ratio_at)
     checks = [
         Check(f"clocks to visible, most of all rows (at most {MOST_CLOCKS})", max(seen), max(seen) <= MOST_CLOCKS),
         Check("clocks to visible are the same in every row, idle and loaded", sorted(seen), len(seen) == 1),
         Check(f"the same at a table latency of {LATENCIES[0]} and {LATENCIES[1]} clocks", sorted(set(others.values())), set(others.values()) <= seen),
-        Check(f"times faster than the firmware loop at {ratio_at:,} entries (at least {LEAST_RATIO:,})", ratio, ratio >= LEAST_RATIO),
     ]
+    if rows[-1]["entries"] == ENTRIES[-1]:
+        ratio = rows[-1]["ratio"]
+        checks.append(Check(f"times faster than the firmware loop at {ENTRIES[-1]:,} entries (at least {LEAST_RATIO:,})", ratio, ratio >= LEAST_RATIO))
     return Result(clock_mhz=mhz, clock_from=where, unit="us", rows=rows, ours=max(seen) / mhz, paper=PAPER_US, target=MOST_CLOCKS / mhz, checks=checks)
 
 

@@ -5,8 +5,6 @@ import re
 import subprocess
 from pathlib import Path
 
-import geometry
-
 from cocotb_tests.system.drive import Drive, DriveError
 
 ROOT = Path(__file__).resolve().parent.parent

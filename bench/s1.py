@@ -3,7 +3,7 @@
 
 Two kinds of figures. Those in clocks of the drive do not depend on the machine: clocks per 4 KiB block and blocks per second at the drive's own clock, measured over its host port.
 Those per second of this machine do: clocks per CPU second, and requests per second over NBD. Each load also says how many steps of a fixed C loop one clock costs
-(measured beside it), which compares runs on different machines. The loads are on 2,048 blocks that have been written; writes are counted when the write frames are full.
+(measured beside it), which compares runs on different machines. The loads are on 1,024 blocks that have been written; writes are counted when the write frames are full.
 """
 
 import json
@@ -20,10 +20,10 @@ from bench.result import Check, Result
 
 ROOT = Path(__file__).resolve().parent.parent
 TITLE = "speed of the simulation and of the served drive"
-PRESET, AREA = "sim", 2048
+PRESET, AREA = "sim", 1024
 LEAST_CLOCKS_PER_S, MOST_RSS = 300_000, 2 << 30
 SOCKET = ROOT / "build/otx.sock"
-NBD_LOADS = [("4 KiB random writes", "write", 1, 500), ("4 KiB random writes", "write", 16, 700), ("4 KiB random reads", "read", 1, 100), ("4 KiB random reads", "read", 16, 500)]
+NBD_LOADS = [("4 KiB random writes", "write", 1, 200), ("4 KiB random writes", "write", 16, 400), ("4 KiB random reads", "read", 1, 50), ("4 KiB random reads", "read", 16, 300)]
 
 
 class NotServed(Exception):
@@ -70,7 +70,7 @@ def over_nbd(preset, area, loads):
 def run(preset=PRESET):
     build(preset)
     mhz = geometry.preset(preset).clock_mhz
-    direct = json.loads(subprocess.run([sys.executable, str(ROOT / "bench/simulation_speed.py"), preset], stdout=subprocess.PIPE, check=True).stdout)
+    direct = json.loads(subprocess.run([sys.executable, str(ROOT / "bench/simulation_speed.py"), preset, str(AREA)], stdout=subprocess.PIPE, check=True).stdout)
     nbd = {(name, depth): (blocks, *times) for (name, _, depth, blocks), times in zip(NBD_LOADS, over_nbd(preset, AREA, NBD_LOADS), strict=True)}
     rows = []
     for r in direct["rows"]:

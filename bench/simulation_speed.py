@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`simulation_speed.py PRESET`, a process of its own: loads on the simulated drive, as JSON on standard output.
+"""`simulation_speed.py PRESET AREA`, a process of its own: loads on AREA blocks of the simulated drive, as JSON on standard output.
 
 {"rows": [{"load", "depth", "blocks", "clocks", "cpu_s", "loop_steps_per_s"}], "peak_rss_bytes"}. CPU seconds are those of this process; `loop_steps_per_s` is the speed of a fixed
 C loop (calibration.c), measured right before and after the load. All loads go on with the drive the one before has left; a read that returns anything but what was written
@@ -21,13 +21,13 @@ sys.path[:0] = [str(ROOT), str(ROOT / "soc")]
 from cocotb_tests.system.drive import BLOCK, MAX_BLOCKS, Drive, Opcode, Status  # noqa: E402
 
 STEPS = 10_000_000  # of the loop, each time
-IDLE_CLOCKS, SETTLE_CLOCKS = 1_000_000, 2_500_000
+IDLE_CLOCKS, SETTLE_CLOCKS = 500_000, 2_500_000
 # load, opcode, depth, blocks, of which the first are a warm-up that is not counted: it fills the write frames
 LOADS = [
-    ("4 KiB random writes", Opcode.WRITE, 1, 700, 200),
-    ("4 KiB random writes", Opcode.WRITE, 16, 1400, 200),
-    ("4 KiB random reads", Opcode.READ, 1, 204, 4),
-    ("4 KiB random reads", Opcode.READ, 16, 1240, 40),
+    ("4 KiB random writes", Opcode.WRITE, 1, 400, 160),
+    ("4 KiB random writes", Opcode.WRITE, 16, 760, 160),
+    ("4 KiB random reads", Opcode.READ, 1, 84, 4),
+    ("4 KiB random reads", Opcode.READ, 16, 520, 40),
 ]
 
 
@@ -117,4 +117,4 @@ def run(preset, area, loads, settle):
 
 
 if __name__ == "__main__":
-    print(json.dumps(run(sys.argv[1], 2048, LOADS, SETTLE_CLOCKS)))
+    print(json.dumps(run(sys.argv[1], int(sys.argv[2]), LOADS, SETTLE_CLOCKS)))

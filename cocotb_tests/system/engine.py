@@ -19,7 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT / "cocotb_tests")]
 
-from models.remap_model import NAND, Op, State, TxOp, word  # noqa: E402, F401
+from models.remap_model import BUF, NAND, Op, State, TxOp, word  # noqa: E402, F401
 
 EVENT_TX, EVENT_TAKEN, EVENT_VISIBLE = range(3)
 UNTIL_ANSWERED, UNTIL_WALKED, UNTIL_VISIBLE = 1, 2, 4
