@@ -9,7 +9,7 @@ from cocotb_tests.system.drive import Drive, DriveError
 
 ROOT = Path(__file__).resolve().parent.parent
 SLICE, LIMIT = 100_000, 40_000_000  # clocks
-LINE = re.compile(r"^remap (\w+) ([\d,]+) ([\d,]+)$", re.M)
+LINE = re.compile(r"^remap (\w+) ([\d,]+) ([\d,]+)\n", re.M)  # whole lines
 BUILDS = {"O2": "-O2", "unrolled": "-O3 -funroll-loops"}
 
 
