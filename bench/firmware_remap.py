@@ -17,7 +17,7 @@ def build(preset):
     """The simulated drive and the firmware; returns the binary's path."""
     folder = ROOT / "build" / preset
     subprocess.run(["tools/drive_build.sh", preset, "library"], cwd=ROOT, check=True)
-    subprocess.run(["make", "-s", "-C", "sw/firmware", f"BUILD_DIR={folder}", "bench"], cwd=ROOT, check=True)
+    subprocess.run(["make", "-s", "-C", "sw/firmware", "-f", "bench/Makefile", f"BUILD_DIR={folder}", "bench"], cwd=ROOT, check=True)
     return folder / "firmware/bench/remap.bin"
 
 
