@@ -31,6 +31,10 @@ drive: setup ## serve the drive on build/otx.sock (exports drive, atomic) until 
 wave: setup ## record commits of 1 to 1,000 entries; FST, GTKWave save file and a table read back from the FST
 	@$(ENV) tools/drive_build.sh sim && python tools/wave_commits.py
 
+.PHONY: bench
+bench: setup ## benchmarks: E=e1 for one of them; table, build/bench/ID.json and ID.png
+	@$(ENV) python tools/bench.py $(E)
+
 lint: setup ## Verilator, ruff, compiler warnings
 	@tools/verilog.sh tiny && $(ENV) tools/lint.sh
 

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""s1, speed of the simulation and of the served drive on preset sim, without tracing.
+
+Two kinds of figures. Those in clocks of the drive do not depend on the machine: clocks per 4 KiB block and blocks per second at the drive's own clock, measured over its host port.
+Those per second of this machine do: clocks per CPU second, and requests per second over NBD. Each load also says how many steps of a fixed C loop one clock costs
+(measured beside it), which compares runs on different machines. The loads are on 1,024 blocks that have been written; writes are counted when the write frames are full.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import geometry
+
+from bench.result import Check, Result
+
+ROOT = Path(__file__).resolve().parent.parent
+TITLE = "speed of the simulation and of the served drive"
+PRESET, AREA = "sim", 1024
+LEAST_CLOCKS_PER_S, MOST_RSS = 300_000, 2 << 30
+SOCKET = ROOT / "build/otx.sock"
+NBD_LOADS = [("4 KiB random writes", "write", 1, 200), ("4 KiB random writes", "write", 16, 400), ("4 KiB random reads", "read", 1, 50), ("4 KiB random reads", "read", 16, 300)]
+
+
+class NotServed(Exception):
+    """The drive does not come up; the text says what it said."""
+
+
+def build(preset):
+    """The drive and its NBD plugin, without tracing."""
+    subprocess.run(["tools/drive_build.sh", preset, "library"], cwd=ROOT, check=True)
+    folder = f"build/{preset}"
+    make = ["make", "-s", "-f", "sim/Makefile", f"PRESET={preset}", f"{folder}/nbdkit-otx-plugin.so"]
+    subprocess.run(["flock", f"{folder}/build.lock", *make], cwd=ROOT, check=True)
+
+
+def serve(preset, image, log):
+    """tools/drive.py as a process, once it answers."""
+    image.unlink(missing_ok=True)
+    with log.open("w") as out:
+        server = subprocess.Popen([sys.executable, str(ROOT / "tools/drive.py"), preset, str(image)], stdout=out, stderr=out, cwd=ROOT)
+    while server.poll() is None:
+        if SOCKET.exists() and subprocess.run(["nbdinfo", "--size", f"nbd+unix:///drive?socket={SOCKET}"], capture_output=True).returncode == 0:
+            return server
+        time.sleep(0.1)
+    raise NotServed(f"the drive ended with {server.returncode}: {log.read_text().strip()[-300:]}")
+
+
+def over_nbd(preset, area, loads):
+    """[(wall seconds, CPU seconds of the serving process)] of each load."""
+    folder = ROOT / "build/bench"
+    folder.mkdir(parents=True, exist_ok=True)
+    image = folder / "s1.nand"
+    server = serve(preset, image, folder / "s1_drive.log")
+    try:
+        words = [f"{kind}:{depth}:{blocks}" for _, kind, depth, blocks in loads]
+        client = ["/usr/bin/python3", str(ROOT / "bench/nbd_load.py"), str(SOCKET), str(area), *words]
+        text = subprocess.run(client, env=os.environ | {"SERVER_PID": str(server.pid)}, stdout=subprocess.PIPE, text=True, check=True).stdout
+    finally:
+        server.send_signal(signal.SIGKILL)
+        server.wait()
+        image.unlink(missing_ok=True)
+    return [tuple(map(float, line.split())) for line in text.splitlines()]
+
+
+def run(preset=PRESET):
+    build(preset)
+    mhz = geometry.preset(preset).clock_mhz
+    direct = json.loads(subprocess.run([sys.executable, str(ROOT / "bench/simulation_speed.py"), preset, str(AREA)], stdout=subprocess.PIPE, check=True).stdout)
+    nbd = {(name, depth): (blocks, *times) for (name, _, depth, blocks), times in zip(NBD_LOADS, over_nbd(preset, AREA, NBD_LOADS), strict=True)}
+    rows = []
+    for r in direct["rows"]:
+        speed = r["clocks"] / r["cpu_s"]
+        blocks, wall, cpu = nbd.get((r["load"], r["depth"]), (0, 0, 0))
+        rows.append(
+            {
+                "load": r["load"],
+                "depth": r["depth"],
+                "clocks_per_block": round(r["clocks"] / r["blocks"], 1) if r["blocks"] else None,
+                "iops": round(r["blocks"] * mhz * 1e6 / r["clocks"]) if r["blocks"] else None,
+                "clocks_per_cpu_s": round(speed),
+                "loop_steps_per_clock": round(r["loop_steps_per_s"] / speed, 1),
+                "nbd_per_s": round(blocks / wall, 1) if blocks else None,
+                "nbd_per_cpu_s": round(blocks / cpu, 1) if blocks else None,
+            }
+        )
+    busy = [r for r in direct["rows"] if r["blocks"]]
+    ours = sum(r["clocks"] for r in busy) / sum(r["cpu_s"] for r in busy)
+    rss = direct["peak_rss_bytes"]
+    checks = [
+        Check(f"clocks per CPU second while writing and reading (at least {LEAST_CLOCKS_PER_S:,})", round(ours), ours >= LEAST_CLOCKS_PER_S),
+        Check(f"peak resident memory in MiB (under {MOST_RSS >> 20:,})", rss >> 20, rss < MOST_RSS),
+    ]
+    where = f"preset {preset}; its NAND times are counted in this clock"
+    return Result(clock_mhz=mhz, clock_from=where, unit="clocks per CPU second", rows=rows, ours=round(ours), paper=None, target=LEAST_CLOCKS_PER_S, checks=checks)
+
+
+def plot(figure, result):
+    left, right = figure.subplots(1, 2)
+    names = [f"{r['load']}, {r['depth']}" for r in result["rows"]]
+    left.barh(names, [r["clocks_per_cpu_s"] for r in result["rows"]])
+    left.axvline(result["target"], color="tab:red", linestyle="--")
+    left.set(xlabel="simulated clocks per CPU second", title="simulation (load, queue depth)")
+    left.invert_yaxis()
+    there = [(n, r["iops"]) for n, r in zip(names, result["rows"], strict=True) if r["iops"]]
+    right.barh([n for n, _ in there], [v for _, v in there])
+    right.set(xlabel=f"4 KiB blocks per second at {result['clock_mhz']:g} MHz", title="the drive at its own clock", yticks=[])
+    right.invert_yaxis()

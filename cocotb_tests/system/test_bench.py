@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The benchmarks' frame (tools/bench.py), the remap engine alone (sim/engine), and quick forms of e1 and of the loads of s1 on preset tiny."""
+
+import importlib.util
+import io
+import json
+import random
+import subprocess
+import sys
+import types
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path[:0] = [str(ROOT)]  # the package bench, not tools/bench.py
+
+from bench import e1, firmware_remap, simulation_speed  # noqa: E402
+from bench.result import Check, Result  # noqa: E402
+from cocotb_tests.models.remap_model import RemapModel  # noqa: E402
+from cocotb_tests.system import engine as engines  # noqa: E402
+from cocotb_tests.system.drive import Opcode  # noqa: E402
+from cocotb_tests.system.engine import BUF, NAND, Engine, EngineError, Op, State, TxOp, op, word  # noqa: E402
+
+FIELDS = ["id", "clock_mhz", "unit", "rows", "ours", "paper", "target", "pass"]
+
+
+@pytest.fixture(scope="module")
+def frame():
+    spec = importlib.util.spec_from_file_location("bench_program", ROOT / "tools/bench.py")
+    program = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(program)
+    return program
+
+
+@pytest.fixture(scope="module")
+def engine_library():
+    engines.build("tiny")
+
+
+def finished(frame, folder, module, name="t1"):
+    """(JSON, text) of a benchmark run in the frame; the plot is there."""
+    text = io.StringIO()
+    frame.execute(name, module, folder, Console(file=text, width=200))
+    assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+    return json.loads((folder / f"{name}.json").read_text()), text.getvalue()
+
+
+def benchmark(checks, paper=250.0):
+    rows = [{"size": 1, "time_us": 2.5}, {"size": 1000, "time_us": None}]
+    result = Result(clock_mhz=50, clock_from="a test", unit="us", rows=rows, ours=2.5, paper=paper, target=5.0, checks=checks)
+    return types.SimpleNamespace(TITLE="a title", run=lambda: result, plot=lambda figure, doc: figure.subplots().plot([r["size"] for r in doc["rows"]]))
+
+
+def test_an_unknown_benchmark_is_one_line_and_exit_code_2():
+    done = subprocess.run([sys.executable, ROOT / "tools/bench.py", "e1", "x9"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1 and "x9" in done.stderr and "e1, s1" in done.stderr
+
+
+def test_json_plot_and_table_show_our_figure_beside_the_papers(frame, tmp_path):
+    doc, text = finished(frame, tmp_path, benchmark([Check("a bound (at most 5)", 2.5, True)]))
+    assert set(FIELDS) <= set(doc) and doc["pass"] is True
+    assert [doc[k] for k in ("id", "clock_mhz", "unit", "ours", "paper", "target")] == ["t1", 50, "us", 2.5, 250.0, 5.0]
+    assert doc["rows"] == [{"size": 1, "time_us": 2.5}, {"size": 1000, "time_us": None}]
+    assert "ours 2.5 us; the paper 250; target 5" in text and "50 MHz (a test)" in text and "1,000" in text
+
+
+def test_one_check_that_does_not_hold_or_no_check_at_all_is_not_a_pass(frame, tmp_path):
+    doc, text = finished(frame, tmp_path, benchmark([Check("good", 1, True), Check("bad", [2, 3], False)], paper=None))
+    assert doc["pass"] is False and "FAIL bad: 2, 3" in text and "the paper -" in text
+    assert finished(frame, tmp_path, benchmark([]))[0]["pass"] is False
+
+
+def test_the_faster_build_of_the_firmware_loop_counts():
+    text = "remap O2 10 369\nremap unrolled 10 371\nremap O2 1,000 36,009\nremap unrolled 1,000 34,271\nremap O2 10,000 3"  # cut off
+    assert firmware_remap.parse(text + "60,") == {10: (369, "-O2"), 1000: (34_271, "-O3 -funroll-loops")}
+
+
+def test_quick_e1_takes_the_same_clocks_for_1_and_10_entries_and_passes(frame, tmp_path, engine_library):
+    module = types.SimpleNamespace(TITLE=e1.TITLE, plot=e1.plot, run=lambda: e1.run("tiny", (1, 10)))
+    doc, _ = finished(frame, tmp_path, module, "e1")
+    assert doc["pass"] is True and doc["unit"] == "us" and doc["paper"] == 2474.0 and [r["entries"] for r in doc["rows"]] == [1, 10]
+    visible = {r[k] for r in doc["rows"] for k in ("visible_clocks_idle", "visible_clocks_loaded")}
+    assert len(visible) == 1 and 1 <= min(visible) <= 16 and doc["ours"] == pytest.approx(min(visible) / doc["clock_mhz"])
+    one, ten = (r["firmware_clocks"] for r in doc["rows"])
+    assert 3 * 8 < one < ten and 8 * one < 2 * ten  # an entry is three accesses of a memory that takes 8 clocks
+
+
+def test_e1_sees_a_commit_that_does_not_show(engine_library, monkeypatch):
+    check = e1.check_lookups
+
+    def another_version(*args):
+        monkeypatch.setattr(e1, "location", lambda txid, i: word(NAND, 99))
+        check(*args)
+
+    monkeypatch.setattr(e1, "check_lookups", another_version)
+    with pytest.raises(e1.WrongAnswer):
+        e1.measure("tiny", 10, False, 8)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_engine_alone_agrees_with_the_model_in_a_memory_without_order(engine_library, seed):
+    rng, serial, released, commits = random.Random(seed), 0, 0, 0
+    with Engine("tiny", latency=(2, 60), stall_percent=20, adversary=True, seed=seed) as engine:
+        model = RemapModel(engine.lbas, engine.tx_entries)
+        for _ in range(1500):
+            lpn, txid, serial = rng.choice([0, 1, 2, engine.lbas - 1]), rng.choice([0, 5, 31]), serial + 1
+            kind, reader, new = rng.choice([Op.LOOKUP, Op.APPEND, Op.PLAIN]), rng.choice([None, txid]), word(rng.choice([NAND, BUF]), serial)
+            if rng.random() < 0.3:
+                usual = {State.FREE: TxOp.BEGIN, State.OPEN: rng.choice([TxOp.COMMITTING, TxOp.COMMITTING, TxOp.ABORT]), State.COMMITTING: TxOp.COMMIT}
+                what = usual[model.txs[txid].state]
+                engine.tx(what, txid)
+                assert model.tx(what, txid)
+                commits += what == TxOp.COMMIT
+                engine.settle(walked=True)
+                if what in (TxOp.COMMIT, TxOp.ABORT):
+                    engine.step(1000)  # the state is FREE a few clocks after the walk
+            else:
+                txid = {Op.LOOKUP: reader, Op.APPEND: txid, Op.PLAIN: None}[kind]
+                engine.ops([op(kind, lpn, txid, 0 if kind == Op.LOOKUP else new)])
+                expect = model.apply(kind, lpn, txid, 0 if kind == Op.LOOKUP else new, 0)
+                engine.settle()
+                (r,) = engine.responses()
+                assert r.error == expect["error"] and r.answered > r.taken
+                if not r.error:
+                    assert (r.location, r.own, r.hit) == (expect["location"], expect["own"], expect["hit"])
+            for release in engine.releases():
+                model.release(release.location)
+                released += 1
+            for t, tx in enumerate(model.txs):
+                if tx.state in (State.COMMITTED, State.ABORTED) and engine.state(t) == State.FREE:
+                    model.freed(t)
+                assert (engine.state(t), engine.count(t)) == (tx.state, tx.count)
+        assert commits > 50 and released > 300
+
+
+def test_an_engine_that_cannot_be_built_is_refused_in_words(engine_library):
+    for wrong in (dict(latency=(0, 2)), dict(latency=(9, 8)), dict(outstanding=0), dict(stall_percent=100)):
+        with pytest.raises(EngineError, match="no engine with latency"):
+            Engine("tiny", **wrong)
+
+
+def test_the_loads_of_s1_take_the_same_clocks_in_every_run(monkeypatch):
+    firmware_remap.build("tiny")
+    monkeypatch.setattr(simulation_speed, "STEPS", 100_000)
+    monkeypatch.setattr(simulation_speed, "IDLE_CLOCKS", 1_000)
+    loads = [("writes", Opcode.WRITE, 1, 8, 4), ("writes", Opcode.WRITE, 16, 24, 8), ("reads", Opcode.READ, 1, 4, 1), ("reads", Opcode.READ, 16, 17, 2)]
+    first, second = (simulation_speed.run("tiny", 32, loads, 10_000) for _ in range(2))
+    assert [r["clocks"] for r in first["rows"]] == [r["clocks"] for r in second["rows"]]
+    assert [(r["load"], r["depth"], r["blocks"]) for r in first["rows"][1:]] == [("writes", 1, 4), ("writes", 16, 16), ("reads", 1, 3), ("reads", 16, 15), ("nothing", 0, 0)]
+    fill, w1, w16, r1, r16, nothing = first["rows"]
+    assert fill["blocks"] == 32 and nothing["clocks"] == 1_000
+    assert all(r["clocks"] > 4096 * r["blocks"] / 2 for r in (w1, w16, r1, r16)), "a page has 4,096 bus cycles"
+    assert all(r["cpu_s"] > 0 and r["loop_steps_per_s"] > 0 for r in first["rows"]) and 1 << 20 < first["peak_rss_bytes"] < 2 << 30
