@@ -27,7 +27,7 @@ LANES = [
     [
         ("build", "tools/drive_build.sh tiny && tools/drive_build.sh sim && tools/drive_build.sh small library", ""),
         ("system", "python -m pytest -q --junitxml=build/system.xml cocotb_tests/system", "system.xml"),
-        ("power cuts tiny", "python cocotb_tests/system/power_cut.py --preset tiny --cuts 100 --seed 1 --jobs 1", ""),
+        ("power cuts tiny", "python cocotb_tests/system/power_cut.py --preset tiny --cuts 80 --seed 1 --jobs 1", ""),
         ("power cuts small", "python cocotb_tests/system/power_cut.py --preset small --cuts 160 --seed 1 --jobs 1", ""),
         ("synthesis", "python tools/synth_smoke.py", ""),
     ],

@@ -24,9 +24,9 @@ import click  # noqa: E402
 from cocotb_tests.models.contract_model import History  # noqa: E402
 from cocotb_tests.system import cut_moments  # noqa: E402
 from cocotb_tests.system.drive import Drive, DriveError, TxState  # noqa: E402
-from cocotb_tests.system.workload import LBAS, TXIDS, Workload, block, stamps  # noqa: E402
+from cocotb_tests.system.workload import KINDS, LBAS, TXIDS, Workload, block, stamps  # noqa: E402
 
-FULL = 100  # cuts of a campaign that must have shown everything
+FULL = 60  # cuts of a campaign that must have shown everything
 
 
 def names(torn):
@@ -112,11 +112,11 @@ class Children:
             os.close(out)
 
 
-def lacks(preset_dies, cuts, counts, seen):
+def lacks(dies, cuts, counts, seen):
     """What a full campaign must have shown and this one has not."""
-    wanted = {kind: cuts // 3 for kind in counts}
-    wanted_torn = {"DATA": cuts // 10, "LOG": cuts // 10, "in recovery": cuts // 10}
-    wanted_torn |= {f"{name} in recovery": 1 for name in ("BLOCK", "ROOT")} | ({"several dies": cuts // 10} if preset_dies > 1 else {})
+    wanted = {kind: cuts // 10 for kind in KINDS}
+    wanted_torn = dict.fromkeys(["DATA", "LOG", "in recovery"] + ["several dies"] * (dies > 1), cuts // 20)
+    wanted_torn |= {f"{name} in recovery": 1 for name in ("BLOCK", "ROOT")}
     return [f"{k}: {counts[k]} of {n}" for k, n in wanted.items() if counts[k] < n] + [f"{k}: {seen[k]} of {n}" for k, n in wanted_torn.items() if seen[k] < n]
 
 
@@ -126,7 +126,7 @@ def lacks(preset_dies, cuts, counts, seen):
 @click.option("--seed", type=int, default=1, show_default=True)
 @click.option("--only", type=click.IntRange(0), help="only this cut, in this process")
 @click.option("--jobs", type=click.IntRange(1, 8), default=2, show_default=True, help="cuts judged at once")
-@click.option("--gap", type=click.IntRange(100), default=60_000, show_default=True, help="clocks before a cut's moment is looked for, on average")
+@click.option("--gap", type=click.IntRange(100), default=90_000, show_default=True, help="clocks before a cut's moment is looked for, on average")
 @click.option("--stop", is_flag=True, help="end at the first failed cut")
 def main(preset, cuts, seed, only, jobs, gap, stop):
     """Power cuts, judged by the contract."""

@@ -16,9 +16,9 @@ DEPTHS = [1, 3, 6, 12, 24]  # commands under way
 SIZES, SIZE_WEIGHTS = [1, 2, 3, 5, 8, LBAS], [70, 16, 7, 4, 2, 1]
 KINDS = ["write", "fua", "trim", "zeroes", "tx", "tx trim", "commit", "write commit", "abort", "flush", "read"]
 MIXES = [
-    [10, 6, 6, 4, 16, 6, 16, 6, 12, 6, 10],  # all
-    [2, 0, 1, 0, 24, 6, 30, 10, 18, 2, 10],  # transactions
-    [18, 20, 10, 6, 4, 1, 4, 1, 2, 20, 8],  # plain writes and what makes them durable
+    [10, 6, 6, 6, 16, 6, 16, 6, 12, 6, 10],  # all
+    [2, 2, 1, 2, 24, 6, 30, 10, 18, 2, 10],  # transactions
+    [18, 20, 10, 10, 4, 1, 4, 1, 2, 20, 8],  # plain writes and what makes them durable
 ]
 DURABLE = {"fua", "commit", "write commit", "flush"}  # their completion is a promise
 
