@@ -13,7 +13,7 @@ from runner import run
 LOOKUP, APPEND, PLAIN, SWAP = Op
 BEGIN, COMMITTING, COMMIT, ABORT, PREPARE = TxOp
 simulated = cocotb.test(timeout_time=100, timeout_unit="ms")
-HOT, WARM = [0, 1, 2], [3, 4, 5, 511, G.lbas - 1, *range(64, 80)]
+HOT, WARM = [0, 1], [2, 3, 4, 5, 511, G.lbas - 1, *range(64, 80)]
 SEED = int(os.environ.get("SEED", "1"))
 OPS = int(os.environ.get("OPS", "1"))  # times as many
 
@@ -24,7 +24,7 @@ def next_request(rng, m, txids):
     state, opened = m.txs[txid].state, sum(m.txs[t].state != State.FREE for t in txids)
     usual = {
         State.FREE: BEGIN,
-        State.OPEN: rng.choice([COMMITTING] * 6 + [PREPARE, ABORT]) if opened > len(txids) * 2 // 3 else None,
+        State.OPEN: rng.choice([COMMITTING] * 6 + [PREPARE, ABORT]) if opened > len(txids) * 3 // 4 else None,
         State.PREPARED: rng.choice([COMMITTING, COMMITTING, ABORT]),
         State.COMMITTING: COMMIT,
     }.get(state)
@@ -56,7 +56,7 @@ async def random_run(dut, ops, latency, stall, seed, txids, pause=0.02):
             old, lpn = rng.choice(held or [(NONE, lpn)])
             call = b.send(SWAP, lpn, None, old, nand(fresh), last=left == 0)
         tally[Op(call.fields["op"]).name] = tally.get(Op(call.fields["op"]).name, 0) + 1
-        if rng.random() < 0.35 and len(b.txs) < 3:
+        if rng.random() < 0.5 and len(b.txs) < 3:
             request, txid = next_request(rng, m, txids)
             if request is not None:
                 b.send_tx(request, txid)
@@ -70,20 +70,20 @@ async def random_run(dut, ops, latency, stall, seed, txids, pause=0.02):
     await b.drain()
     seen = b.seen | m.seen | {"read overtakes": b.table.overtaken}
     dut._log.info(f"seed {seed}: {tally}, {m.commits} commits, {m.released} released, longest chain {longest}, {seen}, {b.clock} clocks")
-    assert m.commits > ops // 100 and m.released > ops // 8 and int(dut.memoryErrors.value) == 0
+    assert m.commits > ops // 100 and m.released > ops // 10 and int(dut.memoryErrors.value) == 0
     return longest, seen
 
 
 @simulated
 async def random_ops_agree_with_the_model_at_a_short_latency(dut):
-    longest, seen = await random_run(dut, 9000 * OPS, (1, 6), 0.1, SEED, [*range(0, 28, 2), 31])
+    longest, seen = await random_run(dut, 9000 * OPS, (1, 6), 0.1, SEED, [*range(32)])
     assert longest >= 8 and all(v for k, v in seen.items() if k != "16 jobs"), seen
 
 
 @simulated
 async def random_ops_agree_with_the_model_at_a_long_latency(dut):
-    longest, seen = await random_run(dut, 3000 * OPS, (1, 60), 0.3, 1000 + SEED, [*range(1, 24, 2), 0])
-    assert longest >= 8 and all(seen.values()), seen
+    longest, seen = await random_run(dut, 3000 * OPS, (1, 60), 0.3, 1000 + SEED, [*range(1, 32, 2), 0])
+    assert longest >= 8 and all(v for k, v in seen.items() if k != "own after its commit"), seen
 
 
 @simulated
