@@ -23,8 +23,8 @@ LOOKUP, APPEND, PLAIN, SWAP = range(4)
 MAP, L_COMMIT, L_ABORT, L_TRIM = 1, 2, 3, 4
 NAND, BUF = 1 << 30, 2 << 30
 CMD = "opcode lba count txid hasTx fua commit barrier order stream tag arg".split()
-OP = "op lpn hasTx txid location_kind location_value newLocation_kind newLocation_value last".split()
-RSP = "location_kind location_value own committing hit error".split()
+OP = "op lpn hasTx txid location_kind location_value newLocation_kind newLocation_value tag last".split()
+RSP = "tag location_kind location_value own committing hit error".split()
 ENTRY = "kind ordered inTx n i lpn location_kind location_value serial sequence epoch arg room last".split()
 FLASH_OP = "op ppn frame kind lpn sequence cookie".split()
 FLASH_DONE = "cookie status kind generation lpn sequence".split()
@@ -46,7 +46,7 @@ class DataPathBench(Stepper):
         sink = lambda name, fields, got: self.add(Sink(dut, name, fields, got, stall, self.rng))  # noqa: E731
         self.add(self.memory)
         self.cmd, self.wdata = source("dpCmd", CMD), source("wdata", ["data", "last"])
-        self.rsp, self.released = source("rsp", RSP), source("released", ["kind", "value"])
+        self.rsp, self.released = source("rsp", RSP, self.answer_taken), source("released", ["kind", "value"])
         self.alloc, self.write_done, self.read_done = source("alloc", [], self.page_taken), source("writeDone", FLASH_DONE), source("readDone", FLASH_DONE)
         self.wait_done = source("waitDone", ["tag", "status"])
         self.done_sink, self.rdata_sink = sink("dpDone", ["tag", "status", "result"], self.completed), sink("rdata", "tag block data last".split(), self.read_beat)
@@ -64,7 +64,8 @@ class DataPathBench(Stepper):
         self.free_tags, self.active, self.results, self.blocks, self.data, self.stamp, self.allowed, self.part = list(range(32)), {}, {}, {}, {}, 0, {}, []
         # engine: word and stamp of each LPN, versions of each transaction
         self.map, self.txs, self.state, self.count, self.use, self.events, self.group, self.bad_lookups = {}, [{} for _ in range(32)], [0] * 32, [0] * 32, [0] * 32, [], [], set()
-        self.frame_of, self.linked, self.answered_at, self.ops = {}, {}, 0, []
+        self.frame_of, self.linked, self.ops = {}, {}, []
+        self.under, self.before, self.unmerged, self.overtaken = [], {}, [], 0  # ops without an answer; what the open group sees of blocks that were committed since; what no new reader sees
         # flash
         self.pages, self.busy_frames, self.bad_pages, self.failing, self.wrong_lpn, self.hold_programs, self.hold_reads = {}, {}, set(), set(), set(), False, False
         self.held_programs, self.held_reads = [], []
@@ -107,6 +108,13 @@ class DataPathBench(Stepper):
             for _, what in sorted(due, key=lambda e: e[0]):
                 what()
         self.settle_waits()
+        for o in self.under:
+            if not o["sent"] and o["due"] <= clock and not any(d in self.under for d in o["after"]):
+                o["sent"] = True
+                self.rsp.queue.append(o["answer"])
+        for v in [v for v in self.unmerged if not self.before and not any(o in self.under for o in v["readers"])]:
+            self.unmerged.remove(v)
+            self.drop(v["word"])
 
     # -- host
     def submit(self, opcode, lba=0, count=1, txid=None, tag=None, **more):
@@ -185,12 +193,14 @@ class DataPathBench(Stepper):
         op, lpn, last, t = o["op"], o["lpn"], o["last"], o["txid"] if o["hasTx"] else None
         if self.group:
             assert op == LOOKUP and lpn == self.group[-1] + 1, f"{o} inside the group {self.group}"
-        self.group = [] if last else self.group + [lpn]
+        in_group, self.group = self.group, [] if last else self.group + [lpn]
         location, new = o["location_kind"] << 30 | o["location_value"], o["newLocation_kind"] << 30 | o["newLocation_value"]
         self.ops.append(o)
-        answer = dict.fromkeys(RSP, 0)
+        answer = dict.fromkeys(RSP, 0) | {"tag": o["tag"]}
         if op == LOOKUP:
             word = self.visible(lpn, t)[0]
+            if in_group and lpn in self.before:  # committed since the group's first op
+                word = self.before[lpn]["word"]
             answer |= dict(location_kind=word >> 30, location_value=word & 0x3FFF_FFFF, own=int(t is not None and lpn in self.txs[t]))
             answer["committing"] = int(any(self.state[x] == COMMITTING and lpn in self.txs[x] for x in range(32)))
             answer["error"] = int(lpn in self.bad_lookups)
@@ -200,6 +210,9 @@ class DataPathBench(Stepper):
                     versions[lpn] = (new, versions[lpn][1])
                     answer["hit"] = 1
                     break
+            for version in self.unmerged:
+                if (version["lpn"], version["word"]) == (lpn, location):
+                    version["word"], answer["hit"] = new, 1
             self.busy_frames[location & 0xFFFF] = "swapped"
         else:
             assert self.links_due.pop(0) == (lpn, location >> 30 == 2), "linked without its log entry"
@@ -222,8 +235,17 @@ class DataPathBench(Stepper):
                 self.drop(self.map.get(lpn, (0, 0))[0])
                 self.map[lpn] = (location, stamp)
                 self.shown(lpn, stamp)
-        self.answered_at = max(self.answered_at, clock + self.rng.randint(*self.delay))
-        self.events.append((self.answered_at, lambda: self.rsp.queue.append(answer)))
+        changes = op != LOOKUP
+        assert all(x["tag"] != o["tag"] for x in self.under), "two ops with one tag"
+        after = [x for x in self.under if x["lpn"] == lpn and (changes or x["changes"])]
+        self.under.append(dict(tag=o["tag"], lpn=lpn, changes=changes, after=after, due=clock + self.rng.randint(*self.delay), answer=answer, sent=False))
+        if last:
+            self.before = {}
+
+    def answer_taken(self, beat, clock):
+        done = next(o for o in self.under if o["tag"] == beat["tag"])
+        self.overtaken += done is not self.under[0]
+        self.under.remove(done)
 
     def tx(self, op, t):
         start, end = {0: (FREE, OPEN), 1: (OPEN, COMMITTING), 2: (COMMITTING, COMMITTED), 3: (OPEN, ABORTED)}[op]
@@ -231,9 +253,12 @@ class DataPathBench(Stepper):
         self.state[t] = end
         self.use[t] += op == 0
         if op == 2:
-            assert not self.group, "commit inside a group"
             for lpn, version in self.txs[t].items():
-                self.drop(self.map.get(lpn, (0, 0))[0])
+                old = dict(lpn=lpn, word=self.map.get(lpn, (0, 0))[0], readers=list(self.under))
+                self.unmerged.append(old)
+                if self.group:
+                    self.seen.add("commit inside a group")
+                    self.before.setdefault(lpn, old)
                 self.map[lpn] = version
                 self.shown(lpn, version[1])
         if op == 3:
@@ -332,7 +357,7 @@ class DataPathBench(Stepper):
             if w is None or w["due"] > self.clock:
                 continue
             fault = self.failed
-            if not fault and any(i not in self.complete for i in range(w["index"])) or (not flush and not fault and self.group):
+            if not fault and any(i not in self.complete for i in range(w["index"])):
                 continue
             if not flush and not fault:
                 self.tx(2, w["txid"])
@@ -356,7 +381,7 @@ class DataPathBench(Stepper):
 
     async def quiet(self, limit=100_000):
         """Until nothing is under way; then the map is the log's, and `busy` is low."""
-        await self.until(lambda: not self.active and not self.events and not self.released.queue and not self.busy_frames, limit)
+        await self.until(lambda: not (self.active or self.events or self.under or self.unmerged or self.released.queue or self.busy_frames), limit)
         await self.clocks(80)
         assert int(self.dut.busy.value) == 0 and not self.links_due
         assert {lpn: w & 0x3FFF_FFFF for lpn, (w, _) in self.map.items() if w} == self.replay(), "log order is not visible order"

@@ -80,9 +80,9 @@ class Ecpix5(OtxSoC):
 
     def add_memory(self, name, axi, base, size, offset):
         """Half of the DRAM, from byte `offset` on, for the core and at the same addresses for the CPU."""
-        moved = streams.axi_port(axi.id_width)
+        moved = streams.axi_port(axi.id_width, axi.data_width)
         setattr(self, f"{name}_remap", AXIRemapper(axi, moved, origin=offset, size=HALF))
-        setattr(self, f"{name}_axi", LiteDRAMAXI2Native(moved, self.sdram.crossbar.get_port(data_width=64)))
+        setattr(self, f"{name}_axi", LiteDRAMAXI2Native(moved, self.sdram.crossbar.get_port(data_width=axi.data_width)))
         bus, near = (wishbone.Interface(data_width=32, address_width=32, addressing="word") for _ in range(2))
         self.comb += [bus.connect(near, omit={"adr"}), near.adr.eq(offset // 4 | bus.adr & (HALF // 4 - 1))]
         setattr(self, f"{name}_cpu", LiteDRAMWishbone2Native(near, self.sdram.crossbar.get_port(data_width=32)))
