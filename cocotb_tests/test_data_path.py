@@ -6,19 +6,16 @@ import random
 from functools import partial
 
 import cocotb
+from models.datapath_engine import ABORTED, COMMITTED, FREE, OPEN
 from models.datapath_model import (
     ABORT,
-    ABORTED,
     BEGIN,
     CAPACITY,
     COMMIT,
-    COMMITTED,
     FLUSH,
-    FREE,
     GEOMETRY,
     INVALID_FIELD,
     MEDIA_ERROR,
-    OPEN,
     QUERY,
     READ,
     READ_ONLY,
@@ -197,6 +194,27 @@ async def without_pages_a_write_waits_or_ends_with_capacity_and_its_frames_come_
     b.pin["full"].set(0)
     b.alloc.queue += [{"payload": n} for n in range(16, 200)]
     await b.all_frames_are_free()
+
+
+@simulated
+async def a_commit_in_the_middle_of_a_read_is_not_seen_by_it(dut):
+    b = await DataPathBench(dut).begin()
+    assert await b.run(WRITE, 0, 32) == SUCCESS
+    await b.quiet()
+    old = [b.visible(lpn)[1] for lpn in range(32)]
+    assert await b.run(WRITE, 0, 32, txid=1) == SUCCESS
+    b.hold_waits = True
+    commit = b.submit(COMMIT, txid=1)
+    ready = lambda w: w["due"] <= b.clock and all(i in b.complete for i in range(w["index"]))  # noqa: E731
+    await b.until(lambda: b.waits and ready(b.waits[0]))
+    read = b.submit(READ, 0, 32)
+    await b.until(lambda: len(b.group) > 8)
+    b.hold_waits = False
+    await b.until(lambda: commit in b.results and read in b.results)
+    assert b.commits_in_groups == 1 and b.overtaken > 0
+    assert [b.blocks[read][n] for n in range(32)] == old, "a part of the transaction was seen"
+    assert await b.run(READ, 0, 32) == SUCCESS and not set(b.blocks[b.last].values()) & set(old)
+    await b.quiet()
 
 
 @simulated

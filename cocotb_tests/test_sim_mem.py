@@ -8,6 +8,7 @@ from streams import start
 
 BASE, BYTES, LATENCY, OUTSTANDING = 0x4000_0000, 65536, 8, 8
 OKAY, SLVERR = 0, 2
+SIZE = 3  # of a beat, as on AXI; test_sim_mem_wide.py sets 4
 
 
 async def setup(dut):
@@ -32,7 +33,7 @@ async def until(dut, signal):
 
 
 async def address(dut, channel, addr, beats, ident=0):
-    for name, value in (("addr", addr), ("len", beats - 1), ("id", ident), ("size", 3), ("burst", 1), ("valid", 1)):
+    for name, value in (("addr", addr), ("len", beats - 1), ("id", ident), ("size", SIZE), ("burst", 1), ("valid", 1)):
         getattr(dut, f"axi_{channel}_{name}").value = value
     await until(dut, getattr(dut, f"axi_{channel}_ready"))
     getattr(dut, f"axi_{channel}_valid").value = 0
@@ -52,7 +53,8 @@ async def beats(dut, count):
     return got, times
 
 
-async def write(dut, addr, words, strobes=0xFF, ident=0):
+async def write(dut, addr, words, strobes=None, ident=0):
+    strobes = (1 << (1 << SIZE)) - 1 if strobes is None else strobes
     await address(dut, "aw", addr, len(words), ident)
     for i, word in enumerate(words):
         dut.axi_w_data.value, dut.axi_w_strb.value, dut.axi_w_last.value, dut.axi_w_valid.value = word, strobes, int(i == len(words) - 1), 1

@@ -7,17 +7,11 @@ import random
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, ReadOnly
-from models.remap_model import State, TxOp
+from models.remap_model import MOVES, State, TxOp
 from runner import run
 
 VERILOG = os.environ.get("OTX_VERILOG_DIR", "build/tiny/verilog")
 simulated = cocotb.test(timeout_time=5, timeout_unit="ms")
-MOVES = {
-    (State.FREE, TxOp.BEGIN): State.OPEN,
-    (State.OPEN, TxOp.COMMITTING): State.COMMITTING,
-    (State.OPEN, TxOp.ABORT): State.ABORTED,
-    (State.COMMITTING, TxOp.COMMIT): State.COMMITTED,
-}
 
 
 class Status:
@@ -29,7 +23,7 @@ class Status:
 
     async def start(self):
         d = self.dut
-        flags = ["tx_valid", "quiet", "groupOpen", "free_valid", "countUp_valid"]
+        flags = ["tx_valid", "appending", "free_valid", "countUp_valid"]
         for name in [*flags, "tx_payload_op", "tx_payload_txid", "free_payload", "countUp_payload", "useTxid"]:
             getattr(d, name).value = 0
         d.reset.value = 1
@@ -41,16 +35,16 @@ class Status:
             await FallingEdge(d.clk)
         return self
 
-    async def step(self, op=None, txid=0, quiet=1, group=0, free=None, up=None):
+    async def step(self, op=None, txid=0, appending=0, free=None, up=None):
         """One clock; returns whether the request was taken."""
         d = self.dut
         d.tx_valid.value, d.tx_payload_op.value, d.tx_payload_txid.value = int(op is not None), int(op or 0), txid
-        d.quiet.value, d.groupOpen.value = quiet, group
+        d.appending.value = appending
         d.free_valid.value, d.free_payload.value = int(free is not None), free or 0
         d.countUp_valid.value, d.countUp_payload.value = int(up is not None), up or 0
         await ReadOnly()
         taken = op is not None and bool(int(d.tx_ready.value))
-        assert op is None or taken == bool(quiet and free is None and not (op == TxOp.COMMIT and group)), "taken at the wrong time"
+        assert op is None or taken == (free is None and (op == TxOp.COMMIT or not appending)), "taken at the wrong time"
         move = MOVES.get((self.state[txid], op)) if taken else None
         assert int(d.evCommitTaken.value) == (move == State.COMMITTED)
         if up is not None:
@@ -73,7 +67,7 @@ class Status:
         d = self.dut
         assert [int(getattr(d, f"state_{t}").value) for t in range(32)] == self.state
         assert [int(getattr(d, f"count_{t}").value) for t in range(32)] == self.count
-        ages = [(int(getattr(d, f"order_{t}").value) - int(d.oldestOrder.value)) % 32 for t in self.commits]
+        ages = [(int(getattr(d, f"order_{t}").value) - int(d.oldestOrder.value)) % 128 for t in self.commits]
         assert ages == list(range(len(ages))), "ages of the committed, oldest first"
         assert int(d.oldest_valid.value) == bool(self.commits) and (not self.commits or int(d.oldest_payload.value) == self.commits[0])
         aborted = [t for t in range(32) if self.state[t] == State.ABORTED]
@@ -83,7 +77,7 @@ class Status:
 @simulated
 async def every_request_in_every_state_does_what_the_table_says(dut):
     s = await Status(dut).start()
-    ways = {State.FREE: [], State.OPEN: [0], State.COMMITTING: [0, 1], State.COMMITTED: [0, 1, 2], State.ABORTED: [0, 3]}
+    ways = {State.FREE: [], State.OPEN: [0], State.PREPARED: [0, 4], State.COMMITTING: [0, 1], State.COMMITTED: [0, 1, 2], State.ABORTED: [0, 3]}
     txid = 0
     for way in ways.values():
         for op in [*TxOp, None]:
@@ -94,18 +88,18 @@ async def every_request_in_every_state_does_what_the_table_says(dut):
             else:
                 await s.step(op, txid)
             s.compare()
-            txid += 1
+            txid += s.state[txid] != State.FREE or way != []  # one that is still FREE is used again
     assert set(s.state) == set(ways), "not all states were seen"
 
 
 @simulated
-async def a_commit_waits_for_quiet_for_the_group_and_for_a_free(dut):
+async def all_but_a_commit_wait_for_an_append_and_a_commit_only_for_a_free(dut):
     s = await Status(dut).start()
-    for op in (TxOp.BEGIN, TxOp.COMMITTING):
-        assert not await s.step(op, 9, quiet=0) and await s.step(op, 9, group=1)
-    for wait in (dict(quiet=0), dict(group=1), dict(free=3)):
-        assert not await s.step(TxOp.COMMIT, 9, **wait)
-    assert await s.step(TxOp.COMMIT, 9)
+    for op in (TxOp.BEGIN, TxOp.PREPARE, TxOp.COMMITTING):
+        assert not await s.step(op, 9, appending=1) and await s.step(op, 9)
+    assert await s.step(TxOp.BEGIN, 8) and not await s.step(TxOp.ABORT, 8, appending=1)
+    assert not await s.step(TxOp.COMMIT, 9, free=3)
+    assert await s.step(TxOp.COMMIT, 9, appending=1)
     s.compare()
 
 
@@ -137,13 +131,13 @@ async def random_inputs_agree_with_the_model(dut):
     for n in range(6000):
         txid = rng.randrange(32)
         legal = [op for (state, op) in MOVES if state == s.state[txid]]
-        op = rng.choice(legal or list(TxOp)) if rng.random() < 0.8 else rng.choice([None, *TxOp])
+        op = rng.choice(legal or list(TxOp)) if rng.random() < 0.8 else rng.choice([None, *TxOp, 5, 6, 7])
         walked = [t for t in range(32) if s.state[t] == State.ABORTED] + s.commits[:2]
         free = rng.choice(walked) if walked and rng.random() < 0.2 else rng.randrange(32) if rng.random() < 0.02 else None
         opens = [t for t in range(32) if s.state[t] == State.OPEN]
         up = rng.choice(opens) if opens and rng.random() < 0.5 else None
         before = len(s.commits)
-        await s.step(op, txid, quiet=int(rng.random() < 0.9), group=int(rng.random() < 0.3), free=free, up=up)
+        await s.step(op, txid, appending=int(rng.random() < 0.2), free=free, up=up)
         commits, most = commits + (len(s.commits) > before), max(most, len(s.commits))
         if n % 4 == 0:
             s.compare()

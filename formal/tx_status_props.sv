@@ -9,10 +9,9 @@ module tx_status_props (
     input wire clk,
     input wire reset,
     input wire tx_valid,
-    input wire [1:0] tx_op,
+    input wire [2:0] tx_op,
     input wire [4:0] tx_txid,
-    input wire quiet,
-    input wire group_open,
+    input wire appending,
     input wire free_valid,
     input wire [1:0] free_txid,
     input wire count_valid,
@@ -22,9 +21,10 @@ module tx_status_props (
 
   wire tx_ready, oldest_valid, aborted_valid, commit_taken, commit_visible;
   wire [11:0] state;
-  wire [7:0] order;
+  wire [15:0] order;
   wire [63:0] count;
-  wire [1:0] oldest_order, next_order, oldest, aborted, ev_txid;
+  wire [3:0] oldest_order, next_order;
+  wire [1:0] oldest, aborted, ev_txid;
 
   otx_tx_status_4 dut (
       .clk(clk),
@@ -33,8 +33,7 @@ module tx_status_props (
       .tx_ready(tx_ready),
       .tx_payload_op(tx_op),
       .tx_payload_txid(tx_txid),
-      .quiet(quiet),
-      .groupOpen(group_open),
+      .appending(appending),
       .free_valid(free_valid),
       .free_payload(free_txid),
       .countUp_valid(count_valid),
@@ -49,10 +48,10 @@ module tx_status_props (
       .count_1(count[31:16]),
       .count_2(count[47:32]),
       .count_3(count[63:48]),
-      .order_0(order[1:0]),
-      .order_1(order[3:2]),
-      .order_2(order[5:4]),
-      .order_3(order[7:6]),
+      .order_0(order[3:0]),
+      .order_1(order[7:4]),
+      .order_2(order[11:8]),
+      .order_3(order[15:12]),
       .oldestOrder(oldest_order),
       .nextOrder(next_order),
       .oldest_valid(oldest_valid),
@@ -67,10 +66,11 @@ module tx_status_props (
   reg started = 0;  // a reset has been seen
   reg running = 0;  // and the last clock was no reset
   reg [11:0] old;
-  reg [7:0] old_order;
-  reg [1:0] old_txid, old_oldest;
-  reg [1:0] old_op;
-  reg old_fire, old_group, old_free, old_quiet;
+  reg [15:0] old_order;
+  reg [1:0] old_txid;
+  reg [3:0] old_oldest;
+  reg [2:0] old_op;
+  reg old_fire, old_free, old_appending;
   always @(posedge clk) begin
     started <= 1;
     running <= !reset;
@@ -80,12 +80,12 @@ module tx_status_props (
     old_txid <= tx_txid[1:0];
     old_op <= tx_op;
     old_fire <= tx_valid && tx_ready;
-    old_group <= group_open;
-    old_quiet <= quiet;
+    old_appending <= appending;
     old_free <= free_valid;
   end
 
   // all transactions at once: these are also what the induction stands on
+  wire [15:0] ages = {order[15:12] - oldest_order, order[11:8] - oldest_order, order[7:4] - oldest_order, order[3:0] - oldest_order};
   reg [2:0] live, changed;  // how many are COMMITTED, and how many states changed
   reg [3:0] orders;
   reg any_aborted, twice, known, empty, in_range;
@@ -100,15 +100,15 @@ module tx_status_props (
       live = live + {2'd0, state[3*n+:3] == Committed};
       changed = changed + {2'd0, state[3*n+:3] != old[3*n+:3]};
       any_aborted = any_aborted || state[3*n+:3] == Aborted;
-      known = known && state[3*n+:3] <= Aborted && state[3*n+:3] != Prepared;
+      known = known && state[3*n+:3] <= Aborted;
       empty = empty && (state[3*n+:3] != Free || count[16*n+:16] == 0);
       if (state[3*n+:3] == Committed) begin
-        twice = twice || orders[order[2*n+:2]];
-        orders[order[2*n+:2]] = 1;
+        twice = twice || orders[order[4*n+:2]];
+        orders[order[4*n+:2]] = 1;
       end
     end
     for (n = 0; n < 4; n = n + 1) begin
-      if (state[3*n+:3] == Committed) in_range = in_range && {1'b0, order[2*n+:2] - oldest_order} < live;
+      if (state[3*n+:3] == Committed) in_range = in_range && ages[4*n+:4] < {1'b0, live};
     end
   end
 
@@ -122,9 +122,9 @@ module tx_status_props (
     a_free_is_empty : assert (empty);
     a_orders_distinct : assert (!twice);
     a_ages_in_range : assert (in_range);
-    a_next_order : assert (next_order == oldest_order + live[1:0]);
+    a_next_order : assert (next_order == oldest_order + {1'b0, live});
     a_oldest : assert (oldest_valid == (live != 0));
-    a_oldest_is_committed : assert (!oldest_valid || (state[3*oldest+:3] == Committed && order[2*oldest+:2] == oldest_order));
+    a_oldest_is_committed : assert (!oldest_valid || (state[3*oldest+:3] == Committed && order[4*oldest+:4] == oldest_order));
     a_aborted : assert (aborted_valid == any_aborted && (!aborted_valid || state[3*aborted+:3] == Aborted));
     a_visible : assert (!commit_visible || !running || state[3*ev_txid+:3] == Committed);
     if (running) a_one_at_a_time : assert (changed <= 1);
@@ -134,15 +134,16 @@ module tx_status_props (
   (* anyconst *) reg [1:0] t;
   wire [2:0] now = state[3*t+:3];
   wire [2:0] was = old[3*t+:3];
-  wire [1:0] age = order[2*t+:2] - oldest_order;
-  wire [1:0] asked_op = now == Open ? 2'd0 : now == Committing ? 2'd1 : now == Committed ? 2'd2 : 2'd3;
+  wire [3:0] age = ages[4*t+:4];
+  wire [2:0] asked_op = now == Open ? 3'd0 : now == Committing ? 3'd1 : now == Committed ? 3'd2 : now == Prepared ? 3'd4 : 3'd3;
   always @* if (running && started && now != was) begin
-    a_legal : assert ((was == Free && now == Open) || (was == Open && (now == Committing || now == Aborted)) ||
+    a_legal : assert ((was == Free && now == Open) || (was == Open && (now == Prepared || now == Committing || now == Aborted)) ||
+                      (was == Prepared && (now == Committing || now == Aborted)) ||
                       (was == Committing && now == Committed) || ((was == Committed || was == Aborted) && now == Free));
-    a_asked : assert (now == Free ? old_free : old_fire && old_quiet && old_txid == t && old_op == asked_op);
-    a_no_commit_in_a_group : assert (now != Committed || !old_group);
-    a_newest : assert (now != Committed || {1'b0, age} == live - 1);
-    a_oldest_is_freed_first : assert (was != Committed || old_order[2*t+:2] == old_oldest);
+    a_asked : assert (now == Free ? old_free : old_fire && old_txid == t && old_op == asked_op);
+    a_not_beside_an_append : assert (now == Committed || now == Free || !old_appending);
+    a_newest : assert (now != Committed || age == {1'b0, live} - 1);
+    a_oldest_is_freed_first : assert (was != Committed || old_order[4*t+:4] == old_oldest);
   end
 
   always @(posedge clk) if (started && !reset) begin

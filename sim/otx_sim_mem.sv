@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A memory with a stated latency, in place of a board's DRAM: an AXI4 slave (64 bits) for the core and a 32-bit Wishbone port for the processor.
+// A memory with a stated latency, in place of a board's DRAM: an AXI4 slave (64 bits, or a multiple) for the core and a 32-bit Wishbone port for the processor.
 //
 // Reads: up to Outstanding at once, answered in order; the first beat comes Latency clocks after the address was taken, then one per clock. A beat's data
 // is read when it is put on the port. Writes: as many addresses wait; data is taken one beat per clock once its address is there, stands in memory after
@@ -13,6 +13,7 @@ module otx_sim_mem #(
     parameter int Bytes = 4096,
     parameter int Latency = 8,  // clocks, 1 or more
     parameter int IdWidth = 4,
+    parameter int DataBytes = 8,  // of a beat: 8 or 16
     parameter int Outstanding = 8  // a power of two
 ) (
     input wire clk,
@@ -27,8 +28,8 @@ module otx_sim_mem #(
     input wire [1:0] axi_aw_burst,
     input wire axi_w_valid,
     output wire axi_w_ready,
-    input wire [63:0] axi_w_data,
-    input wire [7:0] axi_w_strb,
+    input wire [8*DataBytes-1:0] axi_w_data,
+    input wire [DataBytes-1:0] axi_w_strb,
     input wire axi_w_last,
     output wire axi_b_valid,
     input wire axi_b_ready,
@@ -43,7 +44,7 @@ module otx_sim_mem #(
     input wire [1:0] axi_ar_burst,
     output reg axi_r_valid,
     input wire axi_r_ready,
-    output reg [63:0] axi_r_data,
+    output reg [8*DataBytes-1:0] axi_r_data,
     output reg [IdWidth-1:0] axi_r_id,
     output reg [1:0] axi_r_resp,
     output reg axi_r_last,
@@ -62,10 +63,13 @@ module otx_sim_mem #(
   import "DPI-C" function void otx_mem_write(input chandle mem, input int index, input longint data, input byte strobes);
 
   localparam int PointerBits = $clog2(Outstanding);
+  localparam int Words = DataBytes / 8;  // of a beat
+  localparam int BeatBits = $clog2(DataBytes);
   localparam logic [1:0] Okay = 2'b00, SlvErr = 2'b10;
 
   chandle mem;
   initial begin
+    if (DataBytes != 8 && DataBytes != 16) $fatal(1, "otx_sim_mem: a beat of %0d bytes is neither 8 nor 16", DataBytes);
     if (Latency < 1 || 1 << PointerBits != Outstanding) $fatal(1, "otx_sim_mem: latency %0d or %0d outstanding bursts is wrong", Latency, Outstanding);
     mem = otx_mem_open(64'(Bytes));
   end
@@ -75,8 +79,8 @@ module otx_sim_mem #(
   endfunction
 
   function automatic void check(input logic [31:0] addr, input logic [7:0] len, input logic [2:0] size, input logic [1:0] burst);
-    if (burst != 2'b01 || size != 3'd3 || addr[2:0] != 0) $fatal(1, "otx_sim_mem: burst %0d of size %0d at %h is not INCR of whole words", burst, size, addr);
-    if (32'(addr[11:3]) + 32'(len) > 511) $fatal(1, "otx_sim_mem: a burst of %0d beats at %h crosses 4 KiB", len + 1, addr);
+    if (burst != 2'b01 || size != 3'(BeatBits) || addr[BeatBits-1:0] != 0) $fatal(1, "otx_sim_mem: burst %0d of size %0d at %h is not INCR of whole beats", burst, size, addr);
+    if (32'(addr[11:BeatBits]) + 32'(len) > 4096 / DataBytes - 1) $fatal(1, "otx_sim_mem: a burst of %0d beats at %h crosses 4 KiB", len + 1, addr);
   endfunction
 
   typedef struct packed {
@@ -96,7 +100,7 @@ module otx_sim_mem #(
   assign read = reads[read_out_q[PointerBits-1:0]];
   assign axi_ar_ready = read_in_q - read_out_q != (PointerBits + 1)'(Outstanding);
   wire read_due = read_in_q != read_out_q && $signed(now_q - read_dues[read_out_q[PointerBits-1:0]]) >= 0;
-  wire [31:0] read_addr = read.addr + 32'({read_beat_q, 3'b0});
+  wire [31:0] read_addr = read.addr + (32'(read_beat_q) << BeatBits);
 
   always_ff @(posedge clk) begin
     if (axi_ar_valid && axi_ar_ready) begin
@@ -109,7 +113,7 @@ module otx_sim_mem #(
     if (!axi_r_valid || axi_r_ready) begin
       axi_r_valid <= read_due;
       if (read_due) begin
-        axi_r_data <= outside(read_addr) ? '1 : otx_mem_read(mem, int'((read_addr - Base) >> 3));
+        for (int w = 0; w < Words; w++) axi_r_data[64*w+:64] <= outside(read_addr) ? '1 : otx_mem_read(mem, int'((read_addr - Base) >> 3) + w);
         axi_r_resp <= outside(read_addr) ? SlvErr : Okay;
         axi_r_id <= read_ids[read_out_q[PointerBits-1:0]];
         axi_r_last <= read_beat_q == read.len;
@@ -136,7 +140,7 @@ module otx_sim_mem #(
   assign write = writes[write_at_q[PointerBits-1:0]];
   assign axi_aw_ready = write_in_q - write_out_q != (PointerBits + 1)'(Outstanding);
   assign axi_w_ready = write_in_q != write_at_q;
-  wire [31:0] write_addr = write.addr + 32'({write_beat_q, 3'b0});
+  wire [31:0] write_addr = write.addr + (32'(write_beat_q) << BeatBits);
   wire write_bad = outside(write_addr);
   assign axi_b_valid = write_at_q != write_out_q && $signed(now_q - write_dues[write_out_q[PointerBits-1:0]]) >= 0;
   assign axi_b_id = write_ids[write_out_q[PointerBits-1:0]];
@@ -152,7 +156,7 @@ module otx_sim_mem #(
     end
     if (axi_w_valid && axi_w_ready) begin
       if (axi_w_last != (write_beat_q == write.len)) $fatal(1, "otx_sim_mem: last is wrong at beat %0d of %0d", write_beat_q + 1, write.len + 1);
-      if (!write_bad) otx_mem_write(mem, int'((write_addr - Base) >> 3), axi_w_data, axi_w_strb);
+      for (int w = 0; w < Words; w++) if (!write_bad) otx_mem_write(mem, int'((write_addr - Base) >> 3) + w, axi_w_data[64*w+:64], axi_w_strb[8*w+:8]);
       write_beat_q  <= axi_w_last ? '0 : write_beat_q + 1'b1;
       write_error_q <= !axi_w_last && (write_error_q || write_bad);
       if (axi_w_last) begin

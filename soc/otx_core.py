@@ -13,14 +13,14 @@ from litex.soc.interconnect.csr import CSRStatus, CSRStorage
 from migen import Cat, ClockSignal, Instance, Mux, ResetSignal, Signal
 
 OP_QUEUE, DONE_QUEUE, BLOCK_QUEUE = 8, 16, 2
-AXI_IDS = 4
-FRAME_IDS = AXI_IDS + 2
+TABLE_IDS, TABLE_BITS = 5, 128
+FRAME_IDS = 6
 
 
 class OtxCore(LiteXModule):
     def __init__(self, g):
         self.host = {name: streams.endpoint(layout) for name, layout, _ in streams.HOST}
-        self.table = streams.axi_port(AXI_IDS)
+        self.table = streams.axi_port(TABLE_IDS, TABLE_BITS)
         self.frame = streams.axi_port(FRAME_IDS)
         self.nand = {name: Signal(width, name=f"core_nand_{name}") for name, width, _ in streams.nand_layout(g)}
         ports = {"i_clk": ClockSignal("sys"), "i_reset": ResetSignal("sys")}

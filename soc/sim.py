@@ -88,6 +88,8 @@ class SimSoC(OtxSoC):
             p_Bytes=size,
             p_Latency=latency,
             p_IdWidth=port.id_width,
+            p_DataBytes=port.data_width // 8,
+            p_Outstanding=32,
             **self.wishbone_ports(bus),
             **streams.axi_ports("axi", port, master=False, payload=""),
         )

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
+from models.datapath_engine import COMMITTING, OPEN, RSP, EngineModel, words
 from models.frame_memory import BEATS, FrameMemory
 from models.stepped import Pin, Sink, Source, Stepper
 
@@ -18,24 +19,17 @@ import geometry  # noqa: E402
 
 FLUSH, WRITE, READ, ZEROES, TRIM, BEGIN, COMMIT, ABORT, RECOVER, QUERY = 0, 1, 2, 8, 9, 0x80, 0x84, 0x88, 0x94, 0x98
 SUCCESS, INVALID_FIELD, TX_INVALID, TX_BUSY, TX_FULL, MEDIA_ERROR, WRITE_FAULT, CAPACITY, READ_ONLY = 0, 2, 4, 5, 6, 8, 9, 10, 11
-FREE, OPEN, COMMITTING, COMMITTED, ABORTED = 0, 1, 3, 4, 5
-LOOKUP, APPEND, PLAIN, SWAP = range(4)
 MAP, L_COMMIT, L_ABORT, L_TRIM = 1, 2, 3, 4
 NAND, BUF = 1 << 30, 2 << 30
 CMD = "opcode lba count txid hasTx fua commit barrier order stream tag arg".split()
-OP = "op lpn hasTx txid location_kind location_value newLocation_kind newLocation_value last".split()
-RSP = "location_kind location_value own committing hit error".split()
+OP = "op lpn hasTx txid location_kind location_value newLocation_kind newLocation_value tag last".split()
 ENTRY = "kind ordered inTx n i lpn location_kind location_value serial sequence epoch arg room last".split()
 FLASH_OP = "op ppn frame kind lpn sequence cookie".split()
 FLASH_DONE = "cookie status kind generation lpn sequence".split()
 GEOMETRY = geometry.Geometry("datapath", 1, 1, 112, 16, 1024, write_frames=40, read_frames=8, firmware_frames=8, tx_entries=40, timing=geometry.QUICK)
 
 
-def words(stamp):
-    return [stamp << 16 | i for i in range(BEATS)]
-
-
-class DataPathBench(Stepper):
+class DataPathBench(Stepper, EngineModel):
     """`submit(opcode, ...)` gives a tag, `results[tag]` its completion, `blocks[tag]` the stamps of the blocks a READ delivered (0: zeroes)."""
 
     def __init__(self, dut, seed=1, stall=0.0, delay=(2, 12), program=(50, 400), page_read=(20, 200)):
@@ -46,7 +40,7 @@ class DataPathBench(Stepper):
         sink = lambda name, fields, got: self.add(Sink(dut, name, fields, got, stall, self.rng))  # noqa: E731
         self.add(self.memory)
         self.cmd, self.wdata = source("dpCmd", CMD), source("wdata", ["data", "last"])
-        self.rsp, self.released = source("rsp", RSP), source("released", ["kind", "value"])
+        self.rsp, self.released = source("rsp", RSP, self.answer_taken), source("released", ["kind", "value"])
         self.alloc, self.write_done, self.read_done = source("alloc", [], self.page_taken), source("writeDone", FLASH_DONE), source("readDone", FLASH_DONE)
         self.wait_done = source("waitDone", ["tag", "status"])
         self.done_sink, self.rdata_sink = sink("dpDone", ["tag", "status", "result"], self.completed), sink("rdata", "tag block data last".split(), self.read_beat)
@@ -62,9 +56,8 @@ class DataPathBench(Stepper):
         self.add(self)
         # host
         self.free_tags, self.active, self.results, self.blocks, self.data, self.stamp, self.allowed, self.part = list(range(32)), {}, {}, {}, {}, 0, {}, []
-        # engine: word and stamp of each LPN, versions of each transaction
-        self.map, self.txs, self.state, self.count, self.use, self.events, self.group, self.bad_lookups = {}, [{} for _ in range(32)], [0] * 32, [0] * 32, [0] * 32, [], [], set()
-        self.frame_of, self.linked, self.answered_at, self.ops = {}, {}, 0, []
+        self.start_engine(GEOMETRY.tx_entries)
+        self.events = []
         # flash
         self.pages, self.busy_frames, self.bad_pages, self.failing, self.wrong_lpn, self.hold_programs, self.hold_reads = {}, {}, set(), set(), set(), False, False
         self.held_programs, self.held_reads = [], []
@@ -107,6 +100,7 @@ class DataPathBench(Stepper):
             for _, what in sorted(due, key=lambda e: e[0]):
                 what()
         self.settle_waits()
+        self.step_engine(clock)
 
     # -- host
     def submit(self, opcode, lba=0, count=1, txid=None, tag=None, **more):
@@ -164,87 +158,6 @@ class DataPathBench(Stepper):
             assert block not in self.blocks[tag], "a block is sent twice"
             self.blocks[tag][block] = stamp
             self.part = []
-
-    # -- remap engine
-    def visible(self, lpn, txid=None):
-        if txid is not None and self.state[txid] in (OPEN, COMMITTING) and lpn in self.txs[txid]:
-            return self.txs[txid][lpn]
-        return self.map.get(lpn, (0, 0))
-
-    def shown(self, lpn, stamp):
-        for tag, blocks in self.allowed.items():
-            n = lpn - self.active[tag]["lba"]
-            if n in blocks:
-                blocks[n].add(stamp)
-
-    def drop(self, word):
-        if word:
-            self.released.queue.append({"kind": word >> 30, "value": word & 0x3FFF_FFFF})
-
-    def op(self, o, clock):
-        op, lpn, last, t = o["op"], o["lpn"], o["last"], o["txid"] if o["hasTx"] else None
-        if self.group:
-            assert op == LOOKUP and lpn == self.group[-1] + 1, f"{o} inside the group {self.group}"
-        self.group = [] if last else self.group + [lpn]
-        location, new = o["location_kind"] << 30 | o["location_value"], o["newLocation_kind"] << 30 | o["newLocation_value"]
-        self.ops.append(o)
-        answer = dict.fromkeys(RSP, 0)
-        if op == LOOKUP:
-            word = self.visible(lpn, t)[0]
-            answer |= dict(location_kind=word >> 30, location_value=word & 0x3FFF_FFFF, own=int(t is not None and lpn in self.txs[t]))
-            answer["committing"] = int(any(self.state[x] == COMMITTING and lpn in self.txs[x] for x in range(32)))
-            answer["error"] = int(lpn in self.bad_lookups)
-        elif op == SWAP:
-            for versions in (self.map, *self.txs):
-                if versions.get(lpn, (0, 0))[0] == location:
-                    versions[lpn] = (new, versions[lpn][1])
-                    answer["hit"] = 1
-                    break
-            self.busy_frames[location & 0xFFFF] = "swapped"
-        else:
-            assert self.links_due.pop(0) == (lpn, location >> 30 == 2), "linked without its log entry"
-            stamp = self.memory.page(location & 0xFFFF)[0] >> 16 if location else 0
-            if location:
-                assert self.memory.page(location & 0xFFFF) == words(stamp), "linked before it was filled"
-                assert (location & 0xFFFF) not in self.busy_frames, "the frame is in use"
-                self.linked[location & 0xFFFF] = lpn
-            if op == APPEND:
-                assert self.state[t] == OPEN
-                self.count[t] += lpn not in self.txs[t]
-                assert self.count[t] <= GEOMETRY.tx_entries
-                self.drop(self.txs[t].get(lpn, (0, 0))[0])
-                self.txs[t][lpn] = (location, stamp)
-                for tag in self.allowed:
-                    if self.active[tag]["hasTx"] and self.active[tag]["txid"] == t:
-                        self.shown(lpn, stamp)
-            else:
-                assert not any(self.state[x] == COMMITTING and lpn in self.txs[x] for x in range(32)), "a plain write passed a committing one"
-                self.drop(self.map.get(lpn, (0, 0))[0])
-                self.map[lpn] = (location, stamp)
-                self.shown(lpn, stamp)
-        self.answered_at = max(self.answered_at, clock + self.rng.randint(*self.delay))
-        self.events.append((self.answered_at, lambda: self.rsp.queue.append(answer)))
-
-    def tx(self, op, t):
-        start, end = {0: (FREE, OPEN), 1: (OPEN, COMMITTING), 2: (COMMITTING, COMMITTED), 3: (OPEN, ABORTED)}[op]
-        assert self.state[t] == start, f"transaction op {op} in state {self.state[t]}"
-        self.state[t] = end
-        self.use[t] += op == 0
-        if op == 2:
-            assert not self.group, "commit inside a group"
-            for lpn, version in self.txs[t].items():
-                self.drop(self.map.get(lpn, (0, 0))[0])
-                self.map[lpn] = version
-                self.shown(lpn, version[1])
-        if op == 3:
-            for word, _ in self.txs[t].values():
-                self.drop(word)
-        if op >= 2:
-            self.txs[t] = {}
-            self.later((10, 300), lambda: self.freed(t))
-
-    def freed(self, t):
-        self.state[t], self.count[t] = FREE, 0
 
     # -- flash
     def page_taken(self, beat, clock):
@@ -332,7 +245,7 @@ class DataPathBench(Stepper):
             if w is None or w["due"] > self.clock:
                 continue
             fault = self.failed
-            if not fault and any(i not in self.complete for i in range(w["index"])) or (not flush and not fault and self.group):
+            if not fault and any(i not in self.complete for i in range(w["index"])):
                 continue
             if not flush and not fault:
                 self.tx(2, w["txid"])
@@ -356,7 +269,7 @@ class DataPathBench(Stepper):
 
     async def quiet(self, limit=100_000):
         """Until nothing is under way; then the map is the log's, and `busy` is low."""
-        await self.until(lambda: not self.active and not self.events and not self.released.queue and not self.busy_frames, limit)
+        await self.until(lambda: not (self.active or self.events or self.under or self.unmerged or self.released.queue or self.busy_frames), limit)
         await self.clocks(80)
         assert int(self.dut.busy.value) == 0 and not self.links_due
         assert {lpn: w & 0x3FFF_FFFF for lpn, (w, _) in self.map.items() if w} == self.replay(), "log order is not visible order"

@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the remap engine must do, without its chains: a committed word per LPN, versions per transaction, and who owes which release.
+"""What the remap engine must do, without its chains: per LPN the committed versions that a reader may still see, versions per transaction, and who owes which release.
 
 From docs/contract.md (visibility) and docs/interfaces.md, "Remap engine". An answer or a release that the contract does not allow is an
 assertion. Words are 32-bit numbers, `kind << 30 | value`; 0 is NONE.
 
+An op takes effect when it is taken. Its `limit` is the number of commits its group sees: a version whose commit has a number of `limit` or more is not there for it.
 A location falls out of use at one moment but its release may come later: `debts` holds each such location with the one who has to release
-it, `NOW` (before the operation answers) or the txid whose walk does it (before that txid is FREE).
+it, an op (before a few clocks after its answer) or the txid whose walk does it (before a few clocks after that txid is FREE): then it is in `overdue`.
 """
 
 from enum import IntEnum
 
 NONE = 0
-NOW = "now"
 NAND, BUF, VER = 1, 2, 3
+GONE = None  # a location that was released: nobody may be sent to it
 
 
 def word(kind, value):
@@ -36,6 +37,18 @@ class TxOp(IntEnum):
     COMMITTING = 1
     COMMIT = 2
     ABORT = 3
+    PREPARE = 4
+
+
+MOVES = {
+    (State.FREE, TxOp.BEGIN): State.OPEN,
+    (State.OPEN, TxOp.PREPARE): State.PREPARED,
+    (State.OPEN, TxOp.COMMITTING): State.COMMITTING,
+    (State.PREPARED, TxOp.COMMITTING): State.COMMITTING,
+    (State.COMMITTING, TxOp.COMMIT): State.COMMITTED,
+    (State.OPEN, TxOp.ABORT): State.ABORTED,
+    (State.PREPARED, TxOp.ABORT): State.ABORTED,
+}
 
 
 class Op(IntEnum):
@@ -47,116 +60,160 @@ class Op(IntEnum):
 
 class Transaction:
     def __init__(self):
-        self.state, self.count, self.use, self.versions = State.FREE, 0, 0, {}
+        self.state, self.count, self.use, self.versions, self.order, self.lpns = State.FREE, 0, 0, {}, None, set()
+
+
+class Version:
+    """A committed version of an LPN: `order` of its commit (-1: the base), `txid` whose commit it is."""
+
+    def __init__(self, order, location, txid=None):
+        self.order, self.location, self.txid = order, location, txid
 
 
 class RemapModel:
     def __init__(self, lbas, tx_entries):
         self.lbas, self.tx_entries = lbas, tx_entries
-        self.committed = {}
+        self.chains = {}  # LPN -> Versions, oldest first
         self.txs = [Transaction() for _ in range(32)]
-        self.debts = {}  # location -> (lpn, who owes its release)
-        self.released = 0
-        self.commits = 0
-        self.seen = {"plain over committed": 0, "swap of unread": 0}
+        self.debts = {}  # location -> (lpn, who owes its release: an op or a txid)
+        self.overdue = set()
+        self.released = self.commits = 0
+        self.seen = {"plain over committed": 0, "plain under a later commit": 0, "swap of unread": 0, "lookup before a commit": 0, "own after its commit": 0}
 
-    def out_of_use(self, location, lpn, debtor):
-        if location != NONE:
+    def chain(self, lpn):
+        return self.chains.setdefault(lpn, [Version(-1, NONE)])
+
+    def top(self, lpn):
+        return self.chain(lpn)[-1].location
+
+    def owe(self, location, lpn, debtor):
+        if location not in (NONE, GONE):
             assert location not in self.debts, f"{location:#x} is out of use twice"
             self.debts[location] = (lpn, debtor)
 
-    def replace(self, old, location, lpn):
-        if old != location:
-            self.out_of_use(old, lpn, NOW)
+    def lookup(self, lpn, reader, limit):
+        chain, tx = self.chain(lpn), None if reader is None else self.txs[reader]
+        late = [v for v in chain if v.order >= limit]
+        mine = [v.location for v in late if v.txid == reader and tx]
+        if tx and tx.state in UNCOMMITTED and lpn in tx.versions:
+            mine.append(tx.versions[lpn])
+        location = mine[-1] if mine else next(v.location for v in reversed(chain) if v.order < limit)
+        assert location is not GONE, f"LPN {lpn}: the reader with limit {limit} is sent to a location that was released"
+        self.seen["lookup before a commit"] += bool(late)
+        self.seen["own after its commit"] += any(v.txid == reader for v in late)
+        committing = bool(late) or any(t.state == State.COMMITTING and lpn in t.versions for t in self.txs)
+        return {"location": location, "own": bool(mine), "committing": committing, "hit": False, "error": False}
 
-    def lookup(self, lpn, reader):
-        versions = self.txs[reader].versions if reader is not None and self.txs[reader].state in UNCOMMITTED else {}
-        return {
-            "location": versions.get(lpn, self.committed.get(lpn, NONE)),
-            "own": lpn in versions,
-            "committing": any(t.state == State.COMMITTING and lpn in t.versions for t in self.txs),
-            "hit": False,
-            "error": False,
-        }
-
-    def apply(self, op, lpn, txid, location, new):
-        """One operation; returns the response there must be, with `hit` None when both are right. txid None: hasTx is low."""
+    def apply(self, op, lpn, txid, location, new, limit, call):
+        """One operation; returns the response there must be, with `hit` None when both are right. txid None: hasTx is low. `call`: who owes what it puts out of use."""
         answer = dict(location=NONE, own=False, committing=False, hit=False, error=False)
         bad_word = (op in (Op.APPEND, Op.PLAIN, Op.SWAP) and location >> 30 == VER) or (op == Op.SWAP and new >> 30 == VER)
         if lpn >= self.lbas or bad_word or op not in list(Op):
             return answer | dict(error=True)
         if op == Op.LOOKUP:
-            return self.lookup(lpn, txid)
+            return self.lookup(lpn, txid, limit)
         if op == Op.APPEND:
             tx = None if txid is None else self.txs[txid]
             if tx is None or tx.state != State.OPEN or (lpn not in tx.versions and tx.count == self.tx_entries):
                 return answer | dict(error=True)
             answer["hit"] = lpn in tx.versions
-            self.replace(tx.versions.get(lpn, NONE), location, lpn)
+            if tx.versions.get(lpn, NONE) != location:
+                self.owe(tx.versions.get(lpn, NONE), lpn, call)
             tx.count += not answer["hit"]
             tx.versions[lpn] = location
         if op == Op.PLAIN:
-            for old, (where, debtor) in list(self.debts.items()):
-                if where == lpn and debtor != NOW and self.txs[debtor].state == State.COMMITTED:
-                    self.debts[old] = (lpn, NOW)  # a dead entry, or the base that goes with it
-                    self.seen["plain over committed"] += 1
-            self.replace(self.committed.get(lpn, NONE), location, lpn)
-            self.committed[lpn] = location
+            self.plain(lpn, location, limit, call)
         if op == Op.SWAP and location != NONE:
-            holders = [self.committed] + [t.versions for t in self.txs]
-            for versions in holders:
-                if versions.get(lpn) == location:
-                    versions[lpn], answer["hit"] = new, True
-                    break
-            else:
-                answer["hit"] = None if self.debts.get(location, (None, None))[0] == lpn else False
+            answer["hit"] = self.swap(lpn, location, new)
         return answer
 
-    def swapped_dead(self, lpn, old, new):
-        """A SWAP has hit a location that nobody can read any more: its release is now that of `new`."""
-        owed = self.debts.pop(old)
+    def plain(self, lpn, location, limit, call):
+        chain = self.chain(lpn)
+        below, above = [v for v in chain if v.order < limit], [v for v in chain if v.order >= limit]
+        for v in below:
+            if v.location in self.debts:
+                del self.debts[v.location]
+                self.seen["plain over committed"] += 1
+            if v.location != location:
+                self.owe(v.location, lpn, call)
+        if above:
+            self.seen["plain under a later commit"] += 1
+            self.owe(location, lpn, above[0].txid)
+        self.chains[lpn] = [Version(-1, location), *above]
+
+    def swap(self, lpn, location, new):
+        if self.top(lpn) == location:
+            self.chain(lpn)[-1].location = new
+            return True
+        for t in self.txs:
+            if t.versions.get(lpn) == location:
+                t.versions[lpn] = new
+                return True
+        where, debtor = self.debts.get(location, (None, None))
+        return None if where == lpn and isinstance(debtor, int) else False
+
+    def swapped_unread(self, lpn, old, new, hit):
+        """The answer to a SWAP of a location that only a walk or an old reader may still meet. Missed: its release is on its way."""
+        if not hit:
+            if old in self.debts:
+                self.overdue.add(old)
+            return
+        assert old in self.debts, f"SWAP has hit {old:#x}, which was released"
         self.seen["swap of unread"] += 1
+        owed = self.debts.pop(old)
         if new != NONE:
             self.debts[new] = owed
+        for v in self.chain(lpn):
+            if v.location == old:
+                v.location = new
 
     def tx(self, op, txid):
         """True if the request was legal in this state."""
         tx = self.txs[txid]
-        start = {TxOp.BEGIN: State.FREE, TxOp.COMMITTING: State.OPEN, TxOp.COMMIT: State.COMMITTING, TxOp.ABORT: State.OPEN}[op]
-        if tx.state != start:
+        end = MOVES.get((tx.state, op))
+        if end is None:
             return False
-        if op == TxOp.BEGIN:
-            tx.state, tx.use = State.OPEN, tx.use + 1
-        elif op == TxOp.COMMITTING:
-            tx.state = State.COMMITTING
-        elif op == TxOp.COMMIT:
-            tx.state = State.COMMITTED
+        tx.state = end
+        tx.use += op == TxOp.BEGIN
+        if op == TxOp.COMMIT:
+            tx.order, tx.lpns = self.commits, set(tx.versions)
             self.commits += 1
             for lpn, location in tx.versions.items():
-                self.out_of_use(self.committed.get(lpn, NONE), lpn, txid)
-                self.committed[lpn] = location
+                self.owe(self.top(lpn), lpn, txid)
+                self.chain(lpn).append(Version(tx.order, location, txid))
             tx.versions = {}
-        else:
-            tx.state = State.ABORTED
+        elif op == TxOp.ABORT:
             for lpn, location in tx.versions.items():
-                self.out_of_use(location, lpn, txid)
+                self.owe(location, lpn, txid)
             tx.versions = {}
         return True
 
     def freed(self, txid):
-        """The engine says FREE: the walk is done, nothing is owed any more."""
+        """The engine says FREE: the walk is done; what it still owes passes in the next clocks."""
         tx = self.txs[txid]
         assert tx.state in (State.COMMITTED, State.ABORTED), f"txid {txid} became FREE from {tx.state.name}"
-        owed = [hex(loc) for loc, (_, who) in self.debts.items() if who == txid]
-        assert not owed, f"txid {txid} is FREE but {owed} were not released"
-        tx.state, tx.count = State.FREE, 0
+        self.overdue |= {loc for loc, (_, who) in self.debts.items() if who == txid}
+        for lpn in tx.lpns:
+            chain = self.chain(lpn)
+            at = next((n for n, v in enumerate(chain) if v.txid == txid), None)
+            if at is not None:
+                assert all(v.order < tx.order for v in chain[:at])
+                self.chains[lpn] = [Version(-1, chain[at].location), *chain[at + 1 :]]
+        tx.state, tx.count, tx.lpns = State.FREE, 0, set()
 
-    def release(self, location):
+    def release(self, location, group_limit):
+        """A location is released. `group_limit`: that of the open group, or None."""
         assert location in self.debts, f"{location:#x} released early, twice, or never given"
-        del self.debts[location]
+        lpn, debtor = self.debts.pop(location)
+        if isinstance(debtor, int) and self.txs[debtor].state == State.COMMITTED:
+            order = self.txs[debtor].order
+            assert group_limit is None or group_limit > order, f"{location:#x} is released, but the open group sees {group_limit} commits and commit {order} takes it away"
+        self.overdue.discard(location)
         self.released += 1
+        for v in self.chain(lpn):
+            if v.location == location:
+                v.location = GONE
 
-    def settled(self):
-        """An operation has answered: what it put out of use is released."""
-        owed = [hex(loc) for loc, (_, who) in self.debts.items() if who == NOW]
-        assert not owed, f"{owed} should have been released before the answer"
+    def answered(self, call):
+        """What an op put out of use passes at the latest in the next clocks."""
+        self.overdue |= {loc for loc, (_, who) in self.debts.items() if who is call}

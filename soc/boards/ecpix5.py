@@ -85,9 +85,9 @@ class Ecpix5(OtxSoC):
 
     def add_memory(self, name, axi, base, size, offset, half=HALF):
         """Half of the DRAM, from byte `offset` on, for the core and at the same addresses for the CPU."""
-        moved = streams.axi_port(axi.id_width)
+        moved = streams.axi_port(axi.id_width, axi.data_width)
         setattr(self, f"{name}_remap", AXIRemapper(axi, moved, origin=offset, size=half))
-        port = stages.buffered_port(self, f"{name}_commands", self.sdram.crossbar.get_port(data_width=64))
+        port = stages.buffered_port(self, f"{name}_commands", self.sdram.crossbar.get_port(data_width=axi.data_width))
         setattr(self, f"{name}_axi", LiteDRAMAXI2Native(moved, port))
         bus, far, near = (wishbone.Interface(data_width=32, address_width=32, addressing="word") for _ in range(3))
         setattr(self, f"{name}_stage", stages.WishboneStage(bus, far))

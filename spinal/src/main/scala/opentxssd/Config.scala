@@ -43,7 +43,12 @@ case class OtxParam(
   def firmwareFrameBase: Int = logFrameBase + OtxParam.logFrames
   def frames: Int = firmwareFrameBase + firmwareFrames
 
-  /** Both memories: 64-bit data, 32-bit byte addresses, 4-bit ids. */
+  def lpnBits: Int = log2Up(lbas)
+
+  /** Table memory: a tx table entry or four map words per beat. Ids 0 to 15 are the remap engine's slots, 16 to 19 the reads of its walker. */
+  def tableAxi: Axi4Config = axi.copy(dataWidth = 128, idWidth = OtxParam.slotBits + 1)
+
+  /** Frame memory: 64-bit data, 32-bit byte addresses, 4-bit ids. */
   def axi: Axi4Config = Axi4Config(
     addressWidth = 32,
     dataWidth = 64,
@@ -62,6 +67,9 @@ object OtxParam {
   val maxBlocks = 32 // of one READ or WRITE
   val logFrames = 4
   val beats = 512 // 64-bit beats of a block
+  val slots = 16 // jobs in the remap engine
+  val slotBits = 4
+  val orderBits = 7 // of a commit: any two that are compared are less than 64 apart
   val txStrideBits = 16 // tx table entry index: {txid, number 16}
 
   def load(path: String): OtxParam = {

@@ -19,7 +19,7 @@ class Core(p: OtxParam) extends Component {
   val cpl = master port Stream(Completion())
 
   // memories
-  val table = master port Axi4(p.axi)
+  val table = master port Axi4(p.tableAxi)
   val frame = master port Axi4(Core.frameAxi(p))
 
   // firmware
@@ -71,7 +71,7 @@ class Core(p: OtxParam) extends Component {
   data.txCount := remap.txCount
   queue.txState := remap.txState
   remap.tx << Core.settled(StreamArbiterFactory().roundRobin.transactionLock.onArgs(log.tx, data.tx))
-  table << remap.table.pipelined(ar = StreamPipe.HALF, aw = StreamPipe.HALF, w = StreamPipe.FULL, r = StreamPipe.M2S, b = StreamPipe.M2S)
+  table << remap.table.pipelined(ar = StreamPipe.FULL, aw = StreamPipe.HALF, w = StreamPipe.HALF, r = StreamPipe.M2S, b = StreamPipe.M2S)
 
   // log
   log.enable := enable

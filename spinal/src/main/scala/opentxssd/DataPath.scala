@@ -27,7 +27,7 @@ import spinal.lib.bus.amba4.axi._
   *     frame table only. After `fault` it does not wait for COMMITTING and FrameFill does not wait for frames.
   *  4. A frame comes free by its program, its SWAP and its readers: Deliver, which waits only for frame memory and host. A page read waits for a read frame: Deliver again.
   *  5. Lookups, swaps and links wait for the engine. The engine waits for its answers to be taken: each user takes them unconditionally (ReadPath keeps room for a whole group, the
-  *     Sequencer asks one at a time, FrameTable waits for `pageDone`). An open group is a READ's, whose LOOKUPs are never held up inside the group; the others wait for its end.
+  *     Sequencer asks one at a time, FrameTable waits for `pageDone`). An open group is a READ's, whose LOOKUPs wait only for places and the engine; the others wait for its end.
   *  6. `pageDone` and the done streams are always taken: the log and the frame table need nothing from above for that.
   *
   * So 32 write frames (one command) are enough to make progress; 64 let the next command fill while one is issued.

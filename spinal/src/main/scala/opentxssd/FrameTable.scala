@@ -20,8 +20,8 @@ case class FrameDescriptor() extends Bundle {
   * and the last `unpin`. `describe` comes before the program op. A missed SWAP means that the page was overwritten meanwhile: `missed` for one clock. A failed program has no SWAP:
   * `pageDone` without ok, and the frame stays the place of its data for ever (the drive is read-only from then on).
   *
-  * Pins: a lookup that answers BUF(frame) comes with `pin` in the clock of the answer. The engine answers in order, so an answer before the SWAP's holds the frame and none after
-  * it can name it. `pin` is never refused; swap answers, `giveBack` and `unpin` wait for it. `inFlight`: a program or swap is under way.
+  * Pins: a lookup that answers BUF(frame) comes with `pin` in the clock of the answer. A SWAP does not start before the answers of all earlier lookups of its LPN are taken, and later ones start after its own answer; so an answer
+  * before the SWAP's holds the frame and none after it can name it. `pin` is never refused; swap answers, `giveBack` and `unpin` wait for it. `inFlight`: a program or swap is under way.
   *
   * Latency: `writeDone` to SWAP 2 clocks; answer to `free` 5 clocks. Reset takes all frames back; it takes one clock per frame until `free` starts.
   */
@@ -50,8 +50,12 @@ class FrameTable(p: OtxParam) extends Component {
   private val ended = descriptors.streamReadSync(writeDone.translateWith(writeDone.cookie.resize(bits)), ok)
   private val branches = StreamDemux(ended, ended.linked.asUInt, 2)
   private val failed = branches(0)
-  private val swaps = StreamFifo(FrameDescriptor(), 4) // sent, not answered
-  private val toEngine = branches(1).haltWhen(!swaps.io.push.ready)
+  private val swaps = Mem(FrameDescriptor(), 4) // sent, not answered: the place is the tag
+  private val sent = Reg(Bits(4 bits)) init 0
+  private val offering = RegNext(op.valid && !op.ready) init False // an offered op keeps its tag
+  private val offered = RegNext(op.tag.resize(2))
+  private val place = OHToUInt(OHMasking.first(~sent))
+  private val toEngine = branches(1).haltWhen(sent.andR)
   op.arbitrationFrom(toEngine)
   op.op := RemapOpcode.SWAP
   op.lpn := toEngine.value.lpn
@@ -60,19 +64,19 @@ class FrameTable(p: OtxParam) extends Component {
   op.location := Word(WordKind.BUF, toEngine.value.frame)
   op.newLocation := Word(WordKind.NAND, toEngine.value.ppn)
   op.last := True
+  op.tag := Mux(offering, offered, place).resized
 
-  swaps.io.push.valid := op.fire
-  swaps.io.push.payload := toEngine.value
-
-  private val pending = swaps.io.pop
+  private val pending = swaps.readAsync(rsp.tag.resize(2))
   private val eventFree = !pin.valid
   private val reports = Stream(PageDone())
-  private val swapped = rsp.valid && pending.valid && eventFree && reports.ready
+  private val swapped = rsp.valid && eventFree && reports.ready
   rsp.ready := swapped
-  pending.ready := swapped
+  swaps.write(op.tag.resize(2), toEngine.value, op.fire)
+  when(swapped)(sent(rsp.tag.resize(2)) := False)
+  when(op.fire)(sent(op.tag.resize(2)) := True)
   failed.ready := reports.ready && !swapped
   reports.valid := swapped || failed.valid
-  private val reported = Mux(swapped, pending.payload, failed.value)
+  private val reported = Mux(swapped, pending, failed.value)
   reports.index := reported.index
   reports.hasTx := reported.hasTx
   reports.txid := reported.txid

@@ -125,10 +125,12 @@ case class RemapOp() extends Bundle {
   val txid = UInt(5 bits)
   val location = Word()
   val newLocation = Word()
+  val tag = UInt(8 bits)
   val last = Bool()
 }
 
 case class RemapRsp() extends Bundle {
+  val tag = UInt(8 bits)
   val location = Word()
   val own = Bool()
   val committing = Bool()
@@ -141,10 +143,11 @@ object TxOpcode {
   val COMMITTING = 1
   val COMMIT = 2
   val ABORT = 3
+  val PREPARE = 4
 }
 
 case class TxOp() extends Bundle {
-  val op = UInt(2 bits)
+  val op = UInt(3 bits)
   val txid = UInt(5 bits)
 }
 

@@ -6,8 +6,8 @@ import spinal.lib._
 
 /** Finds the blocks of each READ: one lookup each, then flash where it is needed.
   *
-  * Contract: the n LOOKUPs of a READ go to the engine as one group, so no commit becomes visible between them: a READ sees all of a transaction or nothing. There is room for all answers
-  * before the first goes out, so answers are never refused. By the answer a block becomes a job for `Deliver`: NONE zeroes, BUF its write frame (pinned in the clock of the answer), NAND a
+  * Contract: the n LOOKUPs of a READ go to the engine as one group, so all see the same commits: a READ sees all of a transaction or nothing. There is room for all answers
+  * before the first goes out, so answers are never refused. They come in any order; a lookup's tag is the place of its block in a memory. By the answer a block becomes a job for `Deliver`: NONE zeroes, BUF its write frame (pinned in the clock of the answer), NAND a
   * read frame after a page read. A page that is not whole, not DATA or not of this LPN, and an answer with `error`, is a job without data.
   * Blocks of a command and commands overtake each other here; up to 64 blocks and `readFrames` page reads are under way.
   *
@@ -32,6 +32,7 @@ class ReadPath(p: OtxParam) extends Component {
     val lpn = UInt(32 bits)
   }
   private case class Found() extends Bundle {
+    val place = UInt(6 bits)
     val location = Word()
     val error = Bool()
   }
@@ -41,25 +42,29 @@ class ReadPath(p: OtxParam) extends Component {
   private val under = Reg(UInt(7 bits)) init 0 // lookups sent whose answer is not yet dispatched
   private val running = RegInit(False)
   private val block = Reg(UInt(5 bits)) init 0
-  private val asked = StreamFifo(Asked(), depth)
+  private val asked = Mem(Asked(), depth)
+  private val places = new FreeList(depth)
   private val last = block === (cmd.count - 1).resize(5 bits)
   start.valid := cmd.valid && !running && under <= depth - OtxParam.maxBlocks
   start.tag := cmd.tag
   start.blocks := cmd.count.resized
   when(start.valid)(running := True)
-  op.valid := running
+  op.valid := running && places.take.valid
+  places.take.ready := op.fire
   op.op := RemapOpcode.LOOKUP
   op.lpn := cmd.lba + block
   op.hasTx := cmd.hasTx
   op.txid := cmd.txid.resized
   op.location := Word.none
   op.newLocation := Word.none
+  op.tag := places.take.payload.resized
   op.last := last
   cmd.ready := op.fire && last
-  asked.io.push.valid := op.fire
-  asked.io.push.tag := cmd.tag
-  asked.io.push.block := block
-  asked.io.push.lpn := op.lpn
+  private val ask = Asked()
+  ask.tag := cmd.tag
+  ask.block := block
+  ask.lpn := op.lpn
+  asked.write(op.tag.resize(6), ask, op.fire)
   when(op.fire) {
     block := block + 1
     when(last) {
@@ -68,17 +73,20 @@ class ReadPath(p: OtxParam) extends Component {
     }
   }
 
-  // Answers, in the order of the lookups
+  // Answers
   private val found = StreamFifo(Found(), depth)
   found.io.push.arbitrationFrom(rsp)
+  found.io.push.place := rsp.tag.resized
   found.io.push.location := rsp.location
   found.io.push.error := rsp.error
   pin.valid := rsp.fire && rsp.location.isBuf && !rsp.error
   pin.payload := rsp.location.value.resized
-  private val joined = StreamJoin(asked.io.pop, found.io.pop).m2sPipe() // both memories are slow
-  under := under + op.fire.asUInt - asked.io.pop.fire.asUInt
-  private val q = joined.payload._1
-  private val a = joined.payload._2
+  private val joined = asked.streamReadSync(found.io.pop.translateWith(found.io.pop.place), found.io.pop.payload).m2sPipe() // both memories are slow
+  under := under + op.fire.asUInt - found.io.pop.fire.asUInt
+  places.give.valid := found.io.pop.fire
+  places.give.payload := found.io.pop.place.resized
+  private val q = joined.value
+  private val a = joined.linked
   private val ways = StreamDemux(joined, (a.location.isNand && !a.error).asUInt, 2)
 
   private val near = Stream(DeliverJob())

@@ -7,14 +7,21 @@ import spinal.lib.bus.amba4.axi._
 
 /** The map, the tx tables and what every transaction means: docs/interfaces.md, "Remap engine".
   *
-  * `op` to `rsp`: one op at a time, in order; the time is that of its table reads and writes plus about four clocks (figures: cocotb_tests/test_remap_engine.py).
-  * `tx`: one clock. It waits while an op is half done, and a COMMIT also while a group is open (`last` has not come), so an op sees each transaction in one state
-  * from start to end, and a group sees all of a commit or nothing: whether the flip comes before or after the op is the whole interleaving there is. In the clock
-  * in which the first op of a group is taken a COMMIT can still be taken: the op looks at states from the next clock on.
+  * Ops go into 16 slots and are answered as they are done; `tag` says whose answer it is. Two ops on one LPN of which one changes something keep their order: the later one does
+  * not start before the earlier one's answer has been taken. With a table memory that answers in the next clock an answer stands at `rsp` 3 clocks after its op (5 with a version first in
+  * the chain, 2 more for each further one) and lookups pass at one per clock.
   *
-  * Walks (merge, abort) run one entry at a time when no op is waiting; while ops come without a pause, one entry per 64 ops. `released` must be taken without
-  * waiting for `op`, `tx` or `rsp`. `memoryErrors` counts jobs that met a memory error or a broken chain and stops at 65,535; a walk leaves such an entry as it
-  * is and goes on, so that the engine never stands still. Reset loses all states (all FREE) and forgets jobs under way; table memory is firmware's to fill again.
+  * `tx`: one clock. A COMMIT is taken at once, whatever is in the slots: a commit changes one register, and is seen by every op that comes from the next clock on. An op or group that came before
+  * goes on as if the commit had not happened: it has a limit, the order of the next commit when its first op came, and a transaction that was committed with that order or later is still
+  * uncommitted for it. So each op, and each group, sees one instant. Also a PLAIN: it may have passed a version of T2 when T2 was open and then meet one of T1; if both commit meanwhile, in either order,
+  * neither counts for it and both win over it later. Without the limit it would mark T1's version dead and leave T2's, the older one, on top. A commit in the clock of an op comes after that op.
+  * What such a reader may still be sent to stays: the walk that merges T waits until nobody is left who does not see T (`RemapGrace`). BEGIN, COMMITTING, PREPARE and ABORT wait while an
+  * APPEND is under way; in the clock of an op they come before it.
+  *
+  * Walks (merge, abort) run beside the ops, up to six entries at once; while ops come without a pause, one entry per 64 ops. A lookup keeps walks off its LPN, so no chain changes
+  * under it and no entry's memory is used again under it. `released` must be taken without waiting for `op`, `tx` or `rsp`; a location may pass there some clocks after the answer or
+  * the FREE it belongs to. `memoryErrors` counts jobs that met a memory error or a broken chain and stops at 65,535; a walk leaves such an entry as it is and goes on, so that the
+  * engine never stands still. Reset loses all states (all FREE) and forgets jobs under way; table memory is firmware's to fill again.
   */
 class RemapEngine(p: OtxParam) extends Component {
   setDefinitionName("otx_remap_engine")
@@ -27,8 +34,8 @@ class RemapEngine(p: OtxParam) extends Component {
   val useTxid = in port UInt(5 bits)
   val useCount = out port UInt(27 bits)
   val released = master port Stream(Word())
-  val table = master port Axi4(p.axi)
-  val walking = out port Bool() // a merge or abort walk is pending or under way
+  val table = master port Axi4(p.tableAxi)
+  val walking = out port Bool() // a merge or abort walk is pending or under way, or a release
   val memoryErrors = out port UInt(16 bits)
 
   // for waveforms
@@ -37,17 +44,16 @@ class RemapEngine(p: OtxParam) extends Component {
   val evTxid = out port UInt(5 bits)
 
   private val status = new TxStatus()
-  private val chain = new RemapChain(p)
-  private val memory = new RemapMemory(p)
+  private val grace = new RemapGrace()
+  private val gate = new RemapGate(p)
+  private val slots = new RemapSlots(p)
   private val walker = new RemapWalker()
 
   // transactions
-  private val groupOpen = RegNextWhen(!op.last, op.fire, init = False)
   status.tx << tx
-  status.quiet := chain.quiet
-  status.groupOpen := groupOpen
+  status.appending := gate.appending
   status.free << walker.free
-  status.countUp << chain.countUp
+  status.countUp << slots.countUp
   status.useTxid := useTxid
   useCount := status.useCount
   txState := status.state
@@ -56,34 +62,44 @@ class RemapEngine(p: OtxParam) extends Component {
   evCommitVisible := status.evCommitVisible
   evTxid := status.evTxid
 
+  // ops
+  gate.op << op
+  gate.limit := grace.limit
+  gate.state := status.state
+  gate.count := status.count
+  gate.answered << slots.answered
+  gate.walkEnd << slots.walkEnd
+  gate.appendEnd := slots.appendEnd
+  slots.start << gate.start
+  slots.state := status.state
+  slots.count := status.count
+  slots.order := status.order
+  rsp << slots.rsp
+  released << slots.released
+  table << slots.table
+
+  // who is inside
+  private val parities = Reg(Bits(OtxParam.slots bits))
+  private val parity = RegNextWhen(grace.parity, op.fire) // of the job at the gate
+  when(gate.start.fire)(parities(gate.start.slot) := parity)
+  grace.enter.valid := op.fire
+  grace.enter.payload := op.last
+  grace.leave.valid := slots.answered.valid
+  grace.leave.payload := parities(slots.answered.payload)
+  grace.nextOrder := status.nextOrder
+
   // walks
-  walker.oldest << status.oldest
+  walker.oldest.valid := status.oldest.valid && status.oldestOrder =/= grace.safe
+  walker.oldest.payload := status.oldest.payload
   walker.aborted << status.aborted
   walker.count := status.count
-  walker.walkDone := chain.walkDone
-  walking := walker.walking
-
-  // jobs: ops first, but an entry that has let 64 ops pass goes next
-  private val passed = Reg(UInt(7 bits)) init 0
-  private val walkTurn = passed(6) || !op.valid
-  when(op.fire && walker.walk.valid)(passed := passed + 1)
-  when(walker.walk.fire)(passed := 0)
-  chain.op << op
-  chain.walk << walker.walk.continueWhen(walkTurn)
-  rsp << chain.rsp
-  released << chain.released
-  chain.state := status.state
-  chain.count := status.count
-  chain.order := status.order
-  chain.oldestOrder := status.oldestOrder
-
-  // table memory
-  memory.cmd << chain.mem
-  chain.readData := memory.readData
-  chain.failed := memory.failed
-  table << memory.table
+  slots.fetch << walker.fetch
+  walker.fetched << slots.fetched
+  gate.walk << walker.walk
+  walker.ended := slots.walkEnd.valid
+  walking := walker.busy || status.oldest.valid || status.aborted.valid || slots.released.valid
 
   private val errors = Reg(UInt(16 bits)) init 0
-  when(chain.fault && !errors.andR)(errors := errors + 1)
+  when(slots.fault && !errors.andR)(errors := errors + 1)
   memoryErrors := errors
 }

@@ -4,13 +4,14 @@ package opentxssd
 import spinal.core._
 import spinal.lib._
 
-/** One remap engine for three users: read lookups, swaps and the sequencer.
+/** One remap engine for up to four users: read lookups, swaps and the sequencer.
   *
   * Contract: ops pass in turn; once the first op of a group (`last` low) is offered nobody else gets in before the group's `last`, so an op of another user can
-  * not end the group in the engine's eyes. Responses go back to their users in the order of the ops. Each user must always take its responses without waiting for
-  * another op to pass. Up to 16 ops may be in the engine. Latency: one clock on `op`; a response can pass 2 clocks after its op at the earliest. Reset forgets all.
+  * not end the group in the engine's eyes. The upper two bits of a tag are the user's number, the lower six are the user's own. Answers go to their users in the clock in which the engine
+  * gives them, in any order. Each user must always take its answers without waiting for another op to pass. Latency: one clock on `op`. Reset forgets all.
   */
 class RemapPort(users: Int) extends Component {
+  require(users <= 4, s"$users users, at most 4")
   setDefinitionName("otx_remap_port")
 
   val ops = Vec.fill(users)(slave port Stream(RemapOp()))
@@ -19,20 +20,19 @@ class RemapPort(users: Int) extends Component {
   val rsp = slave port Stream(RemapRsp())
 
   private val arbiter = StreamArbiterFactory().roundRobin.lambdaLock[RemapOp]((s: Stream[RemapOp]) => s.payload.last).build(RemapOp(), users)
-  for ((in, o) <- arbiter.io.inputs.zip(ops)) in << o
+  for (((in, o), n) <- arbiter.io.inputs.zip(ops).zipWithIndex) {
+    in.arbitrationFrom(o)
+    in.payload.assignSomeByName(o.payload)
+    in.payload.tag.allowOverride
+    in.payload.tag := U(n, 2 bits) @@ o.tag.resize(6)
+  }
+  op << arbiter.io.output.m2sPipe()
 
-  private val sources = StreamFifo(UInt(log2Up(users) bits), 16)
-  private val chosen = arbiter.io.output.haltWhen(!sources.io.push.ready)
-  op << chosen.m2sPipe()
-  sources.io.push.valid := chosen.fire
-  sources.io.push.payload := arbiter.io.chosen
-
-  private val answered = StreamJoin(rsp, sources.io.pop)
-  answered.ready := False
+  rsp.ready := False
   for ((r, n) <- rsps.zipWithIndex) {
-    val mine = sources.io.pop.payload === n
-    r.valid := answered.valid && mine
+    val mine = rsp.tag(7 downto 6) === n
+    r.valid := rsp.valid && mine
     r.payload := rsp.payload
-    when(mine)(answered.ready := r.ready)
+    when(mine)(rsp.ready := r.ready)
   }
 }

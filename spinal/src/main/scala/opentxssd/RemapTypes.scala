@@ -20,18 +20,102 @@ case class TxIndex() extends Bundle {
   val txid = UInt(5 bits)
 }
 
-/** One access to table memory: a 32-bit word (in the low bits of `data`) or a whole entry. */
-case class RemapAccess() extends Bundle {
-  val write = Bool()
-  val whole = Bool()
-  val address = UInt(32 bits)
-  val data = Bits(128 bits)
+object TxIndex {
+
+  /** The entry that a VER word names; more than 21 bits of value name none. */
+  def of(word: Word): TxIndex = {
+    val index = TxIndex()
+    index.assignFromBits(word.value(OtxParam.txStrideBits + 4 downto 0).asBits)
+    index
+  }
 }
 
-/** One entry of a walk: to be merged, or dropped because its transaction was aborted. */
+/** What a slot works on: the codes of `RemapOpcode`, and the two kinds of walk. */
+object RemapJob {
+  val MERGE = 4
+  val DROP = 5
+}
+
+/** All that a job brings with it. Written once, when it enters its slot. */
+case class RemapContext(p: OtxParam) extends Bundle {
+  val job = UInt(3 bits)
+  val lpn = UInt(p.lpnBits bits)
+  val hasTx = Bool()
+  val index = TxIndex() // a walk: its entry. An op: txid is its transaction, number the entry that an APPEND will add
+  val location, newLocation = Word()
+  val limit = UInt(OtxParam.orderBits bits) // commits from this order on are not seen
+  val tag = UInt(8 bits)
+  def isWalk: Bool = job(2)
+}
+
+/** A job that wants its slot's first read. `refused`: it is answered with `error` and reads nothing. */
+case class RemapStart(p: OtxParam) extends Bundle {
+  val slot = UInt(OtxParam.slotBits bits)
+  val refused = Bool()
+  val context = RemapContext(p)
+}
+
+/** One entry of a walk: to be merged, or dropped because its transaction was aborted. `unread`: its LPN could not be read. */
 case class RemapWalk() extends Bundle {
   val merge = Bool()
   val index = TxIndex()
+  val lpn = UInt(32 bits)
+  val unread = Bool()
+}
+
+/** The walker's read of an entry into one of its four places, and what came of it. */
+case class RemapFetch() extends Bundle {
+  val place = UInt(2 bits)
+  val index = TxIndex()
+}
+case class RemapFetched() extends Bundle {
+  val place = UInt(2 bits)
+  val lpn = UInt(32 bits)
+  val failed = Bool()
+}
+
+/** The map word of the slot's LPN (`inMap`), or a tx table entry. */
+case class RemapPlace() extends Bundle {
+  val inMap = Bool()
+  val index = TxIndex()
+}
+
+/** A word of the chain that a job has come to: what it says, where it stands and how many entries were passed on the way. */
+case class RemapAt() extends Bundle {
+  val word = Word()
+  val holder = RemapPlace()
+  val passed = UInt(6 bits)
+}
+
+/** Where the chain starts (the map word), or, for a walk that has found its entry, how the chain goes on behind it; and who names that entry. */
+case class RemapStarts() extends Bundle {
+  val next = Word()
+  val before = RemapPlace()
+}
+
+/** The small part of a slot's state. */
+case class RemapFlags() extends Bundle {
+  val distance = UInt(OtxParam.orderBits bits) // of the committed version in `kept`: how far its commit is behind the limit; all ones: none
+  val own, committing, found, hit = Bool() // `kept` is the reader's own; some entry is committing; a walk has met its entry; hit
+  val more, second, atBase = Bool() // after the write: the chain goes on; another write; the write replaced the base
+}
+
+/** What the transaction of the entry that a VER word names means to a job: `RemapInfo`. */
+case class RemapMeaning() extends Bundle {
+  val live, self, own, uncommitted, committing, counts = Bool()
+  val distance = UInt(OtxParam.orderBits bits)
+}
+
+/** What a write puts where. The slot's memories hold all the words: `RemapWriter`. */
+object RemapWrite {
+  val ENTRY = 0 // a new entry at `index`: lpn, location, next, no flags
+  val NAME = 1 // the map word names the entry at `index`
+  val LOCATION = 2 // `location` into the entry at `holder`
+  val SWAPPED = 3 // `newLocation` into the entry at `holder`
+  val DEAD = 4 // no location and the dead flag into the entry at `holder`
+  val BASE = 5 // `location`, `newLocation` (SWAP) or `kept` (merge) where the base stands
+  val JOIN = 6 // `kept` where the walk's entry was named: it is the word before the base
+  val UNLINK = 7 // `next` where the walk's entry was named
 }
 
 /** One of a power of two of values, as a tree of two-way choices: half the logic that synthesis makes of a 32-way case. */
@@ -44,10 +128,9 @@ object Pick {
     }
 }
 
-/** Byte addresses in table memory. */
+/** Byte addresses of beats in table memory: four map words, or an entry. */
 case class RemapMap(p: OtxParam) {
-  def mapWord(lpn: UInt): UInt = (U(p.tableBase, 32 bits) + (lpn << 2).resize(32)).resize(32)
-  def entry(index: TxIndex): UInt = (U(p.txBase, 32 bits) + (index.asBits.asUInt << 4).resize(32)).resize(32)
-  def location(index: TxIndex): UInt = entry(index) | 4
-  def next(index: TxIndex): UInt = entry(index) | 8
+  def words(lpn: UInt): UInt = beat(p.tableBase, lpn >> 2)
+  def entry(index: TxIndex): UInt = beat(p.txBase, index.asBits.asUInt)
+  private def beat(base: BigInt, n: UInt) = ((U(base >> 4, 28 bits) + n.resize(28)) @@ U(0, 4 bits)).resize(32)
 }

@@ -4,10 +4,11 @@ package opentxssd
 import spinal.core._
 import spinal.lib._
 
-/** Chooses the background work of the remap engine, entry by entry: the tables of ABORTED transactions, and of COMMITTED ones oldest first.
+/** Makes the background work of the remap engine, entry by entry: the tables of ABORTED transactions, and of COMMITTED ones oldest first.
   *
-  * A table that was begun is walked to its end, then `free` gives the txid back. Aborted and committed tables take turns, so neither kind waits for ever. `walk`
-  * offers one entry; the next one comes after `walkDone`, so that between two entries the engine can do anything else. Reset forgets everything.
+  * A table that was begun is walked to its end, then `free` gives the txid back. Aborted and committed tables take turns, so neither kind waits for ever. The LPNs of up to four
+  * entries are read ahead (`fetch`, `fetched` in any order, each into the place of its number modulo 4); all else is read again in the job, because a SWAP or PLAIN may have changed it
+  * meanwhile. Up to six jobs are under way; `ended` for one clock each. Reset forgets everything.
   */
 class RemapWalker extends Component {
   setDefinitionName("otx_remap_walker")
@@ -15,26 +16,59 @@ class RemapWalker extends Component {
   val oldest = slave port Flow(UInt(5 bits))
   val aborted = slave port Flow(UInt(5 bits))
   val count = in port Vec(UInt(16 bits), OtxParam.txids)
+  val fetch = master port Stream(RemapFetch())
+  val fetched = slave port Flow(RemapFetched())
   val walk = master port Stream(RemapWalk())
-  val walkDone = in port Bool()
+  val ended = in port Bool()
   val free = master port Flow(UInt(5 bits))
-  val walking = out port Bool()
+  val busy = out port Bool()
 
   private val active = RegInit(False)
-  private val waiting = RegInit(False) // for walkDone
   private val merge = Reg(Bool()) init False
-  private val index = Reg(TxIndex())
-  private val ended = RegNext(index.number === Pick(count, index.txid))
-  private val looked = RegInit(False) // `ended` belongs to `index`
-  private val over = looked && !waiting && ended // gives the txid back in the next clock
-  looked := active && !waiting && !over
+  private val txid = Reg(UInt(5 bits))
+  private val size = RegNext(Pick(count, txid))
+  private val sized = RegNext(active) init False // `size` belongs to `txid`
+  private val fetches, jobs = Reg(UInt(16 bits)) // entries asked for, entries given to the slots
+  private val under = Reg(UInt(3 bits)) init 0 // jobs
+  private val have = Reg(Bits(4 bits)) init 0 // places
+  private case class Place() extends Bundle {
+    val lpn = UInt(32 bits)
+    val failed = Bool()
+  }
+  private val places = Mem(Place(), 4)
+  busy := active
 
-  walking := active || oldest.valid || aborted.valid
-  walk.valid := looked && !waiting && !ended
-  walk.merge := merge
-  walk.index := index
+  private val fetching = Stream(RemapFetch())
+  fetching.valid := sized && active && fetches =/= size && fetches - jobs =/= 4
+  fetching.place := fetches.resized
+  fetching.index.number := fetches
+  fetching.index.txid := txid
+  fetch << fetching.m2sPipe()
+  when(fetching.fire)(fetches := fetches + 1)
+
+  private val came = Place()
+  came.lpn := fetched.lpn
+  came.failed := fetched.failed
+  places.write(fetched.place, came, fetched.valid)
+  private val next = Stream(RemapWalk())
+  private val place = places.readAsync(jobs.resize(2))
+  next.valid := have(jobs.resize(2)) && under =/= 6
+  next.merge := merge
+  next.index.number := jobs
+  next.index.txid := txid
+  next.lpn := place.lpn
+  next.unread := place.failed
+  walk << next.m2sPipe()
+  when(next.fire) {
+    jobs := jobs + 1
+    have(jobs.resize(2)) := False
+  }
+  when(fetched.valid)(have(fetched.place) := True)
+  under := under + next.fire.asUInt - ended.asUInt
+
+  private val over = sized && active && jobs === size && under === 0
   free.valid := RegNext(over) init False
-  free.payload := RegNext(index.txid)
+  free.payload := txid
 
   // Who is to be walked, a clock late: the old choice stands until two clocks after the end of its walk. `merge` still says what the last walk was.
   private val toMerge = RegNext(oldest)
@@ -44,13 +78,9 @@ class RemapWalker extends Component {
   when(!active && !stale && (toMerge.valid || toDrop.valid)) {
     active := True
     merge := chooseMerge
-    index.txid := chooseMerge ? toMerge.payload | toDrop.payload
-    index.number := 0
-  }
-  when(walk.fire)(waiting := True)
-  when(walkDone) {
-    waiting := False
-    index.number := index.number + 1
+    txid := chooseMerge ? toMerge.payload | toDrop.payload
+    fetches := 0
+    jobs := 0
   }
   when(over)(active := False)
 }

@@ -99,7 +99,7 @@ class Sequencer(p: OtxParam) extends Component {
   private val opening = c.opcode === Opcode.BEGIN || (isWrite || isTrim) && c.hasTx && isFree
   private val perBlock = isWrite || c.hasTx // an entry per block; else one for the range
   private val record = RegInit(U(LogKind.COMMIT, 3 bits)) // COMMIT or ABORT
-  private val txOp = Reg(UInt(2 bits))
+  private val txOp = Reg(UInt(3 bits))
   useTxid := t
 
   private def nextBlock(): Unit = {
@@ -159,6 +159,7 @@ class Sequencer(p: OtxParam) extends Component {
   op.txid := t
   op.location := Mux(state === Link && isWrite, Word(WordKind.BUF, frames.payload), Word.none)
   op.newLocation := Word.none
+  op.tag := 0 // one op at a time
   op.last := True
 
   write.valid := state === Issue

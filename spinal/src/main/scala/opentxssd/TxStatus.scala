@@ -6,12 +6,12 @@ import spinal.lib._
 
 /** What every txid means now: a state, an entry count, a use count and a place in the commit order. This is the whole of a commit: one register changes.
   *
-  * `tx` is taken when `quiet` is high (no remap operation is half done), a COMMIT also only when `groupOpen` is low; the new state is valid in the next clock.
-  * A request in the wrong state changes nothing. `free` (a walk has emptied the table) goes first and moves COMMITTED or ABORTED to FREE. So there is at most
+  * A COMMIT is taken at once, other requests while `appending` is low (no APPEND is under way); the new state is valid in the next clock. A request in the wrong state changes nothing.
+  * COMMITTING and ABORT are for OPEN and PREPARED transactions, PREPARE for OPEN ones. `free` (a walk has emptied the table) goes first and moves COMMITTED or ABORTED to FREE. So there is at most
   * one transition in any clock.
   *
   * Commit order: committed transactions are merged, and so freed, oldest first. The live orders are therefore one run of at most `txids` numbers that starts at
-  * `oldestOrder`, and numbers modulo `txids` stay distinct for ever; `order - oldestOrder` modulo `txids` is the age, the larger the newer.
+  * `oldestOrder`; they have two bits more than that takes, so that the sign of a difference says which of two commits, or of a commit and a reader's limit, is first.
   *
   * Reset: all FREE, counts 0. The use counts sit in a small memory that is cleared in the first `txids` clocks, in which no `tx` is taken.
   */
@@ -19,10 +19,10 @@ class TxStatus(txids: Int = OtxParam.txids) extends Component {
   require(isPow2(txids) && txids >= 2 && txids <= OtxParam.txids, s"txids is $txids, must be a power of two, 2 to ${OtxParam.txids}")
   setDefinitionName(if (txids == OtxParam.txids) "otx_tx_status" else s"otx_tx_status_$txids")
   private val idBits = log2Up(txids)
+  private val orderBits = idBits + 2
 
   val tx = slave port Stream(TxOp())
-  val quiet = in port Bool()
-  val groupOpen = in port Bool()
+  val appending = in port Bool()
   val free = slave port Flow(UInt(idBits bits))
   val countUp = slave port Flow(UInt(idBits bits)) // one entry more
   val useTxid = in port UInt(idBits bits)
@@ -30,9 +30,9 @@ class TxStatus(txids: Int = OtxParam.txids) extends Component {
 
   val state = out port Vec(UInt(3 bits), txids)
   val count = out port Vec(UInt(16 bits), txids)
-  val order = out port Vec(UInt(idBits bits), txids)
-  val oldestOrder = out port UInt(idBits bits)
-  val nextOrder = out port UInt(idBits bits) // what the next COMMIT gets
+  val order = out port Vec(UInt(orderBits bits), txids)
+  val oldestOrder = out port UInt(orderBits bits)
+  val nextOrder = out port UInt(orderBits bits) // what the next COMMIT gets
   val oldest = master port Flow(UInt(idBits bits)) // the COMMITTED transaction to merge next
   val aborted = master port Flow(UInt(idBits bits)) // an ABORTED one
 
@@ -42,8 +42,8 @@ class TxStatus(txids: Int = OtxParam.txids) extends Component {
 
   private val states = Vec.fill(txids)(Reg(UInt(3 bits)) init TxState.FREE)
   private val counts = Vec.fill(txids)(Reg(UInt(16 bits)) init 0)
-  private val orders = Vec.fill(txids)(Reg(UInt(idBits bits)) init 0)
-  private val head, tail = Reg(UInt(idBits bits)) init 0 // oldest live commit, next commit
+  private val orders = Vec.fill(txids)(Reg(UInt(orderBits bits)) init 0)
+  private val head, tail = Reg(UInt(orderBits bits)) init 0 // oldest live commit, next commit
   state := states
   count := counts
   order := orders
@@ -52,29 +52,25 @@ class TxStatus(txids: Int = OtxParam.txids) extends Component {
 
   // requests
   private val txid = tx.txid.resize(idBits)
-  private val from, to = UInt(3 bits)
+  private val to = UInt(3 bits)
   switch(tx.op) {
-    is(TxOpcode.BEGIN) {
-      from := TxState.FREE
-      to := TxState.OPEN
-    }
-    is(TxOpcode.COMMITTING) {
-      from := TxState.OPEN
-      to := TxState.COMMITTING
-    }
-    is(TxOpcode.COMMIT) {
-      from := TxState.COMMITTING
-      to := TxState.COMMITTED
-    }
-    default {
-      from := TxState.OPEN
-      to := TxState.ABORTED
-    }
+    is(TxOpcode.BEGIN)(to := TxState.OPEN)
+    is(TxOpcode.COMMITTING)(to := TxState.COMMITTING)
+    is(TxOpcode.COMMIT)(to := TxState.COMMITTED)
+    is(TxOpcode.PREPARE)(to := TxState.PREPARED)
+    default(to := TxState.ABORTED)
   }
+  private val now = Pick(states, txid)
+  private val allowed = tx.op.mux(
+    U(TxOpcode.BEGIN, 3 bits) -> (now === TxState.FREE),
+    U(TxOpcode.COMMIT, 3 bits) -> (now === TxState.COMMITTING),
+    U(TxOpcode.PREPARE, 3 bits) -> (now === TxState.OPEN),
+    default -> ((now === TxState.OPEN || now === TxState.PREPARED) && tx.op <= TxOpcode.PREPARE) // COMMITTING, ABORT
+  )
   private val clearing = RegInit(True)
   private val isCommit = tx.op === TxOpcode.COMMIT
-  tx.ready := quiet && !clearing && !free.valid && !(isCommit && groupOpen)
-  private val legal = tx.fire && Pick(states, txid) === from
+  tx.ready := !clearing && !free.valid && (isCommit || !appending)
+  private val legal = tx.fire && allowed
   when(legal)(states(txid) := to)
 
   evCommitTaken := legal && isCommit

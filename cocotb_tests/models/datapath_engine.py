@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The remap engine beside the data path, as part of its bench: one version per LPN and transaction, answers in any order that docs/interfaces.md allows.
+
+An op takes effect when it is taken; its answer comes some clocks later, never before the answers of earlier ops on the same LPN when one of the two changes something.
+The ops of a group see the commits before its first op; what a later commit replaced is kept for it (`before`), can still be swapped (`unmerged`), and is released when all
+earlier readers have their answers.
+"""
+
+FREE, OPEN, COMMITTING, COMMITTED, ABORTED = 0, 1, 3, 4, 5
+LOOKUP, APPEND, PLAIN, SWAP = range(4)
+BEATS = 512
+RSP = "tag location_kind location_value own committing hit error".split()
+
+
+def words(stamp):
+    return [stamp << 16 | i for i in range(BEATS)]
+
+
+class EngineModel:
+    """Needs of its bench: `rng`, `delay`, `clock`, `later`, the sources `rsp` and `released`, `memory`, `active`, `allowed`, `links_due`, `busy_frames`."""
+
+    def start_engine(self, tx_entries):
+        self.tx_entries, self.bad_lookups, self.ops = tx_entries, set(), []
+        self.map, self.txs = {}, [{} for _ in range(32)]  # word and stamp of each LPN; versions of each transaction
+        self.state, self.count, self.use = [0] * 32, [0] * 32, [0] * 32
+        self.group, self.under, self.before, self.unmerged, self.overtaken, self.commits_in_groups = [], [], {}, [], 0, 0
+        self.frame_of, self.linked = {}, {}
+
+    def step_engine(self, clock):
+        for o in self.under:
+            if not o["sent"] and o["due"] <= clock and not any(d in self.under for d in o["after"]):
+                o["sent"] = True
+                self.rsp.queue.append(o["answer"])
+        for v in [v for v in self.unmerged if not self.before and not any(o in self.under for o in v["readers"])]:
+            self.unmerged.remove(v)
+            self.drop(v["word"])
+
+    def visible(self, lpn, txid=None):
+        if txid is not None and self.state[txid] in (OPEN, COMMITTING) and lpn in self.txs[txid]:
+            return self.txs[txid][lpn]
+        return self.map.get(lpn, (0, 0))
+
+    def shown(self, lpn, stamp):
+        for tag, blocks in self.allowed.items():
+            n = lpn - self.active[tag]["lba"]
+            if n in blocks:
+                blocks[n].add(stamp)
+
+    def drop(self, word):
+        if word:
+            self.released.queue.append({"kind": word >> 30, "value": word & 0x3FFF_FFFF})
+
+    def op(self, o, clock):
+        op, lpn, last, t = o["op"], o["lpn"], o["last"], o["txid"] if o["hasTx"] else None
+        if self.group:
+            assert op == LOOKUP and lpn == self.group[-1] + 1, f"{o} inside the group {self.group}"
+        in_group, self.group = self.group, [] if last else self.group + [lpn]
+        location, new = o["location_kind"] << 30 | o["location_value"], o["newLocation_kind"] << 30 | o["newLocation_value"]
+        self.ops.append(o)
+        answer = dict.fromkeys(RSP, 0) | {"tag": o["tag"]}
+        if op == LOOKUP:
+            word = self.visible(lpn, t)[0]
+            if in_group and lpn in self.before:  # committed since the group's first op
+                word = self.before[lpn]["word"]
+            answer |= dict(location_kind=word >> 30, location_value=word & 0x3FFF_FFFF, own=int(t is not None and lpn in self.txs[t]))
+            answer["committing"] = int(any(self.state[x] == COMMITTING and lpn in self.txs[x] for x in range(32)))
+            answer["error"] = int(lpn in self.bad_lookups)
+        elif op == SWAP:
+            for versions in (self.map, *self.txs):
+                if versions.get(lpn, (0, 0))[0] == location:
+                    versions[lpn] = (new, versions[lpn][1])
+                    answer["hit"] = 1
+                    break
+            for version in self.unmerged:
+                if (version["lpn"], version["word"]) == (lpn, location):
+                    version["word"], answer["hit"] = new, 1
+            self.busy_frames[location & 0xFFFF] = "swapped"
+        else:
+            assert self.links_due.pop(0) == (lpn, location >> 30 == 2), "linked without its log entry"
+            stamp = self.memory.page(location & 0xFFFF)[0] >> 16 if location else 0
+            if location:
+                assert self.memory.page(location & 0xFFFF) == words(stamp), "linked before it was filled"
+                assert (location & 0xFFFF) not in self.busy_frames, "the frame is in use"
+                self.linked[location & 0xFFFF] = lpn
+            if op == APPEND:
+                assert self.state[t] == OPEN
+                self.count[t] += lpn not in self.txs[t]
+                assert self.count[t] <= self.tx_entries
+                self.drop(self.txs[t].get(lpn, (0, 0))[0])
+                self.txs[t][lpn] = (location, stamp)
+                for tag in self.allowed:
+                    if self.active[tag]["hasTx"] and self.active[tag]["txid"] == t:
+                        self.shown(lpn, stamp)
+            else:
+                assert not any(self.state[x] == COMMITTING and lpn in self.txs[x] for x in range(32)), "a plain write passed a committing one"
+                self.drop(self.map.get(lpn, (0, 0))[0])
+                self.map[lpn] = (location, stamp)
+                self.shown(lpn, stamp)
+        changes = op != LOOKUP
+        assert all(x["tag"] != o["tag"] for x in self.under), "two ops with one tag"
+        after = [x for x in self.under if x["lpn"] == lpn and (changes or x["changes"])]
+        self.under.append(dict(tag=o["tag"], lpn=lpn, changes=changes, after=after, due=clock + self.rng.randint(*self.delay), answer=answer, sent=False))
+        if last:
+            self.before = {}
+
+    def answer_taken(self, beat, clock):
+        done = next(o for o in self.under if o["tag"] == beat["tag"])
+        self.overtaken += done is not self.under[0]
+        self.under.remove(done)
+
+    def tx(self, op, t):
+        start, end = {0: (FREE, OPEN), 1: (OPEN, COMMITTING), 2: (COMMITTING, COMMITTED), 3: (OPEN, ABORTED)}[op]
+        assert self.state[t] == start, f"transaction op {op} in state {self.state[t]}"
+        self.state[t] = end
+        self.use[t] += op == 0
+        if op == 2:
+            self.commits_in_groups += bool(self.group)
+            for lpn, version in self.txs[t].items():
+                old = dict(lpn=lpn, word=self.map.get(lpn, (0, 0))[0], readers=list(self.under))
+                self.unmerged.append(old)
+                if self.group:
+                    self.before.setdefault(lpn, old)
+                self.map[lpn] = version
+                self.shown(lpn, version[1])
+        elif op == 3:
+            for word, _ in self.txs[t].values():
+                self.drop(word)
+        if op >= 2:
+            self.txs[t] = {}
+            self.later((10, 300), lambda: self.freed(t))
+
+    def freed(self, t):
+        self.state[t], self.count[t] = FREE, 0

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+package opentxssd
+
+import spinal.core._
+import spinal.lib._
+
+/** Who asks about which entry. */
+case class RemapAsk() extends Bundle {
+  val slot = UInt(OtxParam.slotBits bits)
+  val word = Word() // VER
+  val isWalk, hasTx = Bool()
+  val index = TxIndex()
+  val limit = UInt(OtxParam.orderBits bits)
+}
+
+/** What the transaction of an entry means to a job, in the clock in which the read of that entry goes out; without registers.
+  *
+  * `live`: the entry is one of a transaction that is not FREE. `self`: it is the walk's own. For an op with limit L a transaction that was committed with an order before L
+  * `counts`, and `distance` (1 to 32) tells how long ago: the nearest is the newest. One committed with order L or later is still what it was at the op's instant: `uncommitted`,
+  * and `committing` for all others. At most 32 commits can follow L while the op is there, because a walk that frees a txid waits for it (`RemapGrace`); so the sign of the
+  * difference says which is first.
+  */
+class RemapInfo extends Component {
+  setDefinitionName("otx_remap_info")
+
+  val ask = in port RemapAsk()
+  val state = in port Vec(UInt(3 bits), OtxParam.txids)
+  val count = in port Vec(UInt(16 bits), OtxParam.txids)
+  val order = in port Vec(UInt(OtxParam.orderBits bits), OtxParam.txids)
+  val meaning = out port RemapMeaning()
+
+  private val named = TxIndex.of(ask.word)
+  private val is = Pick(state, named.txid)
+  private val distance = ask.limit - Pick(order, named.txid)
+  private val later = distance === 0 || distance.msb // committed after the op's instant
+  private val committed = is === TxState.COMMITTED
+  private val late = committed && later
+  meaning.live := ask.word.value(29 downto 21) === 0 && is =/= TxState.FREE && named.number < Pick(count, named.txid)
+  meaning.self := ask.isWalk && named.asBits === ask.index.asBits
+  meaning.own := ask.hasTx && named.txid === ask.index.txid
+  meaning.uncommitted := is === TxState.OPEN || is === TxState.PREPARED || is === TxState.COMMITTING || late
+  meaning.committing := is === TxState.COMMITTING || late
+  meaning.counts := committed && !later
+  meaning.distance := distance
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+package opentxssd
+
+import spinal.core._
+import spinal.lib._
+import spinal.lib.bus.amba4.axi._
+
+/** The jobs under way, 16 slots, and their way to table memory.
+  *
+  * One event per clock: a read return, or a write response, which goes first when it waits (a read had to come before it, so reads get at least every second clock). An event is a step of
+  * one slot (`RemapStep`): context out of memory, one decision, context back. Then either the next chain read goes out in the next clock, or a write in the second next, or
+  * the answer stands at `rsp` in the next clock. Requests wait in queues with a place for every slot, so a read return is never held up by anything but a write response,
+  * and a write response only by `released`. AR: chain reads, then the walker's reads, then new jobs; what was offered and not taken stays.
+  *
+  * AXI: single beats of 16 bytes. A read or write of slot s has id s, the walker's read into place k has id 16 + k; returns in any order. No order between AR and AW is needed: a write has its
+  * response before anything is read that depends on it.
+  *
+  * Latency: `start` to AR 0 clocks; read return to `rsp` or to the next AR 1 clock. Reset forgets all jobs: the memory must forget its accesses as well.
+  */
+class RemapSlots(p: OtxParam) extends Component {
+  setDefinitionName("otx_remap_slots")
+
+  val start = slave port Stream(RemapStart(p))
+  val fetch = slave port Stream(RemapFetch())
+  val fetched = master port Flow(RemapFetched())
+  val rsp = master port Stream(RemapRsp())
+  val released = master port Stream(Word())
+  val answered, walkEnd = master port Flow(UInt(OtxParam.slotBits bits))
+  val appendEnd = out port Bool()
+  val countUp = master port Flow(UInt(5 bits))
+  val fault = out port Bool()
+  val state = in port Vec(UInt(3 bits), OtxParam.txids)
+  val count = in port Vec(UInt(16 bits), OtxParam.txids)
+  val order = in port Vec(UInt(OtxParam.orderBits bits), OtxParam.txids)
+  val table = master port Axi4(p.tableAxi)
+
+  private val slots = OtxParam.slots
+  private val slotBits = OtxParam.slotBits
+  private val map = RemapMap(p)
+  private val step = new RemapStep(p)
+  private val info = new RemapInfo()
+
+  // what the slots know; each memory has one writer
+  private val contexts = Mem(RemapContext(p), slots)
+  private val ats = Mem(RemapAt(), slots)
+  private val starts = Mem(RemapStarts(), slots)
+  private val kepts = Mem(Word(), slots)
+  private val flags = Mem(RemapFlags(), slots)
+  private val meanings = Mem(RemapMeaning(), slots)
+  private val atHead = Reg(Bits(slots bits)) // the slot waits for its map word
+
+  // the event of this clock
+  private val frees = new StreamFifo(Word(), 4, withAsyncRead = true)
+  private val b = table.b.m2sPipe()
+  private val written = b.valid && frees.io.push.ready
+  b.ready := written
+  private val isFetch = table.r.id.msb
+  table.r.ready := !written || isFetch
+  private val event = written || table.r.valid && !isFetch
+  private val slot = written.mux(b.id, table.r.id).resize(slotBits)
+  fetched.valid := table.r.valid && isFetch
+  fetched.place := table.r.id.resized
+  fetched.lpn := table.r.data(31 downto 0).asUInt
+  fetched.failed := table.r.resp(1)
+
+  private val context = contexts.readAsync(slot)
+  step.written := written
+  step.failed := written.mux(b.resp, table.r.resp)(1)
+  step.isHead := atHead(slot) && !written
+  step.data := table.r.data
+  step.context := context
+  step.at := ats.readAsync(slot)
+  step.kept := kepts.readAsync(slot)
+  step.flags := flags.readAsync(slot)
+  step.meaning := meanings.readAsync(slot)
+  ats.write(slot, step.newAt, event && !written)
+  starts.write(slot, step.newStarts, event && step.setStarts)
+  kepts.write(slot, step.newKept, event && step.setKept)
+  flags.write(slot, step.newFlags, event)
+  when(event)(atHead(slot) := False)
+
+  // what the transaction of the entry means that is about to be read
+  private val ask = Reg(RemapAsk())
+  private val asks = RegNext(event && step.read) init False
+  ask.slot := slot
+  ask.word := step.newAt.word
+  ask.isWalk := context.isWalk
+  ask.hasTx := context.hasTx
+  ask.index := context.index
+  ask.limit := context.limit
+  info.ask := ask
+  info.state := state
+  info.count := count
+  info.order := order
+  meanings.write(ask.slot, info.meaning, asks)
+
+  // reads
+  private case class ChainRead() extends Bundle {
+    val slot = UInt(slotBits bits)
+    val index = TxIndex()
+  }
+  private val chain = new StreamFifo(ChainRead(), slots, withAsyncRead = true)
+  chain.io.push.valid := event && step.read
+  chain.io.push.slot := slot
+  chain.io.push.index := TxIndex.of(step.newAt.word)
+  private val begins = start.valid && !start.refused
+  private val held = RegNext(table.ar.valid && !table.ar.ready) init False
+  private val choice = UInt(2 bits)
+  choice := chain.io.pop.valid.mux(U(0), fetch.valid.mux(U(1), U(2)))
+  private val lastChoice = RegNext(choice)
+  when(held)(choice := lastChoice)
+  private val chosen = choice.mux(U(0) -> chain.io.pop.valid, U(1) -> fetch.valid, default -> begins)
+  table.ar.valid := chosen
+  chain.io.pop.ready := choice === 0 && table.ar.ready
+  fetch.ready := choice === 1 && table.ar.ready
+  table.ar.addr := choice.mux(
+    U(0) -> map.entry(chain.io.pop.index),
+    U(1) -> map.entry(fetch.index),
+    default -> map.words(start.context.lpn)
+  )
+  table.ar.id := choice.mux(U(0) -> chain.io.pop.slot.resize(slotBits + 1), U(1) -> (U(4, 3 bits) @@ fetch.place), default -> start.slot.resize(slotBits + 1))
+  table.ar.len := 0
+  table.ar.size := 4
+  table.ar.burst := Axi4.burst.INCR
+
+  // new jobs; a refused one takes a clock without an event
+  start.ready := start.refused.mux(!event, choice === 2 && table.ar.ready)
+  contexts.write(start.slot, start.context, start.fire)
+  when(start.fire)(atHead(start.slot) := True)
+  private val refuses = start.fire && start.refused
+
+  // writes
+  private val puts = new StreamFifo(RemapWriteJob(), slots, withAsyncRead = true)
+  puts.io.push.valid := event && step.write.valid
+  puts.io.push.slot := slot
+  puts.io.push.what := step.write.payload
+  private val writer = new RemapWriter(p)
+  writer.job << puts.io.pop.m2sPipe()
+  writer.context := contexts.readAsync(writer.job.slot)
+  writer.holder := ats.readAsync(writer.job.slot).holder
+  writer.starts := starts.readAsync(writer.job.slot)
+  writer.kept := kepts.readAsync(writer.job.slot)
+  table.aw << writer.table.aw
+  table.w << writer.table.w
+  writer.table.b.valid := False
+  writer.table.b.payload.clearAll()
+
+  // answers
+  private case class Answer() extends Bundle {
+    val slot = UInt(slotBits bits)
+    val rsp = RemapRsp()
+  }
+  private val answers = new StreamFifo(Answer(), slots, withAsyncRead = true)
+  private val ends = event && step.finish
+  answers.io.push.valid := ends && !context.isWalk || refuses && !start.context.isWalk
+  answers.io.push.slot := event.mux(slot, start.slot)
+  answers.io.push.rsp := step.rsp
+  when(!event) {
+    answers.io.push.rsp.tag := start.context.tag
+    answers.io.push.rsp.location := Word.none
+    answers.io.push.rsp.own := False
+    answers.io.push.rsp.committing := False
+    answers.io.push.rsp.hit := False
+    answers.io.push.rsp.error := True
+  }
+  rsp.arbitrationFrom(answers.io.pop)
+  rsp.payload := answers.io.pop.rsp
+  answered.valid := rsp.fire
+  answered.payload := answers.io.pop.slot
+  walkEnd.valid := ends && context.isWalk || refuses && start.context.isWalk
+  walkEnd.payload := answers.io.push.slot
+  appendEnd := ends && context.job === RemapOpcode.APPEND
+  countUp.valid := event && step.countUp
+  countUp.payload := context.index.txid
+  fault := event && step.fault || refuses && start.context.isWalk
+  frees.io.push.valid := event && step.release.valid
+  frees.io.push.payload := step.release.payload
+  released << frees.io.pop
+}
