@@ -10,23 +10,24 @@ JSON: `id`, `title`, `clock_mhz`, `clock_from`, `unit`, `rows` (one object per r
 
 import importlib
 import json
+import os
 import re
 import sys
 from dataclasses import asdict
 from pathlib import Path
 
-import matplotlib
+from rich.console import Console
+from rich.table import Table
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "soc"), str(ROOT / "tools")]
+OUT = ROOT / "build/bench"
+os.environ.setdefault("MPLCONFIGDIR", str(ROOT / "build/matplotlib"))  # its cache of fonts
 
-from rich.console import Console  # noqa: E402
-from rich.table import Table  # noqa: E402
+import matplotlib  # noqa: E402
 
 matplotlib.use("Agg")
 from matplotlib.figure import Figure  # noqa: E402
-
-OUT = ROOT / "build/bench"
 
 
 def names():
