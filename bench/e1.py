@@ -56,7 +56,7 @@ def load(engine):
     for txid in range(1, 32):
         append(engine, txid, min(OTHERS, engine.lbas))
     request(engine, TxOp.COMMITTING, [*MERGING, *COMMITTING])
-    engine.ops(op(Op.LOOKUP, i % OTHERS * SCATTER % engine.lbas) for i in range(LOOKUPS))
+    engine.ops(op(Op.LOOKUP, i % OTHERS * SCATTER % engine.lbas, tag=i % OTHERS) for i in range(LOOKUPS))
     for txid in MERGING:
         engine.tx(TxOp.COMMIT, txid)
     for txid in ABORTING:
@@ -87,11 +87,10 @@ def check_lookups(engine, entries, visible, loaded):
         engine.ops(op(Op.LOOKUP, i * SCATTER % engine.lbas, tag=i) for i in [0, entries // 2, entries - 1])
     engine.step(LOAD_CLOCKS)
     before = after = 0
-    for n, r in enumerate(engine.responses()):
-        i = n % OTHERS if loaded else r.tag
-        new = r.location == location(0, i)
-        if r.taken >= visible and i < entries and not new or r.taken < visible - 1 and new:
-            raise WrongAnswer(f"a lookup taken {r.taken - visible} clocks after visible returned {r.location:#010x} for entry {i} of {entries}")
+    for r in engine.responses():
+        new = r.location == location(0, r.tag)
+        if r.taken >= visible and r.tag < entries and not new or r.taken < visible - 1 and new:
+            raise WrongAnswer(f"a lookup taken {r.taken - visible} clocks after visible returned {r.location:#010x} for entry {r.tag} of {entries}")
         before, after = before + (r.taken < visible - 1), after + (r.taken >= visible)
     if not after or loaded and not before:
         raise WrongAnswer(f"{before} lookups before and {after} after the commit is not a check")

@@ -120,14 +120,14 @@ def test_the_engine_alone_agrees_with_the_model_in_a_memory_without_order(engine
             else:
                 txid = {Op.LOOKUP: reader, Op.APPEND: txid, Op.PLAIN: None}[kind]
                 engine.ops([op(kind, lpn, txid, 0 if kind == Op.LOOKUP else new)])
-                expect = model.apply(kind, lpn, txid, 0 if kind == Op.LOOKUP else new, 0)
+                expect = model.apply(kind, lpn, txid, 0 if kind == Op.LOOKUP else new, 0, model.commits, ("op", serial))
                 engine.settle()
                 (r,) = engine.responses()
                 assert r.error == expect["error"] and r.answered > r.taken
                 if not r.error:
                     assert (r.location, r.own, r.hit) == (expect["location"], expect["own"], expect["hit"])
             for release in engine.releases():
-                model.release(release.location)
+                model.release(release.location, None)
                 released += 1
             for t, tx in enumerate(model.txs):
                 if tx.state in (State.COMMITTED, State.ABORTED) and engine.state(t) == State.FREE:

@@ -18,22 +18,17 @@ namespace {
 constexpr int reset_clocks = 4, start_clocks = 1000;  // most clocks from reset to a tx_ready
 constexpr uint8_t committed = 4;  // of txState
 
-// The tag ports, in an engine that has them.
-template <class Top>
-constexpr bool has_tags = requires(Top &top) {
-    top.op_payload_tag;
-    top.rsp_payload_tag;
-};
-
-template <class Top>
-void put_tag(Top &top, uint32_t tag) {
-    if constexpr (has_tags<Top>) top.op_payload_tag = tag;
+// A beat of the table port as Verilator has it.
+template <class Wide>
+otx::Word from_port(const Wide &w) {
+    otx::Word out = 0;
+    for (int i = 3; i >= 0; i--) out = out << 32 | w[i];
+    return out;
 }
 
-template <class Top>
-uint32_t get_tag(const Top &top) {
-    if constexpr (has_tags<Top>) return top.rsp_payload_tag;
-    return 0;
+template <class Wide>
+void to_port(Wide &w, otx::Word value) {
+    for (int i = 0; i < 4; i++, value >>= 32) w[i] = uint32_t(value);
 }
 
 uint32_t word(uint32_t kind, uint32_t value) { return kind << 30 | value; }
@@ -65,7 +60,10 @@ uint32_t count_of(const Votx_remap_engine &top, uint8_t txid) {
 // The rule of a stream: valid stays, with an unchanged payload, until the beat has passed.
 class Held {
    public:
-    bool broken(bool valid, bool ready, std::array<uint64_t, 2> payload) {
+    using Payload = std::array<uint64_t, 3>;
+
+
+    bool broken(bool valid, bool ready, Payload payload) {
         const bool wrong = waiting_ && (!valid || payload != payload_);
         waiting_ = valid && !ready;
         payload_ = payload;
@@ -74,7 +72,7 @@ class Held {
 
    private:
     bool waiting_ = false;
-    std::array<uint64_t, 2> payload_ = {};
+    Payload payload_ = {};
 };
 
 struct TxRequest {
@@ -83,6 +81,7 @@ struct TxRequest {
 };
 
 struct Waiting {
+    uint8_t own;  // tag at the port: free for the next op once the response has come
     uint32_t tag;
     uint64_t taken;
 };
@@ -131,12 +130,20 @@ struct otx_engine {
     void look();
     void answer();
     void look_at_table();
+    uint8_t free_tag();
     void wrong(const char *words) {
         if (error.empty()) error = "clock " + std::to_string(now) + ": " + words;
     }
 
+    uint8_t last_tag = 0;
     Held rsp_rule, release_rule, ar_rule, aw_rule, w_rule;
 };
+
+uint8_t otx_engine::free_tag() {
+    do last_tag++;
+    while (std::any_of(waiting.begin(), waiting.end(), [&](const Waiting &w) { return w.own == last_tag; }));
+    return last_tag;
+}
 
 void otx_engine::put_inputs() {
     if (!ops.empty() && !op_offered && !random.percent(stall)) {
@@ -151,7 +158,7 @@ void otx_engine::put_inputs() {
         top.op_payload_newLocation_kind = o.new_location >> 30;
         top.op_payload_newLocation_value = o.new_location & 0x3FFF'FFFF;
         top.op_payload_last = o.last;
-        put_tag(top, o.tag);
+        top.op_payload_tag = free_tag();
     }
     if (!txs.empty() && !tx_offered && !random.percent(stall)) {
         tx_offered = true;
@@ -172,7 +179,7 @@ void otx_engine::put_table() {
     top.table_aw_ready = a.aw_ready;
     top.table_w_ready = a.w_ready;
     top.table_r_valid = a.r_valid;
-    top.table_r_payload_data = a.r_data;
+    to_port(top.table_r_payload_data, a.r_data);
     top.table_r_payload_id = a.r_id;
     top.table_r_payload_resp = a.r_resp;
     top.table_r_payload_last = a.r_last;
@@ -185,18 +192,17 @@ void otx_engine::look_at_table() {
     const otx::TableRequest q = {
         {bool(top.table_ar_valid), top.table_ar_payload_addr, top.table_ar_payload_id, top.table_ar_payload_len, top.table_ar_payload_size, top.table_ar_payload_burst},
         {bool(top.table_aw_valid), top.table_aw_payload_addr, top.table_aw_payload_id, top.table_aw_payload_len, top.table_aw_payload_size, top.table_aw_payload_burst},
-        bool(top.table_w_valid), top.table_w_payload_data, top.table_w_payload_strb, bool(top.table_w_payload_last), bool(top.table_r_ready), bool(top.table_b_ready)};
-    const auto flat = [](const otx::TableRequest::Address &a) { return std::array<uint64_t, 2>{a.addr, uint64_t(a.id) << 24 | a.len << 16 | a.size << 8 | a.burst}; };
+        bool(top.table_w_valid), from_port(top.table_w_payload_data), top.table_w_payload_strb, bool(top.table_w_payload_last), bool(top.table_r_ready), bool(top.table_b_ready)};
+    const auto flat = [](const otx::TableRequest::Address &a) { return Held::Payload{a.addr, uint64_t(a.id) << 24 | a.len << 16 | a.size << 8 | a.burst}; };
     if (ar_rule.broken(q.ar.valid, top.table_ar_ready, flat(q.ar))) wrong("table_ar changed before it passed");
     if (aw_rule.broken(q.aw.valid, top.table_aw_ready, flat(q.aw))) wrong("table_aw changed before it passed");
-    if (w_rule.broken(q.w_valid, top.table_w_ready, {q.w_data, uint64_t(q.w_strb) << 1 | q.w_last})) wrong("table_w changed before it passed");
+    if (w_rule.broken(q.w_valid, top.table_w_ready, {uint64_t(q.w_data), uint64_t(q.w_data >> 64), uint64_t(q.w_strb) << 1 | q.w_last})) wrong("table_w changed before it passed");
     memory.sample(q);
     if (!memory.error().empty()) wrong(memory.error().c_str());
 }
 
 void otx_engine::answer() {
-    const uint32_t tag = get_tag(top);
-    const auto it = std::find_if(waiting.begin(), waiting.end(), [&](const Waiting &w) { return !has_tags<Votx_remap_engine> || w.tag == tag; });
+    const auto it = std::find_if(waiting.begin(), waiting.end(), [&](const Waiting &w) { return w.own == top.rsp_payload_tag; });
     if (it == waiting.end()) return wrong("a response without an op");
     const uint32_t location = word(top.rsp_payload_location_kind, top.rsp_payload_location_value);
     rsps.push_back({it->tag, location, top.rsp_payload_own, top.rsp_payload_committing, top.rsp_payload_hit, top.rsp_payload_error, 0, it->taken, now});
@@ -206,7 +212,7 @@ void otx_engine::answer() {
 void otx_engine::look() {
     const uint32_t released = word(top.released_payload_kind, top.released_payload_value);
     const uint32_t flags = uint32_t(top.rsp_payload_own) << 3 | top.rsp_payload_committing << 2 | top.rsp_payload_hit << 1 | top.rsp_payload_error;
-    if (rsp_rule.broken(top.rsp_valid, top.rsp_ready, {word(top.rsp_payload_location_kind, top.rsp_payload_location_value), uint64_t(get_tag(top)) << 8 | flags}))
+    if (rsp_rule.broken(top.rsp_valid, top.rsp_ready, {word(top.rsp_payload_location_kind, top.rsp_payload_location_value), uint64_t(top.rsp_payload_tag) << 8 | flags}))
         wrong("rsp changed before it passed");
     if (release_rule.broken(top.released_valid, top.released_ready, {released, 0})) wrong("released changed before it passed");
     if (top.evCommitVisible) {
@@ -223,7 +229,7 @@ void otx_engine::look() {
         tx_offered = false;
     }
     if (op_offered && top.op_ready) {
-        waiting.push_back({ops.front().tag, now});
+        waiting.push_back({uint8_t(top.op_payload_tag), ops.front().tag, now});
         ops.pop_front();
         op_offered = false;
     }

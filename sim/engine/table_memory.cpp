@@ -9,7 +9,8 @@
 namespace otx {
 
 namespace {
-constexpr uint64_t pattern = 0xA55A'C33C'9669'0FF0;
+constexpr uint32_t bytes_per_word = sizeof(Word), size_of_word = 4;  // as AXI4 says it
+constexpr Word pattern = Word(0xA55A'C33C'9669'0FF0) << 64 | 0x5AA5'3CC3'6996'F00F;
 constexpr uint8_t okay = 0, slverr = 2, incr = 1;
 }  // namespace
 
@@ -24,32 +25,32 @@ TableMemory::TableMemory(const TableConfig &config, uint32_t base, uint32_t tx_b
     : config_(config), base_(base), tx_base_(tx_base), bytes_(bytes), random_(config.seed) {
     void *words = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (words == MAP_FAILED) throw std::bad_alloc();
-    words_ = static_cast<uint64_t *>(words);
+    words_ = static_cast<Word *>(words);
 }
 
 TableMemory::~TableMemory() { munmap(words_, bytes_); }
 
-uint64_t TableMemory::word(uint32_t address) const {
-    return inside(address) ? words_[(address - base_) >> 3] ^ (address >= tx_base_ ? pattern : 0) : 0;
+Word TableMemory::word(uint32_t address) const {
+    return inside(address) ? words_[(address - base_) / bytes_per_word] ^ (address >= tx_base_ ? pattern : 0) : 0;
 }
 
-void TableMemory::put(uint32_t address, uint64_t data, uint8_t strobes) {
+void TableMemory::put(uint32_t address, Word data, uint16_t strobes) {
     if (!inside(address)) return;
-    uint64_t mask = 0;
-    for (int b = 0; b < 8; b++)
-        if (strobes >> b & 1) mask |= UINT64_C(0xFF) << 8 * b;
-    uint64_t &at = words_[(address - base_) >> 3];
+    Word mask = 0;
+    for (uint32_t b = 0; b < bytes_per_word; b++)
+        if (strobes >> b & 1) mask |= Word(0xFF) << 8 * b;
+    Word &at = words_[(address - base_) / bytes_per_word];
     at = (at & ~mask) | ((data ^ (address >= tx_base_ ? pattern : 0)) & mask);
 }
 
-uint32_t TableMemory::get32(uint32_t address) const { return uint32_t(word(address & ~7u) >> (address & 4 ? 32 : 0)); }
+uint32_t TableMemory::get32(uint32_t address) const { return uint32_t(word(address & ~15u) >> 8 * (address & 12)); }
 
-void TableMemory::put32(uint32_t address, uint32_t value) { put(address & ~7u, uint64_t(value) << 32 | value, address & 4 ? 0xF0 : 0x0F); }
+void TableMemory::put32(uint32_t address, uint32_t value) { put(address & ~15u, Word(value) << 8 * (address & 12), uint16_t(0xF << (address & 12))); }
 
 void TableMemory::check(const TableRequest::Address &a) {
     char words[120] = "";
-    if (a.burst != incr || a.size != 3 || a.addr % 8) std::snprintf(words, sizeof words, "a burst at %08x is not INCR of whole words", a.addr);
-    else if ((a.addr & 4095) / 8 + a.len > 511) std::snprintf(words, sizeof words, "a burst of %d beats at %08x crosses 4 KiB", a.len + 1, a.addr);
+    if (a.burst != incr || a.size != size_of_word || a.addr % bytes_per_word) std::snprintf(words, sizeof words, "a burst at %08x is not INCR of whole words", a.addr);
+    else if ((a.addr & 4095) + (a.len + 1u) * bytes_per_word > 4096) std::snprintf(words, sizeof words, "a burst of %d beats at %08x crosses 4 KiB", a.len + 1, a.addr);
     if (*words && error_.empty()) error_ = words;
     accesses_++;
 }
@@ -73,7 +74,7 @@ void TableMemory::offer_read() {
     if (reading_ < 0) reading_ = choose(reads_);
     if (reading_ < 0 || random_.percent(config_.stall_percent)) return;
     const Read &r = reads_[size_t(reading_)];
-    const uint32_t at = r.addr + 8 * r.beat;
+    const uint32_t at = r.addr + bytes_per_word * r.beat;
     answer_.r_valid = true;
     answer_.r_data = r.early.empty() ? word(at) : r.early[r.beat];
     answer_.r_id = r.id;
@@ -89,7 +90,7 @@ void TableMemory::offer_answer() {
     const Write &w = writes_[size_t(answering_)];
     answer_.b_valid = true;
     answer_.b_id = w.id;
-    answer_.b_resp = inside(w.addr) && inside(w.addr + 8 * w.len) ? okay : slverr;
+    answer_.b_resp = inside(w.addr) && inside(w.addr + bytes_per_word * w.len) ? okay : slverr;
 }
 
 const TableAnswer &TableMemory::drive() {
@@ -107,7 +108,7 @@ void TableMemory::land_up_to(size_t index) {
     for (size_t i = 0; i <= index; i++) {
         Write &w = writes_[i];
         if (w.landed || !w.complete) continue;
-        for (size_t b = 0; b < w.beats.size(); b++) put(w.addr + uint32_t(8 * b), w.beats[b].data, w.beats[b].strobes);
+        for (size_t b = 0; b < w.beats.size(); b++) put(w.addr + uint32_t(bytes_per_word * b), w.beats[b].data, w.beats[b].strobes);
         w.landed = true;
     }
 }
@@ -147,7 +148,7 @@ void TableMemory::sample(const TableRequest &q) {
         check(q.ar);
         Read r = {due(), q.ar.addr, q.ar.id, q.ar.len, 0, {}};
         if (config_.adversary && random_.percent(50))
-            for (uint32_t b = 0; b <= r.len; b++) r.early.push_back(word(r.addr + 8 * b));
+            for (uint32_t b = 0; b <= r.len; b++) r.early.push_back(word(r.addr + bytes_per_word * b));
         reads_.push_back(r);
     }
     if (q.aw.valid && answer_.aw_ready) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table memory behind the remap engine: an AXI4 slave of 64-bit words, stepped once per clock.
+// The table memory behind the remap engine: an AXI4 slave of 128-bit words, stepped once per clock.
 //
 // Per clock: `drive` says what the memory puts on its side of the port, then the engine is evaluated, then `sample` takes what the engine has put there; beats that
 // are valid and ready on both sides have passed. Latency: clocks from an address to its first read beat, from the last write beat to the answer; drawn between
@@ -18,6 +18,8 @@
 #include <vector>
 
 namespace otx {
+
+using Word = unsigned __int128;  // what a beat carries
 
 // Small and fast; the same numbers on every machine.
 class Random {
@@ -47,15 +49,15 @@ struct TableRequest {
         uint8_t id, len, size, burst;
     } ar, aw;
     bool w_valid;
-    uint64_t w_data;
-    uint8_t w_strb;
+    Word w_data;
+    uint16_t w_strb;
     bool w_last, r_ready, b_ready;
 };
 
 // What the memory's side shows.
 struct TableAnswer {
     bool ar_ready, aw_ready, w_ready, r_valid, r_last, b_valid;
-    uint64_t r_data;
+    Word r_data;
     uint8_t r_id, r_resp, b_id, b_resp;
 };
 
@@ -77,15 +79,15 @@ class TableMemory {
 
    private:
     struct Beat {
-        uint64_t data;
-        uint8_t strobes;
+        Word data;
+        uint16_t strobes;
         bool last;
     };
     struct Read {
         uint64_t due;
         uint32_t addr;
         uint8_t id, len, beat;
-        std::vector<uint64_t> early;  // the words as they were at the address; empty: looked up when the beat is offered
+        std::vector<Word> early;  // the words as they were at the address; empty: looked up when the beat is offered
     };
     struct Write {
         uint64_t due;
@@ -96,8 +98,8 @@ class TableMemory {
     };
 
     bool inside(uint32_t address) const { return address - base_ < bytes_; }
-    uint64_t word(uint32_t address) const;
-    void put(uint32_t address, uint64_t data, uint8_t strobes);
+    Word word(uint32_t address) const;
+    void put(uint32_t address, Word data, uint16_t strobes);
     uint64_t due() { return now_ + config_.min_latency + random_.below(config_.max_latency - config_.min_latency + 1); }
     void check(const TableRequest::Address &a);
     void offer_read();
@@ -110,7 +112,7 @@ class TableMemory {
     const TableConfig config_;
     const uint32_t base_, tx_base_;
     const uint64_t bytes_;
-    uint64_t *words_;
+    Word *words_;
     Random random_;
     uint64_t now_ = 0, accesses_ = 0;
     std::deque<Read> reads_;
