@@ -87,7 +87,8 @@ module otx_nand_sequencer #(
 
   logic [2:0] item, item_q;
   logic [7:0] item_byte, item_byte_q, oob_byte, page_byte, in_byte, oob_kind;
-  logic looked_q, step_on;  // `item_q` is that of `step_q`; this step is done
+  logic looked_q, in_q, out_q, step_on;  // `item_q` is that of `step_q`; StIn, StOut for a clock: `kind_q` is theirs; this step is done
+  logic [1:0] kind_q;
   logic [3:0] first;
   logic [12:0] out_from, out_to;
   logic busy, known, streams, reads_oob, in_take, in_ready, out_take, page_last;
@@ -148,18 +149,16 @@ module otx_nand_sequencer #(
 
   always_comb begin
     bus_valid = 1'b0;
-    bus_kind  = item_q[1:0];
+    bus_kind  = kind_q;
     bus_byte  = item_byte_q;
     case (state_q)
       StStep: bus_valid = looked_q && item_q < ItemDataIn;
       StIn: begin
-        bus_valid = in_ready;
-        bus_kind  = BusIn;
+        bus_valid = in_q && in_ready;
         bus_byte  = in_byte;
       end
       StOut: begin
-        bus_valid = asked_q != out_to && (!page_last || room);
-        bus_kind  = BusOut;
+        bus_valid = out_q && asked_q != out_to && (!page_last || room);
       end
       default: ;
     endcase
@@ -198,6 +197,9 @@ module otx_nand_sequencer #(
     item_q <= item;
     item_byte_q <= item_byte;
     looked_q <= state_q == StStep && !step_on;
+    in_q <= state_q == StIn;
+    out_q <= state_q == StOut;
+    kind_q <= state_q == StIn ? BusIn : state_q == StOut ? BusOut : item[1:0];
     if (step_on) step_q <= step_q + 1'b1;
     if (wreq_ready) wreq_q <= 1'b0;
     if (in_take || out_take) asked_q <= asked_q + 1'b1;

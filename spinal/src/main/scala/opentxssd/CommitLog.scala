@@ -114,10 +114,10 @@ class CommitLog(p: OtxParam) extends Component {
   watermark.complete := !isMap && append.kind =/= LogKind.RELOCATE
   watermark.done.valid := done.valid && done.ok
   watermark.done.payload := done.index(9 downto 0)
-  pending.up.valid := assembler.pushed && isMap && append.inTx
-  pending.up.payload := append.serial(4 downto 0)
-  pending.down.valid := done.valid && done.ok && done.hasTx
-  pending.down.payload := done.txid
+  pending.up.valid := RegNext(assembler.pushed && isMap && append.inTx) init False
+  pending.up.payload := RegNext(append.serial(4 downto 0))
+  pending.down.valid := RegNext(done.valid && done.ok && done.hasTx) init False
+  pending.down.payload := RegNext(done.txid)
 
   // who waits
   waiters.waiter << waiter.haltWhen(!enable)

@@ -8,7 +8,7 @@ import spinal.lib.bus.amba4.axi._
 /** The map, the tx tables and what every transaction means: docs/interfaces.md, "Remap engine".
   *
   * Ops go into 16 slots and are answered as they are done; `tag` says whose answer it is. Two ops on one LPN of which one changes something keep their order: the later one does
-  * not start before the earlier one's answer has been taken. With a table memory that answers in the next clock an answer stands at `rsp` 3 clocks after its op (5 with a version first in
+  * not start before the earlier one's answer has been taken. With a table memory that answers in the next clock an answer stands at `rsp` 4 clocks after its op (6 with a version first in
   * the chain, 2 more for each further one) and lookups pass at one per clock.
   *
   * `tx`: one clock. A COMMIT is taken at once, whatever is in the slots: a commit changes one register, and is seen by every op that comes from the next clock on. An op or group that came before

@@ -42,7 +42,7 @@ class RemapGate(p: OtxParam) extends Component {
   when(op.fire && walk.valid)(passed := passed + 1)
   when(walk.fire)(passed := 0)
 
-  private val isWalk = walk.fire
+  private val isWalk = walk.valid && (passed.msb || !op.valid) // that goes next
   private val lpn = isWalk.mux(walk.lpn, op.lpn)
   private val past = lpn >= U(p.lbas, 32 bits)
   when(start.fire)(here := False)
@@ -83,7 +83,7 @@ class RemapGate(p: OtxParam) extends Component {
   left := 0
   when(answered.valid)(left(answered.payload) := True)
   when(walkEnd.valid)(left(walkEnd.payload) := True)
-  active := (active | (start.fire ? spareBit | B(0, slots bits))) & ~left // a refused walk ends in the clock in which it starts
+  active := (active | (start.fire ? spareBit | B(0, slots bits))) & ~left
   when(start.fire) {
     changing := changes.mux(changing | spareBit, changing & ~spareBit)
     for (i <- 0 until slots) when(spareBit(i))(lpns(i) := job.lpn)
@@ -92,7 +92,8 @@ class RemapGate(p: OtxParam) extends Component {
   // Who has the LPN of the job that is here: compared when it comes; later nobody but itself enters.
   private val same = Reg(Bits(slots bits))
   private val sameNow = Bits(slots bits)
-  for (i <- 0 until slots) sameNow(i) := Mux(start.fire && spareBit(i), job.lpn, lpns(i)) === lpn.resize(p.lpnBits)
+  private val sameJob = job.lpn === lpn.resize(p.lpnBits)
+  for (i <- 0 until slots) sameNow(i) := Mux(start.fire && spareBit(i), sameJob, lpns(i) === lpn.resize(p.lpnBits))
   when(room)(same := sameNow)
   private val inTheWay = (same & active & (changing | B(slots bits, default -> changes))).orR
 

@@ -26,7 +26,7 @@ class RemapPort(users: Int) extends Component {
     in.payload.tag.allowOverride
     in.payload.tag := U(n, 2 bits) @@ o.tag.resize(6)
   }
-  op << arbiter.io.output.m2sPipe()
+  op << arbiter.io.output.s2mPipe().m2sPipe() // no path through in either direction
 
   rsp.ready := False
   for ((r, n) <- rsps.zipWithIndex) {

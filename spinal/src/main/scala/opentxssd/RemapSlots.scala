@@ -8,14 +8,14 @@ import spinal.lib.bus.amba4.axi._
 /** The jobs under way, 16 slots, and their way to table memory.
   *
   * One event per clock: a read return, or a write response, which goes first when it waits (a read had to come before it, so reads get at least every second clock). An event is a step of
-  * one slot (`RemapStep`): context out of memory, one decision, context back. Then either the next chain read goes out in the next clock, or a write in the second next, or
-  * the answer stands at `rsp` in the next clock. Requests wait in queues with a place for every slot, so a read return is never held up by anything but a write response,
+  * one slot (`RemapStep`): context out of memory, one decision, context back. Then either the next chain read goes out in the next clock, or a write in the third, or
+  * the answer stands at `rsp` in the second. Requests wait in queues with a place for every slot, so a read return is never held up by anything but a write response,
   * and a write response only by `released`. AR: chain reads, then the walker's reads, then new jobs; what was offered and not taken stays.
   *
   * AXI: single beats of 16 bytes. A read or write of slot s has id s, the walker's read into place k has id 16 + k; returns in any order. No order between AR and AW is needed: a write has its
   * response before anything is read that depends on it.
   *
-  * Latency: `start` to AR 0 clocks; read return to `rsp` or to the next AR 1 clock. Reset forgets all jobs: the memory must forget its accesses as well.
+  * Latency: `start` to AR 0 clocks; read return to the next AR 1 clock, to `rsp` 2. Reset forgets all jobs: the memory must forget its accesses as well.
   */
 class RemapSlots(p: OtxParam) extends Component {
   setDefinitionName("otx_remap_slots")
@@ -51,8 +51,9 @@ class RemapSlots(p: OtxParam) extends Component {
 
   // the event of this clock
   private val frees = new StreamFifo(Word(), 4, withAsyncRead = true)
+  private val room = RegNext(frees.io.availability > 1) init False // for this clock's and the next one's
   private val b = table.b.m2sPipe()
-  private val written = b.valid && frees.io.push.ready
+  private val written = b.valid && room
   b.ready := written
   private val isFetch = table.r.id.msb
   table.r.ready := !written || isFetch
@@ -131,9 +132,9 @@ class RemapSlots(p: OtxParam) extends Component {
 
   // writes
   private val puts = new StreamFifo(RemapWriteJob(), slots, withAsyncRead = true)
-  puts.io.push.valid := event && step.write.valid
-  puts.io.push.slot := slot
-  puts.io.push.what := step.write.payload
+  puts.io.push.valid := RegNext(event && step.write.valid) init False
+  puts.io.push.slot := RegNext(slot)
+  puts.io.push.what := RegNext(step.write.payload)
   private val writer = new RemapWriter(p)
   writer.job << puts.io.pop.m2sPipe()
   writer.context := contexts.readAsync(writer.job.slot)
@@ -152,27 +153,29 @@ class RemapSlots(p: OtxParam) extends Component {
   }
   private val answers = new StreamFifo(Answer(), slots, withAsyncRead = true)
   private val ends = event && step.finish
-  answers.io.push.valid := ends && !context.isWalk || refuses && !start.context.isWalk
-  answers.io.push.slot := event.mux(slot, start.slot)
-  answers.io.push.rsp := step.rsp
+  private val answer = Answer()
+  answer.slot := event.mux(slot, start.slot)
+  answer.rsp := step.rsp
   when(!event) {
-    answers.io.push.rsp.tag := start.context.tag
-    answers.io.push.rsp.location := Word.none
-    answers.io.push.rsp.own := False
-    answers.io.push.rsp.committing := False
-    answers.io.push.rsp.hit := False
-    answers.io.push.rsp.error := True
+    answer.rsp.tag := start.context.tag
+    answer.rsp.location := Word.none
+    answer.rsp.own := False
+    answer.rsp.committing := False
+    answer.rsp.hit := False
+    answer.rsp.error := True
   }
+  answers.io.push.valid := RegNext(ends && !context.isWalk || refuses && !start.context.isWalk) init False
+  answers.io.push.payload := RegNext(answer)
   rsp.arbitrationFrom(answers.io.pop)
   rsp.payload := answers.io.pop.rsp
   answered.valid := rsp.fire
   answered.payload := answers.io.pop.slot
-  walkEnd.valid := ends && context.isWalk || refuses && start.context.isWalk
+  walkEnd.valid := RegNext(ends && context.isWalk || refuses && start.context.isWalk) init False
   walkEnd.payload := answers.io.push.slot
-  appendEnd := ends && context.job === RemapOpcode.APPEND
-  countUp.valid := event && step.countUp
-  countUp.payload := context.index.txid
-  fault := event && step.fault || refuses && start.context.isWalk
+  appendEnd := RegNext(ends && context.job === RemapOpcode.APPEND) init False
+  countUp.valid := RegNext(event && step.countUp) init False
+  countUp.payload := RegNext(context.index.txid)
+  fault := RegNext(event && step.fault || refuses && start.context.isWalk) init False
   frees.io.push.valid := event && step.release.valid
   frees.io.push.payload := step.release.payload
   released << frees.io.pop

@@ -44,7 +44,7 @@ class Sequencer(p: OtxParam) extends Component {
   val evCommit = out port Bool()
   val evCommitEntries = out port UInt(16 bits)
 
-  private object State extends SpinalEnum {
+  private object State extends SpinalEnum(binaryOneHot) {
     // format: off
     val Idle,    // a command
       Look,      // nothing: opcode and transaction are looked at
