@@ -51,8 +51,13 @@ def stream_ports(name, ep, layout, taken, bare=None):
     return ports
 
 
-def axi_port(id_width):
-    return axi.AXIInterface(data_width=64, address_width=32, id_width=id_width)
+def axi_port(id_width, data_width=64):
+    return axi.AXIInterface(data_width=data_width, address_width=32, id_width=id_width)
+
+
+def axi_channels():
+    """Channel -> (its fields that we use, whether the master gives them)."""
+    return _AXI
 
 
 def axi_ports(name, bus, master=True, payload="_payload"):
