@@ -20,6 +20,10 @@ LINE = 64  # bytes; what one random access stays in
 BASE = {"table": 0x4000_0000, "frame": 0x6000_0000}
 
 
+def strobes(mask):
+    return sum(bit << n for n, bit in enumerate(mask))
+
+
 class Axi:
     """A master with up to 24 bursts under way in each direction. `write` takes (data, strobes) of each beat; both give back only when the answer is there."""
 
@@ -59,8 +63,8 @@ class Axi:
         self.answers[answers][n % IDS].append(answer)
         self.queues[channel].put_nowait({"addr": at, "id": n % IDS, "len": len(beats) - 1, "size": self.size.bit_length() - 1, "burst": 1})
         if channel == "aw":
-            for i, (data, strobes) in enumerate(beats):
-                self.queues["w"].put_nowait({"data": data, "strb": strobes, "last": i == len(beats) - 1})
+            for i, (data, strb) in enumerate(beats):
+                self.queues["w"].put_nowait({"data": data, "strb": strb, "last": i == len(beats) - 1})
         await answer["done"].wait()
         self.free[answers].put_nowait(n)
         return answer["data"]
@@ -75,8 +79,8 @@ class Axi:
         """The bytes of `data` that `mask` chooses, in one burst or in several."""
         while data:
             count = rng.randint(1, len(data) // self.size)
-            beats = [(int.from_bytes(data[i : i + self.size], "little"), sum(m << k for k, m in enumerate(mask[i : i + self.size]))) for i in range(0, count * self.size, self.size)]
-            await self.write(at, beats)
+            parts = [slice(i, i + self.size) for i in range(0, count * self.size, self.size)]
+            await self.write(at, [(int.from_bytes(data[part], "little"), strobes(mask[part])) for part in parts])
             at, data, mask = at + count * self.size, data[count * self.size :], mask[count * self.size :]
 
     async def get(self, rng, at, size):
@@ -111,7 +115,7 @@ class Cpu:
 
     async def put(self, rng, at, data, mask):
         for i in range(0, len(data), 4):
-            await self.access(at + i, int.from_bytes(data[i : i + 4], "little"), sum(m << k for k, m in enumerate(mask[i : i + 4])), 1)
+            await self.access(at + i, int.from_bytes(data[i : i + 4], "little"), strobes(mask[i : i + 4]), 1)
 
     async def get(self, rng, at, size):
         return b"".join([(await self.access(at + i)).to_bytes(4, "little") for i in range(0, size, 4)])
