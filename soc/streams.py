@@ -55,6 +55,11 @@ def axi_port(id_width, data_width=64):
     return axi.AXIInterface(data_width=data_width, address_width=32, id_width=id_width)
 
 
+def axi_channels():
+    """Channel -> (its fields that we use, whether the master gives them)."""
+    return _AXI
+
+
 def axi_ports(name, bus, master=True, payload="_payload"):
     """Instance ports of an AXI4 port of which the instance is the master (or the slave)."""
     ports = {}

@@ -18,6 +18,7 @@ sys.path.insert(0, str(ROOT / "soc"))
 import geometry  # noqa: E402
 import stages  # noqa: E402
 import streams  # noqa: E402
+from dram_axi import DramAxi  # noqa: E402
 from host_port import HostPort  # noqa: E402
 from litedram.frontend.axi import LiteDRAMAXI2Native  # noqa: E402
 from litedram.frontend.wishbone import LiteDRAMWishbone2Native  # noqa: E402
@@ -84,15 +85,18 @@ class Ecpix5(OtxSoC):
         self.add_nand(platform.request("nand"))
 
     def add_memory(self, name, axi, base, size, offset, half=HALF):
-        """Half of the DRAM, from byte `offset` on, for the core and at the same addresses for the CPU."""
-        moved = streams.axi_port(axi.id_width, axi.data_width)
+        """Half of the DRAM, from byte `offset` on, for the core and at the same addresses for the CPU. What either has been told is written, both read."""
+        moved, ports = streams.axi_port(axi.id_width, axi.data_width), [self.sdram.crossbar.get_port() for _ in range(2)]
         setattr(self, f"{name}_remap", AXIRemapper(axi, moved, origin=offset, size=half))
-        port = stages.buffered_port(self, f"{name}_commands", self.sdram.crossbar.get_port(data_width=axi.data_width))
-        setattr(self, f"{name}_axi", LiteDRAMAXI2Native(moved, port))
+        wide = streams.axi_port(axi.id_width, ports[0].data_width)
+        setattr(self, f"{name}_wide", DramAxi(moved, wide))
+        setattr(self, f"{name}_axi", LiteDRAMAXI2Native(wide, stages.buffered_port(self, f"{name}_commands", ports[0])))
         bus, far, near = (wishbone.Interface(data_width=32, address_width=32, addressing="word") for _ in range(3))
         setattr(self, f"{name}_stage", stages.WishboneStage(bus, far))
         self.comb += [far.connect(near, omit={"adr"}), near.adr.eq(offset // 4 | far.adr & (half // 4 - 1))]
-        setattr(self, f"{name}_cpu", LiteDRAMWishbone2Native(near, self.sdram.crossbar.get_port(data_width=32)))
+        word = wishbone.Interface(data_width=ports[1].data_width, address_width=32, addressing="word")
+        setattr(self, f"{name}_word", wishbone.UpConverter(near, word))
+        setattr(self, f"{name}_cpu", LiteDRAMWishbone2Native(word, ports[1]))
         self.memory_region(name, base, size, bus)
 
     def add_nand(self, pads):
