@@ -23,13 +23,13 @@ LANES = [
         ("firmware", "make -s -C sw/firmware test", ""),
         ("blocks", "python -m pytest -q --ignore=cocotb_tests/system cocotb_tests", "cocotb/**/test_*.xml"),
         ("formal", "tools/formal.sh", ""),
+        ("synthesis", "python tools/synth_smoke.py", ""),
     ],
     [
         ("build", "tools/drive_build.sh tiny && tools/drive_build.sh sim && tools/drive_build.sh small library", ""),
         ("system", "python -m pytest -q --junitxml=build/system.xml cocotb_tests/system", "system.xml"),
-        ("power cuts tiny", "python cocotb_tests/system/power_cut.py --preset tiny --cuts 80 --seed 1 --jobs 1", ""),
-        ("power cuts small", "python cocotb_tests/system/power_cut.py --preset small --cuts 160 --seed 1 --jobs 1", ""),
-        ("synthesis", "python tools/synth_smoke.py", ""),
+        ("power cuts tiny", "python cocotb_tests/system/power_cut.py --preset tiny --cuts 200 --gap 45000 --seed 1 --jobs 1", ""),
+        ("power cuts small", "python cocotb_tests/system/power_cut.py --preset small --cuts 40 --seed 1 --jobs 1", ""),
     ],
 ]
 
