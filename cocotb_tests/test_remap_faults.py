@@ -8,7 +8,7 @@ from runner import run
 
 LOOKUP, APPEND, PLAIN, SWAP = Op
 BEGIN, COMMITTING, COMMIT, ABORT, PREPARE = TxOp
-simulated = cocotb.test(timeout_time=20, timeout_unit="ms")
+simulated = cocotb.test(timeout_time=2, timeout_unit="ms")
 
 
 @simulated
