@@ -8,10 +8,10 @@ import struct
 import cocotb
 from models.flash_bench import BLOCKS, PAGES, FlashBench, verilog
 from models.flash_model import BLANK, FAIL, OK, OOB, Op
-from models.nand_pins import FAIL_ERASE, FAIL_PROGRAM, Nand, verilator_args
+from models.nand_pins import FAIL_ERASE, FAIL_PROGRAM, TIMES, Nand, verilator_args
 
 SEED = int(os.environ.get("SEED", "1"))
-BUS = 4096 * 3  # clocks of a page at one byte per three clocks
+BUS = 4096 * 2  # clocks of a page at one byte per two clocks
 
 
 class Bench(FlashBench):
@@ -20,7 +20,8 @@ class Bench(FlashBench):
         g = self.geometry
         self.dies = [(c, w) for w in range(g.ways) for c in range(g.channels)]
         self.nand = Nand()
-        assert self.nand.open(g.channels, g.ways, BLOCKS, PAGES, seed=SEED) is None
+        times = {name: getattr(g.timing, f"t_{name}") for name in TIMES}
+        assert self.nand.open(g.channels, g.ways, BLOCKS, PAGES, times=times, seed=SEED) is None
 
     async def mount(self):
         """Reset of controller and dies."""
