@@ -8,7 +8,7 @@ PYTHON := .venv/bin/python
 ENV := . tools/env.sh &&
 
 .DEFAULT_GOAL := help
-.PHONY: help setup verilog drive-build run drive wave lint synth formal mutants test powercut dram bitstream clean
+.PHONY: help setup verilog drive-build run drive wave lint synth formal mutants test bench powercut dram bitstream clean
 
 help: ## list the targets
 	@grep -hE '^[a-z][a-z0-9_-]*:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -31,7 +31,6 @@ drive: setup ## serve the drive on build/otx.sock (exports drive, atomic) until 
 wave: setup ## record commits of 1 to 1,000 entries; FST, GTKWave save file and a table read back from the FST
 	@$(ENV) tools/drive_build.sh sim && python tools/wave_commits.py
 
-.PHONY: bench
 bench: setup ## benchmarks: E=e1 for one of them; table, build/bench/ID.json and ID.png
 	@$(ENV) python tools/bench.py $(E)
 
