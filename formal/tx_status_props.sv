@@ -70,7 +70,7 @@ module tx_status_props (
   reg [1:0] old_txid;
   reg [3:0] old_oldest;
   reg [2:0] old_op;
-  reg old_fire, old_free, old_appending;
+  reg old_fire, old_free, older_free, old_appending;
   always @(posedge clk) begin
     started <= 1;
     running <= !reset;
@@ -82,6 +82,7 @@ module tx_status_props (
     old_fire <= tx_valid && tx_ready;
     old_appending <= appending;
     old_free <= free_valid;
+    older_free <= old_free;
   end
 
   // all transactions at once: these are also what the induction stands on
@@ -140,7 +141,7 @@ module tx_status_props (
     a_legal : assert ((was == Free && now == Open) || (was == Open && (now == Prepared || now == Committing || now == Aborted)) ||
                       (was == Prepared && (now == Committing || now == Aborted)) ||
                       (was == Committing && now == Committed) || ((was == Committed || was == Aborted) && now == Free));
-    a_asked : assert (now == Free ? old_free : old_fire && old_txid == t && old_op == asked_op);
+    a_asked : assert (now == Free ? older_free : old_fire && old_txid == t && old_op == asked_op);
     a_not_beside_an_append : assert (now == Committed || now == Free || !old_appending);
     a_newest : assert (now != Committed || age == {1'b0, live} - 1);
     a_oldest_is_freed_first : assert (was != Committed || old_order[4*t+:4] == old_oldest);
@@ -149,6 +150,6 @@ module tx_status_props (
   always @(posedge clk) if (started && !reset) begin
     c_two_committed : cover (live == 2);
     c_freed_and_committed_again : cover (oldest_order == 1 && live == 1);
-    c_aborted_freed : cover (running && old_free && changed == 1 && old[2:0] == Aborted);
+    c_aborted_freed : cover (running && older_free && changed == 1 && old[2:0] == Aborted);
   end
 endmodule

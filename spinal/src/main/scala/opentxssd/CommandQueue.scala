@@ -63,8 +63,8 @@ class CommandQueue(p: OtxParam) extends Component {
   fresh.legal := check.status === Status.SUCCESS
   private val entered = arrived.translateWith(fresh).stage()
 
-  private val valid = Vec(RegInit(False), tags)
-  private val sent = Vec(Reg(Bool()), tags)
+  private val valid = Reg(Bits(tags bits)) init 0
+  private val sent = Reg(Bits(tags bits))
   private val print = Vec(Reg(Footprint()), tags)
   private val waitsFor = Vec(Reg(Bits(tags bits)), tags)
   private val commands = Mem(HostCmd(), tags)
@@ -74,7 +74,6 @@ class CommandQueue(p: OtxParam) extends Component {
   freed.valid.init(False)
   freed.valid := finish.fire
   freed.payload := finish.tag
-  private val done = freed.valid ? UIntToOh(freed.payload, tags) | B(0, tags bits)
 
   private def conflict(a: Footprint, b: Footprint): Bool = {
     val overlap = a.ranged && b.ranged && a.first < b.end && b.first < a.end
@@ -87,7 +86,7 @@ class CommandQueue(p: OtxParam) extends Component {
   private val compared = RegInit(False)
   private val row = Reg(Bits(tags bits)) // those that it would have to wait for if they are under way
   private val tagFree = RegNext(!valid(entered.cmd.tag))
-  for (j <- 0 until tags) row(j) := conflict(entered.print, print(j))
+  when(entered.valid && !compared)(row := Vec(print.map(conflict(entered.print, _))).asBits)
   compared := entered.valid && !entered.fire
   private val malformed = Stream(Completion())
   malformed.valid := compared && !entered.legal && tagFree
@@ -97,25 +96,26 @@ class CommandQueue(p: OtxParam) extends Component {
   entered.ready := compared && tagFree && (entered.legal || malformed.ready)
 
   private val enter = compared && tagFree && entered.legal
-  when(enter)(commands.write(entered.cmd.tag, entered.cmd))
-
   when(finish.fire)(valid(finish.tag) := False)
-  for (i <- 0 until tags) {
-    waitsFor(i) := waitsFor(i) & ~done
-    when(enter && entered.cmd.tag === i) {
-      valid(i) := True
-      sent(i) := False
-      print(i) := entered.print
-      waitsFor(i) := row & valid.asBits // one that ends in this clock is cleared in the next
-    }
+  when(freed.valid)(waitsFor.foreach(_(freed.payload) := False))
+  when(enter) {
+    commands.write(entered.cmd.tag, entered.cmd)
+    valid(entered.cmd.tag) := True
+    sent(entered.cmd.tag) := False
+    print(entered.cmd.tag) := entered.print
+    waitsFor(entered.cmd.tag) := row & valid // one that ends in this clock is cleared in the next
   }
 
   // Those that may go, in turn. What forbids it only goes away while a command waits, so to know of it late is safe.
-  private val draining = RegNext(Vec(txState.map(s => s === TxState.COMMITTED || s === TxState.ABORTED)).asBits)
-  private val free = Vec((0 until tags).map { i =>
-    RegNext(valid(i) && waitsFor(i) === 0 && !(print(i).opensTx && draining(print(i).txid)), init = False)
-  })
-  private val mayGo = Vec((0 until tags).map(i => free(i) && !sent(i))).asBits
+  private val draining = RegNext(Vec(txState.map(TxState.isDraining)).asBits)
+  private val free = Reg(Bits(tags bits)) init 0
+  free := 0
+  when(valid.orR) {
+    val waits = Vec(waitsFor.map(_ =/= 0)).asBits
+    val early = Vec(print.map(begin => begin.opensTx && draining(begin.txid))).asBits
+    free := valid & ~waits & ~early
+  }
+  private val mayGo = free & ~sent
   private val later = Reg(Bits(tags bits)) init 0 // tags behind the one that went last
   private val behind = mayGo & later
   private val candidates = Reg(Bits(tags bits)) init 0 // a clock of them, then the first is picked
@@ -136,5 +136,5 @@ class CommandQueue(p: OtxParam) extends Component {
 
   // A malformed command is answered between the others; neither can hold the other up for ever
   cpl << StreamArbiterFactory().roundRobin.transactionLock.onArgs(malformed, finish)
-  busy := valid.asBits.orR || arrived.valid || entered.valid
+  busy := valid.orR || arrived.valid || entered.valid
 }

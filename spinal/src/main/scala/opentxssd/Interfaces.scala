@@ -109,6 +109,9 @@ object TxState {
   val COMMITTING = 3
   val COMMITTED = 4
   val ABORTED = 5
+
+  /** COMMITTED or ABORTED: a walk empties its table. */
+  def isDraining(state: UInt): Bool = state.msb
 }
 
 object RemapOpcode {

@@ -17,8 +17,8 @@ case class RemapAsk() extends Bundle {
   *
   * `live`: the entry is one of a transaction that is not FREE. `self`: it is the walk's own. For an op with limit L a transaction that was committed with an order before L
   * `counts`, and `distance` (1 to 32) tells how long ago: the nearest is the newest. One committed with order L or later is still what it was at the op's instant: `uncommitted`,
-  * and `committing` for all others. At most 32 commits can follow L while the op is there, because a walk that frees a txid waits for it (`RemapGrace`); so the sign of the
-  * difference says which is first.
+  * and `committing` for all others. At most 32 commits can follow L while the op is there, because a walk that frees a txid waits for it (`RemapGrace`); so the sign of
+  * L + ~order, which is L - order - 1, says which is first.
   */
 class RemapInfo extends Component {
   setDefinitionName("otx_remap_info")
@@ -31,8 +31,8 @@ class RemapInfo extends Component {
 
   private val named = TxIndex.of(ask.word)
   private val is = Pick(state, named.txid)
-  private val distance = ask.limit - Pick(order, named.txid)
-  private val later = distance === 0 || distance.msb // committed after the op's instant
+  private val its = Pick(order, named.txid)
+  private val later = (ask.limit + ~its).msb // committed after the op's instant
   private val committed = is === TxState.COMMITTED
   private val late = committed && later
   meaning.live := ask.word.value(29 downto 21) === 0 && is =/= TxState.FREE && named.number < Pick(count, named.txid)
@@ -41,5 +41,5 @@ class RemapInfo extends Component {
   meaning.uncommitted := is === TxState.OPEN || is === TxState.PREPARED || is === TxState.COMMITTING || late
   meaning.committing := is === TxState.COMMITTING || late
   meaning.counts := committed && !later
-  meaning.distance := distance
+  meaning.distance := ask.limit - its
 }

@@ -70,10 +70,10 @@ class RemapWalker extends Component {
   free.valid := RegNext(over) init False
   free.payload := txid
 
-  // Who is to be walked, a clock late: the old choice stands until two clocks after the end of its walk. `merge` still says what the last walk was.
+  // Who is to be walked, a clock late: the old choice stands until three clocks after the end of its walk. `merge` still says what the last walk was.
   private val toMerge = RegNext(oldest)
   private val toDrop = RegNext(aborted)
-  private val stale = free.valid || RegNext(free.valid, init = True)
+  private val stale = History(free.valid, 3, init = True).orR
   private val chooseMerge = toMerge.valid && !(toDrop.valid && merge)
   when(!active && !stale && (toMerge.valid || toDrop.valid)) {
     active := True

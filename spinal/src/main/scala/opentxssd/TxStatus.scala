@@ -7,8 +7,8 @@ import spinal.lib._
 /** What every txid means now: a state, an entry count, a use count and a place in the commit order. This is the whole of a commit: one register changes.
   *
   * A COMMIT is taken at once, other requests while `appending` is low (no APPEND is under way); the new state is valid in the next clock. A request in the wrong state changes nothing.
-  * COMMITTING and ABORT are for OPEN and PREPARED transactions, PREPARE for OPEN ones. `free` (a walk has emptied the table) goes first and moves COMMITTED or ABORTED to FREE. So there is at most
-  * one transition in any clock.
+  * COMMITTING and ABORT are for OPEN and PREPARED transactions, PREPARE for OPEN ones. `free` (a walk has emptied the table) moves the oldest COMMITTED one, or an ABORTED one, to FREE two clocks later;
+  * it is not taken in the clock after another, and goes before a request. So there is at most one transition in any clock.
   *
   * Commit order: committed transactions are merged, and so freed, oldest first. The live orders are therefore one run of at most `txids` numbers that starts at
   * `oldestOrder`; they have two bits more than that takes, so that the sign of a difference says which of two commits, or of a commit and a reader's limit, is first.
@@ -40,7 +40,9 @@ class TxStatus(txids: Int = OtxParam.txids) extends Component {
   val evCommitVisible = out port Bool() // first clock in which evTxid is COMMITTED
   val evTxid = out port UInt(idBits bits)
 
-  private val states = Vec.fill(txids)(Reg(UInt(3 bits)) init TxState.FREE)
+  // A state is three bits, each in a word of all txids; FREE is 0
+  private val planes = Vec.fill(3)(Reg(Bits(txids bits)) init 0)
+  private val states = Vec((0 until txids).map(t => planes.map(_(t)).asBits().asUInt))
   private val counts = Vec.fill(txids)(Reg(UInt(16 bits)) init 0)
   private val orders = Vec.fill(txids)(Reg(UInt(orderBits bits)) init 0)
   private val head, tail = Reg(UInt(orderBits bits)) init 0 // oldest live commit, next commit
@@ -49,6 +51,10 @@ class TxStatus(txids: Int = OtxParam.txids) extends Component {
   order := orders
   oldestOrder := head
   nextOrder := tail
+
+  private val isAborted = planes(2) & planes(0)
+  private val isOldest = planes(2) & ~planes(0) & Vec(orders.map(_ === head)).asBits
+  private val frees = RegInit(False) // `freed` becomes FREE
 
   // requests
   private val txid = tx.txid.resize(idBits)
@@ -69,9 +75,9 @@ class TxStatus(txids: Int = OtxParam.txids) extends Component {
   )
   private val clearing = RegInit(True)
   private val isCommit = tx.op === TxOpcode.COMMIT
-  tx.ready := !clearing && !free.valid && (isCommit || !appending)
+  tx.ready := !clearing && !frees && (isCommit || !appending)
   private val legal = tx.fire && allowed
-  when(legal)(states(txid) := to)
+  when(legal)(for (b <- 0 until 3) planes(b)(txid) := to(b))
 
   evCommitTaken := legal && isCommit
   evCommitVisible := RegNext(evCommitTaken, init = False)
@@ -81,18 +87,17 @@ class TxStatus(txids: Int = OtxParam.txids) extends Component {
     tail := tail + 1
   }
 
-  // walks
-  private val freedState = Pick(states, free.payload)
-  private val freesOldest = freedState === TxState.COMMITTED && Pick(orders, free.payload) === head
-  when(free.valid && (freesOldest || freedState === TxState.ABORTED)) {
-    states(free.payload) := U(TxState.FREE, 3 bits)
-    counts(free.payload) := U(0, 16 bits)
+  // walks: a clock to see what `free` is about. Nothing else changes that transaction meanwhile
+  private val freesOldest = free.valid && isOldest(free.payload)
+  private val freed = RegNext(free.payload)
+  frees := !frees && (freesOldest || free.valid && isAborted(free.payload))
+  when(RegNext(freesOldest, init = False) && frees)(head := head + 1)
+  when(frees) {
+    planes.foreach(_(freed) := False)
+    counts(freed) := U(0, 16 bits)
   }
-  when(free.valid && freesOldest)(head := head + 1)
   when(countUp.valid)(counts(countUp.payload) := Pick(counts, countUp.payload) + 1)
 
-  private val isOldest = Vec((0 until txids).map(t => states(t) === TxState.COMMITTED && orders(t) === head))
-  private val isAborted = Vec(states.map(_ === TxState.ABORTED))
   oldest.valid := isOldest.orR
   oldest.payload := OHToUInt(isOldest)
   aborted.valid := isAborted.orR

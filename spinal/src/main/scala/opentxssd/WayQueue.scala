@@ -107,14 +107,15 @@ class WayQueue(p: OtxParam, depth: FlashQueueDepth) extends Component {
   issue.source := picked.source
   issue.op := picked.op
 
-  for (way <- ways; q <- depths.indices) {
-    val hit = way.w * depths.size + q
-    val comes = enter.valid && enterHits(hit)
-    val goes = pick && pickHits(hit)
-    when(comes)(way.tail(q) := way.tail(q) + 1)
-    when(goes)(way.head(q) := way.head(q) + 1)
-    when(comes && !goes)(way.used(q) := way.used(q) + 1)
-    when(goes && !comes)(way.used(q) := way.used(q) - 1)
+  when(enter.valid || pick) {
+    for (way <- ways; q <- depths.indices) {
+      val hit = way.w * depths.size + q
+      val comes = enter.valid && enterHits(hit)
+      val goes = pick && pickHits(hit)
+      when(comes)(way.tail(q) := way.tail(q) + 1)
+      when(goes)(way.head(q) := way.head(q) + 1)
+      when(comes =/= goes)(way.used(q) := goes.mux(way.used(q) - 1, way.used(q) + 1))
+    }
   }
   for (way <- ways) {
     when(finished.valid && finished.payload === way.w)(way.running := False)
