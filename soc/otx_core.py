@@ -13,7 +13,7 @@ from litex.soc.interconnect.csr import CSRStatus, CSRStorage
 from migen import Cat, ClockSignal, Instance, Mux, ResetSignal, Signal
 
 OP_QUEUE, DONE_QUEUE, BLOCK_QUEUE = 8, 16, 2
-TABLE_IDS, TABLE_BITS = 5, 128
+TABLE_IDS, TABLE_BITS = 6, 128
 FRAME_IDS = 6
 
 

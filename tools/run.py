@@ -21,8 +21,8 @@ SOCKET = ROOT / "build" / "otx.sock"
 IMAGE = WORK / "drive.nand"
 DRIVE_URI = f"nbd+unix:///drive?socket={SOCKET}"
 SOURCES = ["/usr/include", "/usr/share/perl", "/usr/lib/python3", "/usr/share/doc", "/usr/lib"]
-WANTED_BYTES, MOST_FILES = 40 << 20, 4_000
-FS_BYTES = 64 << 20
+WANTED_BYTES, MOST_FILES = 32 << 20, 4_000
+FS_BYTES = 60 << 20
 PAPER_US = 2474.0  # TxSSD, Fig. 13: the remap function in firmware
 console = Console(width=150)
 

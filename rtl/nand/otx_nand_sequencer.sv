@@ -91,7 +91,7 @@ module otx_nand_sequencer #(
   logic [1:0] kind_q;
   logic [3:0] first;
   logic [12:0] out_from, out_to;
-  logic busy, known, streams, reads_oob, in_take, in_ready, out_take, page_last;
+  logic busy, known, streams, reads_oob, in_take, in_offer, out_take, out_offer, page_last;
   logic unpack_valid, room, empty, full, sum_valid, residue;
   logic [7:0] unpack_byte;
   logic [31:0] sum, oob_generation, oob_lpn;
@@ -109,8 +109,8 @@ module otx_nand_sequencer #(
   );
 
   // Page to the bus: data, then the spare bytes with the checksum in its place.
-  assign in_ready = asked_q >= Spare || unpack_valid;
-  assign in_take = state_q == StIn && bus_valid && bus_ready;
+  assign in_offer = state_q == StIn && in_q && (asked_q >= Spare || unpack_valid);
+  assign in_take = in_offer && bus_ready;
   assign page_byte = asked_q < Spare ? unpack_byte : oob_byte;
   always_comb begin
     in_byte = page_byte;
@@ -130,7 +130,8 @@ module otx_nand_sequencer #(
 
   // Page from the bus. Every eighth byte of a beat is asked for only when the beat has a place.
   assign page_last = asked_q[2:0] == 3'd7 && asked_q < Spare && streams;
-  assign out_take = state_q == StOut && bus_valid && bus_ready;
+  assign out_offer = state_q == StOut && out_q && asked_q != out_to && (!page_last || room);
+  assign out_take = out_offer && bus_ready;
 
   otx_nand_pack #(.Words(PageBytes / 8)) pack (
       .clk, .reset, .start(state_q == StLook), .byte_valid(back_valid && streams && came_q < Spare), .byte_data(back_byte),
@@ -154,12 +155,10 @@ module otx_nand_sequencer #(
     case (state_q)
       StStep: bus_valid = looked_q && item_q < ItemDataIn;
       StIn: begin
-        bus_valid = in_q && in_ready;
+        bus_valid = in_offer;
         bus_byte  = in_byte;
       end
-      StOut: begin
-        bus_valid = out_q && asked_q != out_to && (!page_last || room);
-      end
+      StOut: bus_valid = out_offer;
       default: ;
     endcase
   end

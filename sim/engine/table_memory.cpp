@@ -59,10 +59,11 @@ void TableMemory::check(const TableRequest::Address &a) {
 template <class Accesses>
 int TableMemory::choose(const Accesses &accesses) {
     int found = -1;
-    uint32_t ids = 0, candidates = 0;
+    uint64_t ids = 0;
+    uint32_t candidates = 0;
     for (size_t i = 0; i < accesses.size(); i++) {
         const bool first = !(ids >> accesses[i].id & 1);
-        ids |= 1u << accesses[i].id;
+        ids |= uint64_t(1) << accesses[i].id;
         if (first && accesses[i].due <= now_ && random_.below(++candidates) == 0) found = int(i);
         if (!config_.adversary) break;
     }

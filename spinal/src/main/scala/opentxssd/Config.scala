@@ -46,7 +46,7 @@ case class OtxParam(
   def lpnBits: Int = log2Up(lbas)
 
   /** Table memory: a tx table entry or four map words per beat. Ids 0 to 15 are the remap engine's slots, 16 to 19 the reads of its walker. */
-  def tableAxi: Axi4Config = axi.copy(dataWidth = 128, idWidth = OtxParam.slotBits + 1)
+  def tableAxi: Axi4Config = axi.copy(dataWidth = 128, idWidth = OtxParam.slotBits + 2)
 
   /** Frame memory: 64-bit data, 32-bit byte addresses, 4-bit ids. */
   def axi: Axi4Config = Axi4Config(

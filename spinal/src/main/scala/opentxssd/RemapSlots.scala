@@ -12,7 +12,7 @@ import spinal.lib.bus.amba4.axi._
   * the answer stands at `rsp` in the second. Requests wait in queues with a place for every slot, so a read return is never held up by anything but a write response,
   * and a write response only by `released`. AR: chain reads, then the walker's reads, then new jobs; what was offered and not taken stays.
   *
-  * AXI: single beats of 16 bytes. A read or write of slot s has id s, the walker's read into place k has id 16 + k; returns in any order. No order between AR and AW is needed: a write has its
+  * AXI: single beats of 16 bytes. A read of an entry or a write of slot s has id s, its read of the map word id 32 + s, the walker's read into place k id 16 + k; returns in any order. No order between AR and AW is needed: a write has its
   * response before anything is read that depends on it.
   *
   * Latency: `start` to AR 0 clocks; read return to the next AR 1 clock, to `rsp` 2. Reset forgets all jobs: the memory must forget its accesses as well.
@@ -47,7 +47,6 @@ class RemapSlots(p: OtxParam) extends Component {
   private val kepts = Mem(Word(), slots)
   private val flags = Mem(RemapFlags(), slots)
   private val meanings = Mem(RemapMeaning(), slots)
-  private val atHead = Reg(Bits(slots bits)) // the slot waits for its map word
 
   // the event of this clock
   private val frees = new StreamFifo(Word(), 4, withAsyncRead = true)
@@ -55,7 +54,7 @@ class RemapSlots(p: OtxParam) extends Component {
   private val b = table.b.m2sPipe()
   private val written = b.valid && room
   b.ready := written
-  private val isFetch = table.r.id.msb
+  private val isFetch = table.r.id(slotBits)
   table.r.ready := !written || isFetch
   private val event = written || table.r.valid && !isFetch
   private val slot = written.mux(b.id, table.r.id).resize(slotBits)
@@ -67,7 +66,7 @@ class RemapSlots(p: OtxParam) extends Component {
   private val context = contexts.readAsync(slot)
   step.written := written
   step.failed := written.mux(b.resp, table.r.resp)(1)
-  step.isHead := atHead(slot) && !written
+  step.isHead := table.r.id.msb && !written
   step.data := table.r.data
   step.context := context
   step.at := ats.readAsync(slot)
@@ -78,7 +77,6 @@ class RemapSlots(p: OtxParam) extends Component {
   starts.write(slot, step.newStarts, event && step.setStarts)
   kepts.write(slot, step.newKept, event && step.setKept)
   flags.write(slot, step.newFlags, event)
-  when(event)(atHead(slot) := False)
 
   // what the transaction of the entry means that is about to be read
   private val ask = Reg(RemapAsk())
@@ -119,16 +117,31 @@ class RemapSlots(p: OtxParam) extends Component {
     U(1) -> map.entry(fetch.index),
     default -> map.words(start.context.lpn)
   )
-  table.ar.id := choice.mux(U(0) -> chain.io.pop.slot.resize(slotBits + 1), U(1) -> (U(4, 3 bits) @@ fetch.place), default -> start.slot.resize(slotBits + 1))
+  table.ar.id := choice.mux(U(0) -> (U(0, 2 bits) @@ chain.io.pop.slot), U(1) -> (U(1, 2 bits) @@ fetch.place.resize(slotBits)), default -> (U(2, 2 bits) @@ start.slot))
   table.ar.len := 0
   table.ar.size := 4
   table.ar.burst := Axi4.burst.INCR
 
-  // new jobs; a refused one takes a clock without an event
-  start.ready := start.refused.mux(!event, choice === 2 && table.ar.ready)
+  /** A job that may not be done: it gets its answer, or a walk its end, without a read. */
+  private case class Refusal() extends Bundle {
+    val slot = UInt(slotBits bits)
+    val tag = UInt(8 bits)
+    val isWalk = Bool()
+  }
+
+  // new jobs; a refused one waits for a clock without an event
+  private val refusal = Reg(Flow(Refusal()))
+  refusal.valid init False
+  start.ready := start.refused.mux(!refusal.valid, choice === 2 && table.ar.ready)
   contexts.write(start.slot, start.context, start.fire)
-  when(start.fire)(atHead(start.slot) := True)
-  private val refuses = start.fire && start.refused
+  private val refuses = refusal.valid && !event
+  when(refuses)(refusal.valid := False)
+  when(!refusal.valid) {
+    refusal.valid := start.valid && start.refused
+    refusal.slot := start.slot
+    refusal.tag := start.context.tag
+    refusal.isWalk := start.context.isWalk
+  }
 
   // writes
   private val puts = new StreamFifo(RemapWriteJob(), slots, withAsyncRead = true)
@@ -154,28 +167,28 @@ class RemapSlots(p: OtxParam) extends Component {
   private val answers = new StreamFifo(Answer(), slots, withAsyncRead = true)
   private val ends = event && step.finish
   private val answer = Answer()
-  answer.slot := event.mux(slot, start.slot)
+  answer.slot := event.mux(slot, refusal.slot)
   answer.rsp := step.rsp
   when(!event) {
-    answer.rsp.tag := start.context.tag
+    answer.rsp.tag := refusal.tag
     answer.rsp.location := Word.none
     answer.rsp.own := False
     answer.rsp.committing := False
     answer.rsp.hit := False
     answer.rsp.error := True
   }
-  answers.io.push.valid := RegNext(ends && !context.isWalk || refuses && !start.context.isWalk) init False
+  answers.io.push.valid := RegNext(ends && !context.isWalk || refuses && !refusal.isWalk) init False
   answers.io.push.payload := RegNext(answer)
   rsp.arbitrationFrom(answers.io.pop)
   rsp.payload := answers.io.pop.rsp
   answered.valid := rsp.fire
   answered.payload := answers.io.pop.slot
-  walkEnd.valid := RegNext(ends && context.isWalk || refuses && start.context.isWalk) init False
+  walkEnd.valid := RegNext(ends && context.isWalk || refuses && refusal.isWalk) init False
   walkEnd.payload := answers.io.push.slot
   appendEnd := RegNext(ends && context.job === RemapOpcode.APPEND) init False
   countUp.valid := RegNext(event && step.countUp) init False
   countUp.payload := RegNext(context.index.txid)
-  fault := RegNext(event && step.fault || refuses && start.context.isWalk) init False
+  fault := RegNext(event && step.fault || refuses && refusal.isWalk) init False
   frees.io.push.valid := event && step.release.valid
   frees.io.push.payload := step.release.payload
   released << frees.io.pop
