@@ -8,7 +8,7 @@ PYTHON := .venv/bin/python
 ENV := . tools/env.sh &&
 
 .DEFAULT_GOAL := help
-.PHONY: help setup verilog drive-build run drive wave lint synth formal mutants test bench powercut dram bitstream clean
+.PHONY: help setup verilog drive-build run drive wave lint synth formal mutants test bench powercut soak dram bitstream clean
 
 help: ## list the targets
 	@grep -hE '^[a-z][a-z0-9_-]*:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -48,6 +48,9 @@ mutants: setup ## each one-line mutation must be killed by its test or proof
 
 powercut: setup ## power cuts, more of them: CUTS=2000 SEED=1 DRIVE=small (four dies; DRIVE=tiny: one)
 	@$(ENV) tools/drive_build.sh $(or $(DRIVE),small) library && python cocotb_tests/system/power_cut.py --preset $(or $(DRIVE),small) --cuts $(or $(CUTS),2000) --seed $(or $(SEED),1)
+
+soak: setup ## the remap engine alone: OPS=5000000 random operations, SEED=1; goes on where it was stopped
+	@$(ENV) python cocotb_tests/system/soak.py --ops $(or $(OPS),5000000) --seed $(or $(SEED),1)
 
 test: setup ## all tests; the last line is "N passed, M failed"
 	@$(ENV) python tools/test_all.py

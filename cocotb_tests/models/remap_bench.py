@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Test bench of otx_remap_engine: drives `op` and `tx`, serves table memory, and compares every answer and release with RemapModel.
+"""Test bench of otx_remap_engine: drives `op` and `tx`, serves table memory, and has every answer and release judged by RemapJudge.
 
 One loop does everything once per clock: inputs change at the falling edge, outputs are sampled before the rising edge, so a beat is
 counted in the clock in which it passes. Of a `tx` request and an op that pass in one clock a COMMIT comes second, all others first, as the engine promises.
@@ -14,7 +14,8 @@ from pathlib import Path
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import Event, FallingEdge, ReadOnly, RisingEdge
-from models.remap_model import BUF, NAND, NONE, VER, Op, RemapModel, State, TxOp, word
+from models.remap_judge import WALKED, Call, RemapJudge, op_fields
+from models.remap_model import BUF, NAND, NONE, VER, Op, State, TxOp, word
 from models.stepped import Pin
 from models.table_memory import TableMemory
 
@@ -31,12 +32,12 @@ TX_FIELDS = ["op", "txid"]
 RSP_FIELDS = ["tag", "own", "committing", "hit", "error", "location_kind", "location_value"]
 
 
-class Call:
-    """One op or tx request: `taken` and `answered` are clock numbers, `rsp` the response."""
+class BenchCall(Call):
+    """`done` once it is answered, or a tx request taken."""
 
     def __init__(self, **fields):
-        self.fields, self.done, self.taken, self.answered, self.rsp, self.expect, self.offered = fields, Event(), None, None, None, None, None
-        self.may_abort = self.may_commit = None  # other right answers of a LOOKUP, after a change of its transaction or of another
+        super().__init__(**fields)
+        self.done = Event()
 
 
 class Bench:
@@ -44,13 +45,12 @@ class Bench:
         self.dut, self.check, self.stall = dut, check, stall
         self.rng = random.Random(seed)
         self.table = TableMemory(dut, self.rng, latency, stall)
-        self.model = RemapModel(G.lbas, G.tx_entries)
-        self.ops, self.txs, self.waiting = deque(), deque(), {}
-        self.clock, self.group_limit, self.released = 0, None, []
+        self.judge = RemapJudge(G.lbas, G.tx_entries, SLACK)
+        self.model, self.waiting, self.seen = self.judge.model, self.judge.waiting, self.judge.seen
+        self.seen |= {"tx beside op": 0, "op beside walk": 0}
+        self.ops, self.txs, self.released = deque(), deque(), []
+        self.clock = self.tag = 0
         self.release_ready = self.answer_ready = True
-        self.tag = self.ready_clocks = 0
-        self.deadline = {}
-        self.seen = {"tx beside op": 0, "op beside walk": 0, "commit inside a group": 0, "commit beside an op": 0, "answer overtakes": 0, "16 jobs": 0}
         self.held = []  # callbacks once per clock, before the rising edge
 
     async def start(self):
@@ -76,6 +76,7 @@ class Bench:
         while True:
             await FallingEdge(self.dut.clk)
             self.clock += 1
+            self.judge.clock = self.clock
             self.drive()
             await ReadOnly()
             self.sample()
@@ -87,7 +88,7 @@ class Bench:
             if call and call.offered is None and (not stall or rng.random() >= stall):
                 call.offered = self.clock
                 for field in fields:
-                    self.pins[f"{name}_{field}"].set(call.fields.get(field, 0))
+                    self.pins[f"{name}_{field}"].set(pin_value(call.fields, field))
             self.pins[name + "_valid"].set(int(call is not None and call.offered is not None))
         self.rsp_ready = int(self.answer_ready and (not stall or rng.random() >= stall))
         self.rel_ready = int(self.release_ready and (not stall or rng.random() >= stall))
@@ -117,71 +118,33 @@ class Bench:
             self.take_tx(tx)
 
     def release(self):
-        self.ready_clocks += 1
+        self.judge.ready_clocks += 1
         d = self.dut
         if d.released_valid.value:
             location = int(d.released_payload_kind.value) << 30 | int(d.released_payload_value.value)
             self.released.append(location)
             if self.check:
-                lpn = self.model.debts.get(location, (None,))[0]
-                for call in self.waiting.values():
-                    sent = call.fields["op"] == Op.LOOKUP and call.fields["lpn"] == lpn and location in (call.expect["location"], call.may_abort)
-                    assert not sent, f"clock {self.clock}: {location:#x} is released before the lookup that names it is answered"
-                self.model.release(location, self.group_limit)
-        for location in self.model.overdue:
-            late = self.deadline.setdefault(location, self.ready_clocks + SLACK) < self.ready_clocks
-            assert not late, f"clock {self.clock}: {location:#x} should have been released"
-        if len(self.deadline) > len(self.model.overdue):
-            self.deadline = {k: v for k, v in self.deadline.items() if k in self.model.overdue}
+                self.judge.released(location)
+        self.judge.nothing_late()
 
     def take_op(self, call):
         self.ops.popleft()
-        call.taken = self.clock
-        f = call.fields
-        assert f["tag"] not in self.waiting
-        self.waiting[f["tag"]] = call
         self.seen["op beside walk"] += int(self.dut.walking.value)
-        self.seen["16 jobs"] += len(self.waiting) >= 16
-        call.limit = self.model.commits if self.group_limit is None else self.group_limit
-        self.group_limit = None if f["last"] else call.limit
         if self.check:
-            location, new = (f["location_kind"] << 30 | f["location_value"]), (f["newLocation_kind"] << 30 | f["newLocation_value"])
-            call.expect = self.model.apply(f["op"], f["lpn"], f["txid"] if f["hasTx"] else None, location, new, call.limit, call)
-            call.swap = (f["lpn"], location, new)
+            self.judge.op_taken(call)
+        else:
+            call.taken, self.waiting[call.fields["tag"]] = self.clock, call
 
     def answer(self):
         rsp = dict(zip(RSP_FIELDS, [int(p.value) for p in self.rsp_pins], strict=True))
-        assert rsp["tag"] in self.waiting, f"clock {self.clock}: an answer to tag {rsp['tag']}, which nobody asked"
-        call = self.waiting.pop(rsp.pop("tag"))
-        call.answered = self.clock
-        call.rsp = {n: bool(rsp[n]) for n in ("own", "committing", "hit", "error")} | {"location": rsp["location_kind"] << 30 | rsp["location_value"]}
-        older = [c for c in self.waiting.values() if c.taken < call.taken]
-        self.seen["answer overtakes"] += bool(older)
+        tag = rsp["tag"]
+        rsp = {n: bool(rsp[n]) for n in ("own", "committing", "hit", "error")} | {"location": rsp["location_kind"] << 30 | rsp["location_value"]}
         if self.check:
-            self.judge(call, older)
+            call = self.judge.op_answered(tag, rsp)
+        else:
+            call = self.waiting.pop(tag)
+            call.answered, call.rsp = self.clock, rsp
         call.done.set()
-
-    def judge(self, call, older):
-        expect, m = call.expect, self.model
-        for c in older:
-            both = c.fields["lpn"] == call.fields["lpn"] and Op.LOOKUP != max(c.fields["op"], call.fields["op"])
-            assert not both or c.expect["error"] or expect["error"], f"clock {self.clock}: {call.fields} overtakes {c.fields}"
-        if expect["hit"] is None:
-            expect["hit"] = call.rsp["hit"]
-            m.swapped_unread(*call.swap, call.rsp["hit"])
-            _, old, new = call.swap
-            for c in self.waiting.values():  # lookups of an older instant that come behind it
-                if call.rsp["hit"] and c.fields["lpn"] == call.fields["lpn"] and c.expect["location"] == old:
-                    c.expect["location"] = new
-        if expect["error"]:
-            expect = call.rsp | dict(error=True)
-        right = [expect]
-        if call.may_abort is not None:
-            right.append(expect | dict(own=False, location=call.may_abort))
-        if call.may_commit:
-            right += [r | dict(committing=True) for r in right]
-        assert call.rsp in right, f"clock {self.clock}: {call.fields} answered {call.rsp}, must be {right}"
-        m.answered(call)
 
     def state(self, txid):
         return int(self.states[txid].value)
@@ -189,41 +152,28 @@ class Bench:
     def count(self, txid):
         return int(self.counts[txid].value)
 
+    def sync(self, txid):
+        """The model learns that a walk is over; state and count must agree."""
+        state = self.state(txid)
+        if self.model.txs[txid].state in WALKED and state == State.FREE:
+            self.judge.freed(txid)
+        self.judge.agrees(txid, state, self.count(txid))
+
     def take_tx(self, call):
         self.txs.popleft()
         call.taken = self.clock
-        op, txid, m = call.fields["op"], call.fields["txid"], self.model
+        op, txid = call.fields["op"], call.fields["txid"]
         if self.check:
             self.sync(txid)
-            legal = m.txs[txid].state
-            lookups = [c for c in self.waiting.values() if c.fields["op"] == Op.LOOKUP and not c.expect["error"]]
-            if (op, legal) == (TxOp.COMMITTING, State.OPEN) or (op, legal) == (TxOp.COMMITTING, State.PREPARED):
-                for c in lookups:
-                    c.may_commit = c.may_commit or c.fields["lpn"] in m.txs[txid].versions
-            if op == TxOp.ABORT and legal in (State.OPEN, State.PREPARED):
-                for c in lookups:
-                    if c.expect["own"] and c.fields["txid"] == txid:
-                        c.may_abort = m.lookup(c.fields["lpn"], None, c.limit)["location"]
-            call.legal = m.tx(op, txid)
-            if op == TxOp.COMMIT and call.legal:
-                self.seen["commit inside a group"] += self.group_limit is not None
-                self.seen["commit beside an op"] += bool(self.waiting)
+            call.legal = self.judge.tx_taken(op, txid, self.state(txid), self.count(txid))
         call.done.set()
 
-    def sync(self, txid):
-        """The model learns that a walk is over; state and count must agree."""
-        tx, state = self.model.txs[txid], self.state(txid)
-        if tx.state in (State.COMMITTED, State.ABORTED) and state == State.FREE:
-            self.model.freed(txid)
-        assert state == tx.state, f"clock {self.clock}: txid {txid} is {State(state).name}, must be {tx.state.name}"
-        busy = any(c.fields["op"] == Op.APPEND for c in self.waiting.values())
-        assert busy or self.count(txid) == tx.count, f"txid {txid} has count {self.count(txid)}, must be {tx.count}"
-
     def send(self, op, lpn, txid=None, location=NONE, new=NONE, last=True):
-        words = {"location_kind": location >> 30, "location_value": location & 0x3FFFFFFF}
-        words |= {"newLocation_kind": new >> 30, "newLocation_value": new & 0x3FFFFFFF}
+        return self.send_fields(op_fields(op, lpn, txid, location, new, last))
+
+    def send_fields(self, fields):
         self.tag = (self.tag + 1) % 256
-        call = Call(op=int(op), lpn=lpn, hasTx=int(txid is not None), txid=txid or 0, last=int(last), tag=self.tag, **words)
+        call = BenchCall(**fields | dict(tag=self.tag))
         self.ops.append(call)
         return call
 
@@ -236,7 +186,7 @@ class Bench:
         return call.rsp | dict(clocks=call.answered - call.taken)
 
     def send_tx(self, op, txid):
-        call = Call(op=int(op), txid=txid)
+        call = BenchCall(op=int(op), txid=txid)
         self.txs.append(call)
         return call
 
@@ -274,7 +224,14 @@ class Bench:
         if self.check:
             for txid in range(32):
                 self.sync(txid)
-            assert not self.model.debts, f"never released: {[hex(x) for x in self.model.debts]}"
+            self.judge.nothing_owed()
+
+
+def pin_value(fields, name):
+    """What a pin gets: words are split into kind and value."""
+    field, _, part = name.partition("_")
+    word = fields.get("new" if field == "newLocation" else field, 0)
+    return word >> 30 if part == "kind" else word & 0x3FFFFFFF if part == "value" else word
 
 
 async def bench(dut, **options):

@@ -16,7 +16,7 @@
 namespace {
 
 constexpr int reset_clocks = 4, start_clocks = 1000;  // most clocks from reset to a tx_ready
-constexpr uint8_t committed = 4;  // of txState
+constexpr uint8_t committed = 4, aborted = 5;  // of txState
 
 // A beat of the table port as Verilator has it.
 template <class Wide>
@@ -129,6 +129,7 @@ struct otx_engine {
     void put_table();
     void look();
     void answer();
+    void look_for_freed();
     void look_at_table();
     uint8_t free_tag();
     void wrong(const char *words) {
@@ -136,6 +137,7 @@ struct otx_engine {
     }
 
     uint8_t last_tag = 0;
+    uint32_t draining = 0;  // bit per txid: COMMITTED or ABORTED in the clock before
     Held rsp_rule, release_rule, ar_rule, aw_rule, w_rule;
 };
 
@@ -209,6 +211,15 @@ void otx_engine::answer() {
     waiting.erase(it);
 }
 
+void otx_engine::look_for_freed() {
+    for (uint8_t t = 0; t < 32; t++) {
+        const uint32_t state = state_of(top, t);
+        const bool walked = draining >> t & 1;
+        if (walked && state == 0) events.push_back({OTX_EVENT_FREE, 0, t, 0, 0, now, now});
+        if (walked != (state >= committed && state <= aborted)) draining ^= uint32_t(1) << t;
+    }
+}
+
 void otx_engine::look() {
     const uint32_t released = word(top.released_payload_kind, top.released_payload_value);
     const uint32_t flags = uint32_t(top.rsp_payload_own) << 3 | top.rsp_payload_committing << 2 | top.rsp_payload_hit << 1 | top.rsp_payload_error;
@@ -216,20 +227,23 @@ void otx_engine::look() {
         wrong("rsp changed before it passed");
     if (release_rule.broken(top.released_valid, top.released_ready, {released, 0})) wrong("released changed before it passed");
     if (top.evCommitVisible) {
-        events.push_back({OTX_EVENT_VISIBLE, 0, uint8_t(top.evTxid), {}, now, now});
+        events.push_back({OTX_EVENT_VISIBLE, 0, uint8_t(top.evTxid), committed, 0, now, now});
         visible = true;
         if (state_of(top, uint8_t(top.evTxid)) != committed) wrong("evCommitVisible of a transaction that is not COMMITTED");
     }
+    look_for_freed();
     if (top.released_valid && top.released_ready) releases.push_back({released, 0, now});
     if (top.rsp_valid && top.rsp_ready) answer();
-    if (top.evCommitTaken) events.push_back({OTX_EVENT_TAKEN, 0, uint8_t(top.tx_payload_txid), {}, now, now});
+    if (top.evCommitTaken) events.push_back({OTX_EVENT_TAKEN, 0, uint8_t(top.tx_payload_txid), 0, 0, now, now});
     if (tx_offered && top.tx_ready) {
-        events.push_back({OTX_EVENT_TX, txs.front().op, txs.front().txid, {}, now, txs.front().offered});
+        const TxRequest &t = txs.front();
+        events.push_back({OTX_EVENT_TX, t.op, t.txid, uint8_t(state_of(top, t.txid)), count_of(top, t.txid), now, t.offered});
         txs.pop_front();
         tx_offered = false;
     }
     if (op_offered && top.op_ready) {
         waiting.push_back({uint8_t(top.op_payload_tag), ops.front().tag, now});
+        events.push_back({OTX_EVENT_OP, ops.front().op, ops.front().txid, 0, ops.front().tag, now, now});
         ops.pop_front();
         op_offered = false;
     }

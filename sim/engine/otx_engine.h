@@ -43,13 +43,16 @@ struct otx_engine_release {
 };
 
 enum {
-    OTX_EVENT_TX = 0,       // a tx request was taken: op, txid, `offered` since when it had waited
+    OTX_EVENT_TX = 0,       // a tx request was taken: op, txid, its state and entries (`value`) in that clock, `offered` since when it had waited
     OTX_EVENT_TAKEN = 1,    // a COMMIT of txid was taken and is legal (port evCommitTaken)
     OTX_EVENT_VISIBLE = 2,  // first clock in which txid is COMMITTED (port evCommitVisible)
+    OTX_EVENT_OP = 3,       // an op was taken: its caller's tag in `value`
+    OTX_EVENT_FREE = 4,     // first clock in which txid is FREE again
 };
 
 struct otx_engine_event {
-    uint8_t kind, op, txid, reserved[5];
+    uint8_t kind, op, txid, state;
+    uint32_t value;
     uint64_t clock, offered;
 };
 
