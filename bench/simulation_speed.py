@@ -62,10 +62,10 @@ class Meter:
 
 
 class Load:
-    """Random commands on `area` blocks, which have been written; remembers what is in them."""
+    """Random commands on `area` blocks, which have been written; remembers what is in them. `txid`: of the transaction they belong to."""
 
     def __init__(self, drive, area, seed=1):
-        self.drive, self.area, self.rng, self.stamp, self.held = drive, area, random.Random(seed), 0, {}
+        self.drive, self.area, self.rng, self.stamp, self.held, self.txid = drive, area, random.Random(seed), 0, {}, None
 
     def fresh(self, lba):
         self.stamp += 1
@@ -79,7 +79,7 @@ class Load:
             while commands and len(under_way) < depth:
                 opcode, lba, count = commands.pop()
                 data = b"".join(self.fresh(lba + i) for i in range(count)) if opcode == Opcode.WRITE else None
-                under_way[self.drive.submit(opcode, lba, count, data)] = (opcode, lba)
+                under_way[self.drive.submit(opcode, lba, count, data, txid=self.txid)] = (opcode, lba)
             if not self.drive.step(20_000_000):
                 raise SystemExit("a command has no completion after 20,000,000 clocks")
             done = self.drive.poll()

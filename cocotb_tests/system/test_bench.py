@@ -16,7 +16,7 @@ from rich.console import Console
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT)]  # the package bench, not tools/bench.py
 
-from bench import e1, firmware_remap, simulation_speed  # noqa: E402
+from bench import e1, e3, firmware_remap, simulation_speed  # noqa: E402
 from bench.result import Check, Result  # noqa: E402
 from cocotb_tests.models.remap_model import RemapModel  # noqa: E402
 from cocotb_tests.system import engine as engines  # noqa: E402
@@ -56,7 +56,7 @@ def benchmark(checks, paper=250.0):
 def test_an_unknown_benchmark_is_one_line_and_exit_code_2():
     done = subprocess.run([sys.executable, ROOT / "tools/bench.py", "e1", "x9"], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.count("\n") == 1 and "x9" in done.stderr and "e1, s1" in done.stderr
+    assert done.stderr.count("\n") == 1 and "x9" in done.stderr and "e1, e3, s1" in done.stderr
 
 
 def test_json_plot_and_table_show_our_figure_beside_the_papers(frame, tmp_path):
@@ -86,6 +86,16 @@ def test_quick_e1_takes_the_same_clocks_for_1_and_10_entries_and_passes(frame, t
     assert len(visible) == 1 and 1 <= min(visible) <= 16 and doc["ours"] == pytest.approx(min(visible) / doc["clock_mhz"])
     one, ten = (r["firmware_clocks"] for r in doc["rows"])
     assert 3 * 8 < one < ten and 8 * one < 2 * ten  # an entry is three accesses of a memory that takes 8 clocks
+
+
+def test_quick_e3_finds_nothing_that_a_transaction_adds_but_a_read_of_table_memory(frame, tmp_path, engine_library, monkeypatch):
+    monkeypatch.setattr(e3, "WARM_UP", 12)
+    monkeypatch.setattr(simulation_speed, "SETTLE_CLOCKS", 300_000)
+    module = types.SimpleNamespace(TITLE=e3.TITLE, plot=e3.plot, run=lambda: e3.run("tiny", 64, 24, 24))
+    doc, _ = finished(frame, tmp_path, module, "e3")
+    lookups, drive = doc["rows"][:2], doc["rows"][2:]
+    assert [(r["plain_clocks"], r["in_tx_clocks"]) for r in lookups] == [(4, 6), (11, 20)]
+    assert doc["ours"] == 2 and len(drive) == 2 and all(r["plain_clocks"] > 1000 for r in drive)
 
 
 def test_e1_sees_a_commit_that_does_not_show(engine_library, monkeypatch):

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""e3, what a transaction adds to reads and writes.
+
+Engine: otx_remap_engine alone (sim/engine); clocks of a single lookup whose location is in the map word, and of one whose version is the first of the chain, for table
+memories that answer in the next clock and in 8. Drive: the whole drive of preset sim over its host port, 4 KiB writes and reads at random at queue depth 16, outside of any
+transaction and inside one (the same commands, the same state before); what COMMIT adds is e2's.
+"""
+
+import subprocess
+
+from wave_commits import clock
+
+from bench import simulation_speed
+from bench.result import Check, Result
+from cocotb_tests.system import drive as drives
+from cocotb_tests.system import engine as engines
+from cocotb_tests.system.engine import NAND, Engine, Op, TxOp, op, word
+
+TITLE = "what a transaction adds to reads and writes"
+PRESET, AREA, DEPTH, TXID = "sim", 1024, 16, 5
+WRITES, READS, WARM_UP = 600, 400, 160  # blocks; those of the warm-up fill the write frames first
+MOST_CLOCKS, MOST_LOSS = 2, 0.01
+LATENCIES = (1, 8)
+
+
+def lookup_clocks(preset, latency):
+    """(location in the map word, version first in the chain), of a single lookup."""
+    with Engine(preset, latency=(latency, latency)) as engine:
+        engine.tx(TxOp.BEGIN, TXID)
+        engine.ops([op(Op.PLAIN, 1, location=word(NAND, 1)), op(Op.PLAIN, 2, location=word(NAND, 2))])
+        engine.settle()
+        engine.ops([op(Op.APPEND, 2, TXID, word(NAND, 3))])
+        engine.settle()
+        engine.responses()
+        clocks = []
+        for lpn, wanted in ((1, 1), (2, 3)):
+            engine.ops([op(Op.LOOKUP, lpn, TXID)])
+            engine.settle()
+            (r,) = engine.responses()
+            if r.location != word(NAND, wanted):
+                raise SystemExit(f"lookup of block {lpn} returned {r.location:#010x}")
+            clocks.append(r.answered - r.taken)
+        return clocks
+
+
+def drive_clocks(preset, area, writes, reads, txid):
+    """Clocks per block of random 4 KiB writes and of random 4 KiB reads; `txid` None: outside of any transaction."""
+    drive = drives.Drive(preset)
+    drive.step(simulation_speed.SETTLE_CLOCKS)
+    load = simulation_speed.Load(drive, area)
+    load.fill()
+    drive.idle()
+    if txid is not None:
+        drive.begin(txid)
+    load.txid, clocks = txid, []
+    for opcode, blocks in ((drives.Opcode.WRITE, writes), (drives.Opcode.READ, reads)):
+        commands = load.commands(opcode, blocks + WARM_UP)
+        load.go(commands[:WARM_UP], DEPTH)
+        start = drive.clock
+        load.go(commands[WARM_UP:], DEPTH)
+        clocks.append((drive.clock - start) / blocks)
+        drive.idle()
+    if txid is not None:
+        drive.commit(txid)
+    drive.power_cut()
+    return clocks
+
+
+def run(preset=PRESET, area=AREA, writes=WRITES, reads=READS):
+    engines.build(preset)
+    subprocess.run(["tools/drive_build.sh", preset, "library"], cwd=engines.ROOT, check=True)
+    mhz, where = clock()
+    rows, added = [], {}
+    for latency in LATENCIES:
+        plain, first = lookup_clocks(preset, latency)
+        added[latency] = first - plain
+        rows.append({"what": f"a lookup, table memory that answers in {latency} clock{'s' * (latency > 1)}", "plain_clocks": plain, "in_tx_clocks": first, "added_percent": None})
+    losses = []
+    plain_run, inside_run = (drive_clocks(preset, area, writes, reads, txid) for txid in (None, TXID))
+    for what, plain, inside in zip(("write", "read"), plain_run, inside_run, strict=True):
+        losses.append(inside / plain - 1)
+        name, percent = f"drive, a 4 KiB {what} at queue depth {DEPTH}", round(100 * losses[-1], 2)
+        rows.append({"what": name, "plain_clocks": round(plain, 1), "in_tx_clocks": round(inside, 1), "added_percent": percent})
+    checks = [
+        Check(f"clocks that the first version of a chain adds to a lookup from on-chip RAM (at most {MOST_CLOCKS})", added[1], added[1] <= MOST_CLOCKS),
+        Check(f"percent that a transaction adds to the time of a write, of a read (at most {100 * MOST_LOSS:g})", [round(100 * x, 2) for x in losses], max(losses) <= MOST_LOSS),
+    ]
+    return Result(clock_mhz=mhz, clock_from=where, unit="clocks", rows=rows, ours=added[1], paper=None, target=MOST_CLOCKS, checks=checks)
+
+
+def plot(figure, result):
+    left, right = figure.subplots(1, 2)
+    for axes, rows, title in ((left, result["rows"][:2], "a lookup, clocks"), (right, result["rows"][2:], "the drive, clocks per 4 KiB block")):
+        at = range(len(rows))
+        axes.bar([x - 0.2 for x in at], [r["plain_clocks"] for r in rows], 0.4, label="plain")
+        axes.bar([x + 0.2 for x in at], [r["in_tx_clocks"] for r in rows], 0.4, label="in a transaction")
+        axes.set_xticks(list(at), [r["what"].partition(", ")[2] for r in rows], fontsize=7)
+        axes.set_title(title)
+        axes.legend(fontsize=8)
