@@ -25,6 +25,7 @@ from models.remap_model import BUF, NAND, Op, State, TxOp, word  # noqa: E402, F
 EVENT_TX, EVENT_TAKEN, EVENT_VISIBLE, EVENT_OP, EVENT_FREE = range(5)
 UNTIL_ANSWERED, UNTIL_WALKED, UNTIL_VISIBLE = 1, 2, 4
 CHUNK = 4096
+BEATS = ["op", "rsp", "tx", "released", "ar", "r", "aw", "b", "commit taken", "commit visible", "walking"]
 
 
 class Config(ctypes.Structure):
@@ -87,6 +88,7 @@ def load(preset):
         ("rsps", [ctypes.POINTER(CRsp), size], size),
         ("releases", [ctypes.POINTER(CRelease), size], size),
         ("events", [ctypes.POINTER(CEvent), size], size),
+        ("beats", [], u32),
         ("clock", [], u64),
         ("waiting", [], size),
         ("walking", [], ctypes.c_int),
@@ -178,6 +180,12 @@ class Engine:
     @property
     def clock(self):
         return self._call("clock")
+
+    @property
+    def beats(self):
+        """Names of the beats and events of the last clock (BEATS)."""
+        bits = self._call("beats")
+        return {name for i, name in enumerate(BEATS) if bits >> i & 1}
 
     @property
     def walking(self):

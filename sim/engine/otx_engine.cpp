@@ -123,6 +123,7 @@ struct otx_engine {
     std::deque<otx_engine_event> events;
     bool take_releases = true, visible = false, op_offered = false, tx_offered = false;
     std::string error;
+    uint32_t beats = 0;  // OTX_BEAT_... of the last clock
 
    private:
     void put_inputs();
@@ -130,6 +131,7 @@ struct otx_engine {
     void look();
     void answer();
     void look_for_freed();
+    uint32_t beats_now();
     void look_at_table();
     uint8_t free_tag();
     void wrong(const char *words) {
@@ -211,6 +213,17 @@ void otx_engine::answer() {
     waiting.erase(it);
 }
 
+uint32_t otx_engine::beats_now() {
+    uint32_t now = 0, bit = 1;
+    for (bool on : {op_offered && top.op_ready, top.rsp_valid && top.rsp_ready, tx_offered && top.tx_ready, top.released_valid && top.released_ready,
+                    top.table_ar_valid && top.table_ar_ready, top.table_r_valid && top.table_r_ready, top.table_aw_valid && top.table_aw_ready,
+                    top.table_b_valid && top.table_b_ready, bool(top.evCommitTaken), bool(top.evCommitVisible), bool(top.walking)}) {
+        now |= on ? bit : 0;
+        bit <<= 1;
+    }
+    return now;
+}
+
 void otx_engine::look_for_freed() {
     for (uint8_t t = 0; t < 32; t++) {
         const uint32_t state = state_of(top, t);
@@ -231,6 +244,7 @@ void otx_engine::look() {
         visible = true;
         if (state_of(top, uint8_t(top.evTxid)) != committed) wrong("evCommitVisible of a transaction that is not COMMITTED");
     }
+    beats = beats_now();
     look_for_freed();
     if (top.released_valid && top.released_ready) releases.push_back({released, 0, now});
     if (top.rsp_valid && top.rsp_ready) answer();
@@ -309,6 +323,7 @@ size_t otx_engine_rsps(otx_engine *e, otx_engine_rsp *out, size_t max) { return 
 size_t otx_engine_releases(otx_engine *e, otx_engine_release *out, size_t max) { return take(e->releases, out, max); }
 size_t otx_engine_events(otx_engine *e, otx_engine_event *out, size_t max) { return take(e->events, out, max); }
 
+uint32_t otx_engine_beats(const otx_engine *e) { return e->beats; }
 uint64_t otx_engine_clock(const otx_engine *e) { return e->now; }
 size_t otx_engine_waiting(const otx_engine *e) { return e->waiting_count(); }
 int otx_engine_walking(const otx_engine *e) { return e->top.walking; }

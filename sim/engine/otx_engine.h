@@ -80,6 +80,22 @@ size_t otx_engine_rsps(otx_engine *engine, struct otx_engine_rsp *out, size_t ma
 size_t otx_engine_releases(otx_engine *engine, struct otx_engine_release *out, size_t max);
 size_t otx_engine_events(otx_engine *engine, struct otx_engine_event *out, size_t max);
 
+// Beats of the last clock, a bit each.
+enum {
+    OTX_BEAT_OP = 1,         // op, rsp, tx, released passed
+    OTX_BEAT_RSP = 2,
+    OTX_BEAT_TX = 4,
+    OTX_BEAT_RELEASED = 8,
+    OTX_BEAT_AR = 16,        // table memory: addresses and answers
+    OTX_BEAT_R = 32,
+    OTX_BEAT_AW = 64,
+    OTX_BEAT_B = 128,
+    OTX_BEAT_TAKEN = 256,    // ports evCommitTaken, evCommitVisible, walking
+    OTX_BEAT_VISIBLE = 512,
+    OTX_BEAT_WALKING = 1024,
+};
+uint32_t otx_engine_beats(const otx_engine *engine);
+
 uint64_t otx_engine_clock(const otx_engine *engine);
 size_t otx_engine_waiting(const otx_engine *engine);  // ops and tx requests not taken, ops not answered
 int otx_engine_walking(const otx_engine *engine);

@@ -160,7 +160,7 @@ def main(args):
     prepare(g)
     soc = Ecpix5(g, firmware_words())
     platform = soc.platform
-    platform.toolchain._pnr_opts += " --report pnr.json --router router2"
+    platform.toolchain._pnr_opts += " --report pnr.json --router router2 --placer-heap-timingweight 30"
     platform.build(soc, build_dir=str(OUT / "gateware"), build_name="ecpix5", seed=seed, nowidelut=False, timingstrict=False)
     report = figures(g, seed)
     (OUT / "report.json").write_text(json.dumps(report, indent=1) + "\n")
