@@ -8,7 +8,7 @@ PYTHON := .venv/bin/python
 ENV := . tools/env.sh &&
 
 .DEFAULT_GOAL := help
-.PHONY: help setup verilog drive-build run drive wave lint synth formal mutants test bench powercut soak dram bitstream clean
+.PHONY: help setup verilog drive-build run drive wave lint synth area formal mutants test bench powercut soak dram bitstream clean
 
 help: ## list the targets
 	@grep -hE '^[a-z][a-z0-9_-]*:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -39,6 +39,9 @@ lint: setup ## Verilator, ruff, compiler warnings
 
 synth: setup ## every HDL block through Yosys; LUT, FF and memories of each
 	@tools/verilog.sh tiny && $(ENV) python tools/synth_smoke.py
+
+area: setup ## blocks alone placed and routed on ECP5-85F, and counted for Artix-7; BLOCK=otx_remap_engine for one (minutes each)
+	@$(ENV) python tools/area.py --xilinx $(BLOCK)
 
 formal: setup ## all proofs
 	@tools/verilog.sh tiny && $(ENV) tools/formal.sh
