@@ -2,7 +2,8 @@
 """`area.py [--xilinx] [block ...]`: each block alone placed and routed on an ECP5-85F (speed grade 8), with the geometry of the ECPIX-5 drive; prints size and clock and writes
 build/area.json.
 
-Without names all of BLOCKS. Ports are not connected (nextpnr's out-of-context mode), so the clock is that of the paths between registers. `--xilinx` also counts cells of
+Without names all of BLOCKS. Ports are not connected (nextpnr's out-of-context mode), so the clock is that of the paths between registers. `lut4`
+counts LUT4 cells, `sites` all places for one that are taken, by carries and distributed memories (`dpram`) too. `--xilinx` also counts cells of
 Yosys' synth_xilinx for Artix-7, without placing. Exit code 1 when a block fails, 2 for wrong arguments, in one line.
 """
 
@@ -49,8 +50,9 @@ def ecp5(block):
     place = ["--um5g-85k", "--package", "CABGA554", "--speed", "8", "--freq", str(CLOCK_MHZ), "--out-of-context", "--timing-allow-fail"]
     weight = ["--placer-heap-timingweight", "30", "--seed", "1", "--router", "router2"]
     call(f"{block}_place", "nextpnr-ecp5", "--json", f"{base}.json", "--report", f"{base}_report.json", *place, *weight)
-    fmax = json.loads((ROOT / f"{base}_report.json").read_text())["fmax"]
-    return cells(f"{base}_stat.json", ECP5) | {"mhz": round(max(c["achieved"] for c in fmax.values()), 1)}
+    report = json.loads((ROOT / f"{base}_report.json").read_text())
+    sites = report["utilization"]["TRELLIS_COMB"]["used"]
+    return cells(f"{base}_stat.json", ECP5) | {"sites": sites, "mhz": round(max(c["achieved"] for c in report["fmax"].values()), 1)}
 
 
 def xilinx(block):

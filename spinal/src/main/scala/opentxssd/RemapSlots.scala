@@ -8,9 +8,9 @@ import spinal.lib.bus.amba4.axi._
 /** The jobs under way, 16 slots, and their way to table memory.
   *
   * One event per clock: a read return, or a write response, which goes first when it waits (a read had to come before it, so reads get at least every second clock). An event is a step of
-  * one slot (`RemapStep`): context out of memory, one decision, context back. Then either the next chain read goes out in the next clock, or a write in the third, or
-  * the answer stands at `rsp` in the second. Requests wait in queues with a place for every slot, so a read return is never held up by anything but a write response,
-  * and a write response only by `released`. AR: chain reads, then the walker's reads, then new jobs; what was offered and not taken stays.
+  * one slot: in its first clock what the slot knows comes out of memory, in its second `RemapStep` decides and it goes back. Then either the next chain read goes out in that second
+  * clock, or a write two later, or the answer stands at `rsp` one later. Requests wait in queues with a place for every slot, so a read return is never held up by anything but
+  * a write response, and a write response only by `released`. AR: chain reads, then the walker's reads, then new jobs; what was offered and not taken stays.
   *
   * AXI: single beats of 16 bytes. A read of an entry or a write of slot s has id s, its read of the map word id 32 + s, the walker's read into place k id 16 + k; returns in any order. No order between AR and AW is needed: a write has its
   * response before anything is read that depends on it.
@@ -48,32 +48,36 @@ class RemapSlots(p: OtxParam) extends Component {
   private val flags = Mem(RemapFlags(), slots)
   private val meanings = Mem(RemapMeaning(), slots)
 
-  // the event of this clock
+  // the event of this clock, its first
   private val frees = new StreamFifo(Word(), 4, withAsyncRead = true)
-  private val room = RegNext(frees.io.availability > 1) init False // for this clock's and the next one's
+  private val room = RegNext(frees.io.availability > 2) init False // for this clock's and those of the two events before
   private val b = table.b.m2sPipe()
   private val written = b.valid && room
   b.ready := written
   private val isFetch = table.r.id(slotBits)
   table.r.ready := !written || isFetch
-  private val event = written || table.r.valid && !isFetch
-  private val slot = written.mux(b.id, table.r.id).resize(slotBits)
+  private val arrives = written || table.r.valid && !isFetch
+  private val arriving = written.mux(b.id, table.r.id).resize(slotBits)
   fetched.valid := table.r.valid && isFetch
   fetched.place := table.r.id.resized
   fetched.lpn := table.r.data(31 downto 0).asUInt
   fetched.failed := table.r.resp(1)
 
-  private val context = contexts.readAsync(slot)
-  step.written := written
-  step.failed := written.mux(b.resp, table.r.resp)(1)
-  step.isHead := table.r.id.msb && !written
-  step.data := table.r.data
+
+  // its second
+  private val event = RegNext(arrives) init False
+  private val slot = RegNext(arriving)
+  private val context = RegNext(contexts.readAsync(arriving))
+  step.written := RegNext(written)
+  step.failed := RegNext(written.mux(b.resp, table.r.resp)(1))
+  step.isHead := RegNext(table.r.id.msb && !written)
+  step.data := RegNext(table.r.data)
   step.context := context
-  step.at := ats.readAsync(slot)
-  step.kept := kepts.readAsync(slot)
-  step.flags := flags.readAsync(slot)
-  step.meaning := meanings.readAsync(slot)
-  ats.write(slot, step.newAt, event && !written)
+  step.at := RegNext(ats.readAsync(arriving))
+  step.kept := RegNext(kepts.readAsync(arriving))
+  step.flags := RegNext(flags.readAsync(arriving))
+  step.meaning := meanings.readAsync(slot) // it may have been written in the clock before
+  ats.write(slot, step.newAt, event && !step.written)
   starts.write(slot, step.newStarts, event && step.setStarts)
   kepts.write(slot, step.newKept, event && step.setKept)
   flags.write(slot, step.newFlags, event)
@@ -98,26 +102,36 @@ class RemapSlots(p: OtxParam) extends Component {
     val slot = UInt(slotBits bits)
     val index = TxIndex()
   }
-  private val chain = new StreamFifo(ChainRead(), slots, withAsyncRead = true)
+  private val chain = new StreamFifo(ChainRead(), slots, withAsyncRead = true, withBypass = true)
   chain.io.push.valid := event && step.read
   chain.io.push.slot := slot
   chain.io.push.index := TxIndex.of(step.newAt.word)
-  private val begins = start.valid && !start.refused
+  private case class HeadRead() extends Bundle {
+    val slot = UInt(slotBits bits)
+    val lpn = UInt(p.lpnBits bits)
+  }
+  private val begin = Stream(HeadRead())
+  begin.valid := start.valid && !start.refused
+  begin.slot := start.slot
+  begin.lpn := start.context.lpn
+  private val heads = begin.s2mPipe() // so that neither waits for the decision of a step
+  private val fetches = fetch.s2mPipe()
   private val held = RegNext(table.ar.valid && !table.ar.ready) init False
   private val choice = UInt(2 bits)
-  choice := chain.io.pop.valid.mux(U(0), fetch.valid.mux(U(1), U(2)))
+  choice := chain.io.pop.valid.mux(U(0), fetches.valid.mux(U(1), U(2)))
   private val lastChoice = RegNext(choice)
   when(held)(choice := lastChoice)
-  private val chosen = choice.mux(U(0) -> chain.io.pop.valid, U(1) -> fetch.valid, default -> begins)
+  private val chosen = choice.mux(U(0) -> chain.io.pop.valid, U(1) -> fetches.valid, default -> heads.valid)
   table.ar.valid := chosen
   chain.io.pop.ready := choice === 0 && table.ar.ready
-  fetch.ready := choice === 1 && table.ar.ready
+  fetches.ready := choice === 1 && table.ar.ready
+  heads.ready := choice === 2 && table.ar.ready
   table.ar.addr := choice.mux(
     U(0) -> map.entry(chain.io.pop.index),
-    U(1) -> map.entry(fetch.index),
-    default -> map.words(start.context.lpn)
+    U(1) -> map.entry(fetches.index),
+    default -> map.words(heads.lpn)
   )
-  table.ar.id := choice.mux(U(0) -> (U(0, 2 bits) @@ chain.io.pop.slot), U(1) -> (U(1, 2 bits) @@ fetch.place.resize(slotBits)), default -> (U(2, 2 bits) @@ start.slot))
+  table.ar.id := choice.mux(U(0) -> (U(0, 2 bits) @@ chain.io.pop.slot), U(1) -> (U(1, 2 bits) @@ fetches.place.resize(slotBits)), default -> (U(2, 2 bits) @@ heads.slot))
   table.ar.len := 0
   table.ar.size := 4
   table.ar.burst := Axi4.burst.INCR
@@ -132,7 +146,7 @@ class RemapSlots(p: OtxParam) extends Component {
   // new jobs; a refused one waits for a clock without an event
   private val refusal = Reg(Flow(Refusal()))
   refusal.valid init False
-  start.ready := start.refused.mux(!refusal.valid, choice === 2 && table.ar.ready)
+  start.ready := start.refused.mux(!refusal.valid, begin.ready)
   contexts.write(start.slot, start.context, start.fire)
   private val refuses = refusal.valid && !event
   when(refuses)(refusal.valid := False)
@@ -145,9 +159,9 @@ class RemapSlots(p: OtxParam) extends Component {
 
   // writes
   private val puts = new StreamFifo(RemapWriteJob(), slots, withAsyncRead = true)
-  puts.io.push.valid := RegNext(event && step.write.valid) init False
-  puts.io.push.slot := RegNext(slot)
-  puts.io.push.what := RegNext(step.write.payload)
+  puts.io.push.valid := event && step.write.valid
+  puts.io.push.slot := slot
+  puts.io.push.what := step.write.payload
   private val writer = new RemapWriter(p)
   writer.job << puts.io.pop.m2sPipe()
   writer.context := contexts.readAsync(writer.job.slot)
@@ -177,17 +191,17 @@ class RemapSlots(p: OtxParam) extends Component {
     answer.rsp.hit := False
     answer.rsp.error := True
   }
-  answers.io.push.valid := RegNext(ends && !context.isWalk || refuses && !refusal.isWalk) init False
-  answers.io.push.payload := RegNext(answer)
+  answers.io.push.valid := ends && !context.isWalk || refuses && !refusal.isWalk
+  answers.io.push.payload := answer
   rsp.arbitrationFrom(answers.io.pop)
   rsp.payload := answers.io.pop.rsp
   answered.valid := rsp.fire
   answered.payload := answers.io.pop.slot
   walkEnd.valid := RegNext(ends && context.isWalk || refuses && refusal.isWalk) init False
-  walkEnd.payload := answers.io.push.slot
-  appendEnd := RegNext(ends && context.job === RemapOpcode.APPEND) init False
-  countUp.valid := RegNext(event && step.countUp) init False
-  countUp.payload := RegNext(context.index.txid)
+  walkEnd.payload := RegNext(answer.slot)
+  appendEnd := ends && context.job === RemapOpcode.APPEND
+  countUp.valid := event && step.countUp
+  countUp.payload := context.index.txid
   fault := RegNext(event && step.fault || refuses && refusal.isWalk) init False
   frees.io.push.valid := event && step.release.valid
   frees.io.push.payload := step.release.payload
