@@ -27,6 +27,16 @@ BUILD = [
 ]
 
 
+def build():
+    """Brings build/dram up to date; the command that failed, or None."""
+    OUT.mkdir(parents=True, exist_ok=True)
+    for command in BUILD:
+        with open(OUT / "build.log", "w") as log:
+            if subprocess.run(["bash", "-c", command], cwd=ROOT, stdout=log, stderr=subprocess.STDOUT).returncode:
+                return command
+    return None
+
+
 def powered(fault):
     """A drive just switched on, with this fault of its DRAM."""
     drive = Drive("tiny", boot=False, folder=OUT)
@@ -105,12 +115,9 @@ def main(names):
     if unknown:
         print(f"dram: no case {', '.join(sorted(unknown))}; there are: {', '.join(c.__name__ for c in CASES)}", file=sys.stderr)
         return 2
-    OUT.mkdir(parents=True, exist_ok=True)
-    for command in BUILD:
-        with open(OUT / "build.log", "w") as log:
-            if subprocess.run(["bash", "-c", command], cwd=ROOT, stdout=log, stderr=subprocess.STDOUT).returncode:
-                print(f"dram: '{command}' failed; see {OUT.name}/build.log", file=sys.stderr)
-                return 1
+    if failed := build():
+        print(f"dram: '{failed}' failed; see {OUT.name}/build.log", file=sys.stderr)
+        return 1
     passed = failed = 0
     for case in CASES:
         if names and case.__name__ not in names:
