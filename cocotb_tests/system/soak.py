@@ -26,6 +26,7 @@ from cocotb_tests.system.engine import EVENT_FREE, EVENT_OP, EVENT_TX, Engine, E
 
 PRESET, EPISODE = "tiny", 50_000
 AHEAD, ROUND = 24, 60  # ops handed over before they are taken; most clocks between two looks
+REST = 1_000_000  # clocks in which the engine comes to rest
 SLACK = 400  # clocks that a release may be late, stalls of `released` among them
 
 
@@ -88,7 +89,7 @@ class Soak:
         judge.nothing_late()
 
     def settle(self):
-        self.engine.settle(walked=True)
+        self.engine.settle(REST, walked=True)
         self.engine.step(2 * SLACK)
         self.look()
         for txid in range(32):
