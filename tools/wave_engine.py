@@ -88,7 +88,7 @@ def fence(name, text):
 
 def main(args):
     if args not in ([], ["--write"]):
-        print(f"wave_engine: {args[0]} is not an option; usage: wave_engine.py [--write]", file=sys.stderr)
+        print(f"wave_engine: wrong arguments {' '.join(args)}; usage: wave_engine.py [--write]", file=sys.stderr)
         return 2
     build(PRESET)
     page = PAGE.read_text()
