@@ -127,8 +127,8 @@ def random_command(rng, tag):
     c["commit"] = int(op == WRITE and c["hasTx"] and rng.random() < 0.2)
     c["relaxed"] = int((op == COMMIT or c["commit"]) and rng.random() < 0.5)
     if rng.random() < 0.15:
-        wrong = dict(lba=rng.choice([LBAS - 1, LBAS, 2**32 - 1]), count=rng.choice([0, 33, 65535]), txid=rng.choice([32, 255]), barrier=1, order=1, fua=1, relaxed=1, arg=rng.randrange(8))
-        wrong["commit"] = 1
+        wrong = dict(lba=rng.choice([LBAS - 1, LBAS, 2**32 - 1]), count=rng.choice([0, 33, 65535]), txid=rng.choice([32, 255]), arg=rng.randrange(8))
+        wrong |= dict(barrier=1, order=1, fua=1, relaxed=1, commit=1)
         field = rng.choice(sorted(wrong))
         c[field] = wrong[field]
     return c
