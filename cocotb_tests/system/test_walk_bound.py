@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The bound of docs/interfaces.md, "Remap engine": with all 32 txids in use and an op offered in every clock, each ended txid is FREE in time, and the ops go on.
 
-COMMITTED, ABORTED, OPEN, PREPARED and COMMITTING transactions; half way the COMMITTING ones are committed and some OPEN and PREPARED ones aborted; who is FREE is opened again at once.
+COMMITTED, ABORTED, OPEN, PREPARED and COMMITTING transactions; half way the COMMITTING ones are committed and some OPEN and PREPARED ones aborted; who is FREE is opened again.
 Run with -s it prints how near each scene comes to its bound.
 """
 
@@ -34,7 +34,7 @@ def job(accesses, latency):
 
 
 class Scene:
-    """`entries`: (LPNs of a table by its txid); `draw`: the next op. `chain`: most versions of an LPN that is walked; `reads`: most accesses of an op; `wide`: how many ops run side by side."""
+    """`entries`: LPNs of a table, by its txid; `draw`: the next op. `chain`: most versions of an LPN that is walked; `accesses`: most of an op; `wide`: how many ops run side by side."""
 
     def __init__(self, latency, entries, draw, chain, accesses, wide):
         self.engine = Engine("tiny", (latency, latency), outstanding=32)
@@ -86,13 +86,13 @@ class Scene:
         while len(self.freed) < done:
             self.go(STEP)
             owed = sum(size for _, _, size in self.ended.values())
-            for txid, (clock, _, _) in self.ended.items():
+            for txid, (clock, what, _) in self.ended.items():
                 before = [f for f in self.freed if f[1] > clock]
-                most = self.bound(owed + sum(f[4] for f in before), len(self.ended) + len(before))
+                most = self.bound(what, owed + sum(f[4] for f in before), len(self.ended) + len(before))
                 assert self.engine.clock - clock <= most, f"txid {txid} is not FREE {self.engine.clock - clock} clocks after its end, at most {most:.0f}"
 
-    def bound(self, entries, tables):
-        return self.grace + entries * self.entry + tables * self.table
+    def bound(self, what, entries, tables):
+        return (what == TxOp.COMMIT) * self.grace + entries * self.entry + tables * self.table
 
     def run(self):
         """(most of all times by their bounds, ops per clock while walks were pending, clocks of an entry, entries)."""
@@ -119,7 +119,7 @@ class Scene:
             before = [f for f in self.freed if clock < f[1] <= free]
             same, other = (sum((f[3] == what) == kind for f in before) for kind in (True, False))
             assert other <= same + 1, f"txid {txid}: {other} tables of the other kind went before it and {same - 1} of its own"
-            most = self.bound(sum(f[4] for f in before), len(before))
+            most = self.bound(what, sum(f[4] for f in before), len(before))
             assert free - clock <= most, f"txid {txid} was FREE after {free - clock} clocks, at most {most:.0f}"
             worst = max(worst, (free - clock) / most)
         commits = [f[2] for f in self.freed if f[3] == TxOp.COMMIT]
@@ -164,3 +164,31 @@ def test_each_ended_txid_is_free_in_time_and_ops_go_on(name, latency):
     worst, rate, per_entry, walked = Scene(latency, entries, draw, chain, accesses, wide).run()
     print(f"{name}, latency {latency}: {rate:.3f} ops per clock beside {walked} entries of {per_entry:.0f} clocks; FREE within {100 * worst:.0f} % of the bound")
     assert rate >= least[latency]
+
+
+@pytest.mark.xfail(strict=True, reason="the ABORTED table with the lowest txid goes first, also when it was aborted later: docs/verification.md, known gaps")
+def test_an_aborted_txid_is_free_in_time_while_lower_ones_are_aborted_again_and_again():
+    size, again = 10, (0, 1, 2)
+    with Engine("tiny", (8, 8), outstanding=32) as engine:
+
+        def fill(txid):
+            engine.tx(TxOp.BEGIN, txid)
+            engine.ops([op(Op.APPEND, 100 + 16 * txid + i, txid, word(NAND, 16 * txid + i + 1)) for i in range(size)])
+
+        for txid in (*again, 31):
+            fill(txid)
+            engine.settle()
+        for txid in (*again, 31):
+            engine.tx(TxOp.ABORT, txid)
+        opened = set()
+        while engine.clock < 50_000:
+            engine.step(20)
+            for txid in [e.txid for e in engine.events() if e.kind == EVENT_FREE]:
+                if txid == 31:
+                    return
+                fill(txid)
+                opened.add(txid)
+            for txid in [t for t in opened if engine.count(t) == size]:
+                engine.tx(TxOp.ABORT, txid)
+                opened.remove(txid)
+    raise AssertionError("txid 31 is not FREE after 50,000 clocks")
