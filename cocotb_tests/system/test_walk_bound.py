@@ -34,7 +34,7 @@ def job(accesses, latency):
 
 
 class Scene:
-    """`entries`: LPNs of a table, by its txid; `draw`: the next op. `chain`: most versions of an LPN that is walked; `accesses`: most of an op; `wide`: how many ops run side by side."""
+    """`entries`: LPNs of a table; `draw`: the next op. `chain`: most versions of an LPN that is walked; `accesses`: most of an op; `wide`: how many ops run side by side."""
 
     def __init__(self, latency, entries, draw, chain, accesses, wide):
         self.engine = Engine("tiny", (latency, latency), outstanding=32)
