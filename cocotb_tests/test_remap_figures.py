@@ -41,6 +41,21 @@ async def a_thousand_lookups_pass_at_one_per_clock(dut):
 
 
 @simulated
+async def sixteen_lookups_are_outstanding_all_the_time_at_the_latency_of_a_dram(dut):
+    b, outstanding = await bench(dut), []
+    b.held.append(lambda: outstanding.append(len(b.waiting)))
+    for latency in (27, 40, 60):
+        b.table.latency, b.table.most = (latency, latency), 0
+        outstanding.clear()
+        calls = [b.send(LOOKUP, n) for n in range(320)]
+        await b.done(calls[-1])
+        busy = outstanding[latency : -latency - 10]
+        clocks = calls[-1].taken - calls[0].taken + 1
+        dut._log.info(f"320 lookups at a memory latency of {latency}: {clocks / 320:.2f} clocks each, {min(busy)} to {max(outstanding)} outstanding")
+        assert b.table.most == 16 and max(outstanding) >= 16 and sum(busy) >= 15.5 * len(busy) and clocks <= 320 / 16 * (latency + 4)
+
+
+@simulated
 async def a_merge_takes_at_most_4_clocks_per_entry(dut):
     b = await bench(dut, latency=(1, 1))
     for base in (False, True):
@@ -63,7 +78,9 @@ async def a_merge_takes_at_most_4_clocks_per_entry(dut):
         await b.clocks(10)
     start = await b.tx(ABORT, 4)
     await b.drain()
-    dut._log.info(f"abort: {(b.clock - start.taken) / 200:.2f} clocks per entry")
+    clocks = (b.clock - start.taken) / 200
+    dut._log.info(f"abort: {clocks:.2f} clocks per entry")
+    assert clocks <= 4
 
 
 @simulated

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The words of the simulated memories (otx_sim_mem.sv): zero pages from the system, read through a pattern, so that a fresh memory is neither zero nor paid for.
-// A model is built, used and destroyed by one thread; otx_mem_close_all gives the memories of a destroyed model back.
+// A model is built, used and destroyed by one thread; otx_mem_close_all gives the memories of a destroyed model back. Tests of memory errors call
+// otx_sim_mem_set_bad (AXI accesses to these bytes fail until it is called again or the power goes) and otx_sim_mem_put32 (another word at that address).
 #include <sys/mman.h>
 
 #include <cstdint>
@@ -12,20 +13,22 @@ namespace {
 struct Mem {
     uint64_t* words;
     size_t bytes;
+    uint32_t base;
 };
 std::vector<Mem*> mems;
 constexpr uint64_t pattern = 0xA55A'C33C'9669'0FF0;
+uint32_t bad_from, bad_bytes;
 }  // namespace
 
 extern "C" {
 
-void* otx_mem_open(long long bytes) {
+void* otx_mem_open(long long bytes, int base) {
     void* words = mmap(nullptr, size_t(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (words == MAP_FAILED) {
         std::fprintf(stderr, "no room for a simulated memory of %lld bytes\n", bytes);
         std::exit(70);
     }
-    mems.push_back(new Mem{static_cast<uint64_t*>(words), size_t(bytes)});
+    mems.push_back(new Mem{static_cast<uint64_t*>(words), size_t(bytes), uint32_t(base)});
     return mems.back();
 }
 
@@ -39,7 +42,20 @@ void otx_mem_write(void* mem, int index, long long data, char strobes) {
     word = (word & ~mask) | ((uint64_t(data) ^ pattern) & mask);
 }
 
+int otx_mem_bad(int addr) { return uint32_t(addr) - bad_from < bad_bytes; }
+
+void otx_sim_mem_set_bad(uint32_t from, uint32_t bytes) {
+    bad_from = from;
+    bad_bytes = bytes;
+}
+
+void otx_sim_mem_put32(uint32_t address, uint32_t value) {
+    for (Mem* m : mems)
+        if (const uint32_t at = address - m->base; at < m->bytes) otx_mem_write(m, int(at >> 3), (long long)(uint64_t(value) << 32 | value), char(at & 4 ? 0xF0 : 0x0F));
+}
+
 void otx_mem_close_all() {
+    otx_sim_mem_set_bad(0, 0);
     for (Mem* m : mems) {
         munmap(m->words, m->bytes);
         delete m;

@@ -4,8 +4,8 @@
 // Reads: up to Outstanding at once, answered in order; the first beat comes Latency clocks after the address was taken, then one per clock. A beat's data
 // is read when it is put on the port. Writes: as many addresses wait; data is taken one beat per clock once its address is there, stands in memory after
 // that clock, and the answer follows Latency clocks after the last beat. Wishbone: Latency + 2 clocks per access. Outside of Bytes: SLVERR on AXI,
-// all ones on Wishbone. A burst that is not INCR of full beats, or that crosses 4 KiB, ends the simulation. Power-up contents are a pattern that is
-// not zero; reset keeps the contents and forgets what is under way. The words live in C++ (otx_sim_mem.cpp), where untouched pages cost nothing.
+// all ones on Wishbone; SLVERR also where a test has made the memory bad (otx_sim_mem_set_bad), and nothing is written there. A burst that is not
+// INCR of full beats, or that crosses 4 KiB, ends the simulation. Power-up contents are a pattern that is not zero; reset keeps the contents and forgets what is under way. The words live in C++ (otx_sim_mem.cpp), where untouched pages cost nothing.
 `default_nettype none
 
 module otx_sim_mem #(
@@ -58,9 +58,10 @@ module otx_sim_mem #(
     output reg wb_ack,
     input wire wb_we
 );
-  import "DPI-C" function chandle otx_mem_open(input longint bytes);
+  import "DPI-C" function chandle otx_mem_open(input longint bytes, input int base);
   import "DPI-C" function longint otx_mem_read(input chandle mem, input int index);
   import "DPI-C" function void otx_mem_write(input chandle mem, input int index, input longint data, input byte strobes);
+  import "DPI-C" function int otx_mem_bad(input int addr);
 
   localparam int PointerBits = $clog2(Outstanding);
   localparam int Words = DataBytes / 8;  // of a beat
@@ -71,11 +72,15 @@ module otx_sim_mem #(
   initial begin
     if (DataBytes != 8 && DataBytes != 16) $fatal(1, "otx_sim_mem: a beat of %0d bytes is neither 8 nor 16", DataBytes);
     if (Latency < 1 || 1 << PointerBits != Outstanding) $fatal(1, "otx_sim_mem: latency %0d or %0d outstanding bursts is wrong", Latency, Outstanding);
-    mem = otx_mem_open(64'(Bytes));
+    mem = otx_mem_open(64'(Bytes), int'(Base));
   end
 
   function automatic logic outside(input logic [31:0] addr);
     outside = addr - Base >= 32'(Bytes);
+  endfunction
+
+  function automatic logic fails(input logic [31:0] addr);
+    fails = outside(addr) || otx_mem_bad(int'(addr)) != 0;
   endfunction
 
   function automatic void check(input logic [31:0] addr, input logic [7:0] len, input logic [2:0] size, input logic [1:0] burst);
@@ -114,7 +119,7 @@ module otx_sim_mem #(
       axi_r_valid <= read_due;
       if (read_due) begin
         for (int w = 0; w < Words; w++) axi_r_data[64*w+:64] <= outside(read_addr) ? '1 : otx_mem_read(mem, int'((read_addr - Base) >> 3) + w);
-        axi_r_resp <= outside(read_addr) ? SlvErr : Okay;
+        axi_r_resp <= fails(read_addr) ? SlvErr : Okay;
         axi_r_id <= read_ids[read_out_q[PointerBits-1:0]];
         axi_r_last <= read_beat_q == read.len;
         read_beat_q <= read_beat_q == read.len ? '0 : read_beat_q + 1'b1;
@@ -141,7 +146,6 @@ module otx_sim_mem #(
   assign axi_aw_ready = write_in_q - write_out_q != (PointerBits + 1)'(Outstanding);
   assign axi_w_ready = write_in_q != write_at_q;
   wire [31:0] write_addr = write.addr + (32'(write_beat_q) << BeatBits);
-  wire write_bad = outside(write_addr);
   assign axi_b_valid = write_at_q != write_out_q && $signed(now_q - write_dues[write_out_q[PointerBits-1:0]]) >= 0;
   assign axi_b_id = write_ids[write_out_q[PointerBits-1:0]];
   assign axi_b_resp = write_errors[write_out_q[PointerBits-1:0]] ? SlvErr : Okay;
@@ -156,12 +160,12 @@ module otx_sim_mem #(
     end
     if (axi_w_valid && axi_w_ready) begin
       if (axi_w_last != (write_beat_q == write.len)) $fatal(1, "otx_sim_mem: last is wrong at beat %0d of %0d", write_beat_q + 1, write.len + 1);
-      for (int w = 0; w < Words; w++) if (!write_bad) otx_mem_write(mem, int'((write_addr - Base) >> 3) + w, axi_w_data[64*w+:64], axi_w_strb[8*w+:8]);
+      for (int w = 0; w < Words; w++) if (!fails(write_addr)) otx_mem_write(mem, int'((write_addr - Base) >> 3) + w, axi_w_data[64*w+:64], axi_w_strb[8*w+:8]);
       write_beat_q  <= axi_w_last ? '0 : write_beat_q + 1'b1;
-      write_error_q <= !axi_w_last && (write_error_q || write_bad);
+      write_error_q <= !axi_w_last && (write_error_q || fails(write_addr));
       if (axi_w_last) begin
         write_dues[write_at_q[PointerBits-1:0]] <= now_q + 32'(Latency);
-        write_errors[write_at_q[PointerBits-1:0]] <= write_error_q || write_bad;
+        write_errors[write_at_q[PointerBits-1:0]] <= write_error_q || fails(write_addr);
         write_at_q <= write_at_q + 1'b1;
       end
     end

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The benchmarks' frame (tools/bench.py), the remap engine alone (sim/engine), and quick forms of e1 and of the loads of s1 on preset tiny."""
 
+import importlib
 import importlib.util
 import io
 import json
@@ -96,6 +97,58 @@ def test_quick_e3_finds_nothing_that_a_transaction_adds_but_a_read_of_table_memo
     lookups, drive = doc["rows"][:2], doc["rows"][2:]
     assert [(r["plain_clocks"], r["in_tx_clocks"]) for r in lookups] == [(4, 6), (11, 20)]
     assert doc["ours"] == 2 and len(drive) == 2 and all(r["plain_clocks"] > 1000 for r in drive)
+
+
+@pytest.fixture
+def engine_only(monkeypatch, engine_library):
+    """e1 and e3 with figures in place of what takes more than the engine."""
+    monkeypatch.setattr(firmware_remap, "measure", lambda preset, entries: {n: (1000 * n, "-O2") for n in entries})
+    monkeypatch.setattr(e3, "drive_clocks", lambda *args: [4400.0, 4600.0])
+    monkeypatch.setattr(e3.subprocess, "run", lambda *args, **options: None)  # nothing to build
+
+
+QUICK = {"e1": lambda: e1.run("tiny", (1, 10)), "e3": lambda: e3.run("tiny")}
+
+
+def failed(frame, folder, name):
+    """The conditions of a quick run that do not hold; the verdict agrees with them."""
+    module = importlib.import_module(f"bench.{name}")
+    doc, text = finished(frame, folder, types.SimpleNamespace(TITLE=module.TITLE, plot=module.plot, run=QUICK[name]), name)
+    wrong = [c["what"] for c in doc["checks"] if not c["ok"]]
+    assert doc["pass"] is (not wrong) and text.count("FAIL") == len(wrong)
+    return wrong
+
+
+def test_the_verdicts_of_e1_and_e3_on_the_engine_as_it_is(frame, tmp_path, engine_only):
+    assert failed(frame, tmp_path, "e1") == [] and failed(frame, tmp_path, "e3") == []
+
+
+@pytest.mark.parametrize(
+    "worse,conditions",
+    [
+        (lambda n, loaded, latency: 16, ["most of all rows"]),
+        (lambda n, loaded, latency: n // 5, ["the same in every row"]),
+        (lambda n, loaded, latency: int(loaded), ["the same in every row"]),
+        (lambda n, loaded, latency: latency // 60, ["table latency of 2 and 60"]),
+    ],
+    ids=["slow", "slower for more entries", "slower under load", "slower in a slow memory"],
+)
+def test_e1_does_not_pass_on_a_worse_engine(frame, tmp_path, engine_only, monkeypatch, worse, conditions):
+    measure = e1.measure
+    monkeypatch.setattr(e1, "measure", lambda preset, n, loaded, latency: (measure(preset, n, loaded, latency)[0] + worse(n, loaded, latency), 1))
+    wrong = failed(frame, tmp_path, "e1")
+    assert len(wrong) == len(conditions) and all(c in w for c, w in zip(conditions, wrong, strict=True))
+
+
+def test_e3_does_not_pass_on_a_worse_engine_or_drive(frame, tmp_path, engine_only, monkeypatch):
+    clocks = {None: [4400.0, 4600.0], e3.TXID: [4400.0 * 1.009, 4600.0 * 0.95]}
+    monkeypatch.setattr(e3, "drive_clocks", lambda *args: clocks[args[-1]])
+    assert failed(frame, tmp_path, "e3") == []
+    clocks[e3.TXID][1] = 4600.0 * 1.011
+    assert [w.startswith("percent that a transaction adds") for w in failed(frame, tmp_path, "e3")] == [True]
+    lookup_clocks = e3.lookup_clocks
+    monkeypatch.setattr(e3, "lookup_clocks", lambda preset, latency: [lookup_clocks(preset, latency)[0], lookup_clocks(preset, latency)[1] + 1])
+    assert len(failed(frame, tmp_path, "e3")) == 2
 
 
 def test_e1_sees_a_commit_that_does_not_show(engine_library, monkeypatch):
