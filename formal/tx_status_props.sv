@@ -19,12 +19,13 @@ module tx_status_props (
 );
   localparam [2:0] Free = 0, Open = 1, Prepared = 2, Committing = 3, Committed = 4, Aborted = 5;
 
-  wire tx_ready, oldest_valid, aborted_valid, commit_taken, commit_visible;
+  wire tx_ready, oldest_valid, commit_taken, commit_visible;
   wire [11:0] state;
   wire [15:0] order;
   wire [63:0] count;
   wire [3:0] oldest_order, next_order;
-  wire [1:0] oldest, aborted, ev_txid;
+  wire [1:0] oldest, ev_txid;
+  wire [3:0] aborted;
 
   otx_tx_status_4 dut (
       .clk(clk),
@@ -56,8 +57,7 @@ module tx_status_props (
       .nextOrder(next_order),
       .oldest_valid(oldest_valid),
       .oldest_payload(oldest),
-      .aborted_valid(aborted_valid),
-      .aborted_payload(aborted),
+      .aborted(aborted),
       .evCommitTaken(commit_taken),
       .evCommitVisible(commit_visible),
       .evTxid(ev_txid)
@@ -89,18 +89,20 @@ module tx_status_props (
   wire [15:0] ages = {order[15:12] - oldest_order, order[11:8] - oldest_order, order[7:4] - oldest_order, order[3:0] - oldest_order};
   reg [2:0] live, changed;  // how many are COMMITTED, and how many states changed
   reg [3:0] orders;
-  reg any_aborted, twice, known, empty, in_range;
+  reg twice, known, empty, in_range;
+  reg [3:0] any_aborted;
   integer n;
   always @* begin
     live = 0;
     changed = 0;
     orders = 0;
-    {any_aborted, twice} = 0;
+    any_aborted = 0;
+    twice = 0;
     {known, empty, in_range} = 3'b111;
     for (n = 0; n < 4; n = n + 1) begin
       live = live + {2'd0, state[3*n+:3] == Committed};
       changed = changed + {2'd0, state[3*n+:3] != old[3*n+:3]};
-      any_aborted = any_aborted || state[3*n+:3] == Aborted;
+      any_aborted[n] = state[3*n+:3] == Aborted;
       known = known && state[3*n+:3] <= Aborted;
       empty = empty && (state[3*n+:3] != Free || count[16*n+:16] == 0);
       if (state[3*n+:3] == Committed) begin
@@ -126,7 +128,7 @@ module tx_status_props (
     a_next_order : assert (next_order == oldest_order + {1'b0, live});
     a_oldest : assert (oldest_valid == (live != 0));
     a_oldest_is_committed : assert (!oldest_valid || (state[3*oldest+:3] == Committed && order[4*oldest+:4] == oldest_order));
-    a_aborted : assert (aborted_valid == any_aborted && (!aborted_valid || state[3*aborted+:3] == Aborted));
+    a_aborted : assert (aborted == any_aborted);
     a_visible : assert (!commit_visible || !running || state[3*ev_txid+:3] == Committed);
     if (running) a_one_at_a_time : assert (changed <= 1);
   end

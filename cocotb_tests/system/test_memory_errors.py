@@ -105,7 +105,6 @@ def test_a_chain_that_cannot_be_is_a_media_error_and_never_the_end(drive, what):
     assert drive.idle() and drive.tx(3) == (TxState.FREE, 0) and drive.read(9) == data(90)
 
 
-@pytest.mark.xfail(strict=True, reason="the frame is given away though the map still names it: docs/verification.md, known gaps")
 def test_a_swap_that_meets_an_error_does_not_show_another_blocks_data(drive):
     drive.write(20, data(20))
     drive.lib.otx_sim_mem_set_bad(word_of(20), MAP_BEAT)

@@ -166,7 +166,6 @@ def test_each_ended_txid_is_free_in_time_and_ops_go_on(name, latency):
     assert rate >= least[latency]
 
 
-@pytest.mark.xfail(strict=True, reason="the ABORTED table with the lowest txid goes first, also when it was aborted later: docs/verification.md, known gaps")
 def test_an_aborted_txid_is_free_in_time_while_lower_ones_are_aborted_again_and_again():
     size, again = 10, (0, 1, 2)
     with Engine("tiny", (8, 8), outstanding=32) as engine:

@@ -18,7 +18,8 @@ case class FrameDescriptor() extends Bundle {
   *
   * Contract: `free` gives a frame. It comes back by `giveBack` (never linked), or after its program: `writeDone` -> SWAP of BUF to NAND -> its answer -> `pageDone`,
   * and the last `unpin`. `describe` comes before the program op. A missed SWAP means that the page was overwritten meanwhile: `missed` for one clock. A failed program has no SWAP:
-  * `pageDone` without ok, and the frame stays the place of its data for ever (the drive is read-only from then on).
+  * `pageDone` without ok, and the frame stays the place of its data for ever (the drive is read-only from then on). So does the frame of a SWAP that met a table memory error, because the map may
+  * still name it; the drive goes on, and is made read-only in the same way when only 32 frames are left.
   *
   * Pins: a lookup that answers BUF(frame) comes with `pin` in the clock of the answer. A SWAP does not start before the answers of all earlier lookups of its LPN are taken, and later ones start after its own answer; so an answer
   * before the SWAP's holds the frame and none after it can name it. `pin` is never refused; swap answers, `giveBack` and `unpin` wait for it. `inFlight`: a program or swap is under way.
@@ -80,9 +81,12 @@ class FrameTable(p: OtxParam) extends Component {
   reports.index := reported.index
   reports.hasTx := reported.hasTx
   reports.txid := reported.txid
-  reports.ok := swapped
+  private val kept = Reg(UInt(bits + 1 bits)) init 0 // frames whose SWAP met an error
+  private val keeps = swapped && rsp.error
+  when(keeps)(kept := kept + 1)
+  reports.ok := swapped && !(keeps && kept === p.writeFrames - OtxParam.maxBlocks)
   pageDone << reports.queue(4)
-  missed := swapped && !rsp.hit
+  missed := swapped && !rsp.hit && !rsp.error
 
   private val programs = Reg(UInt(bits + 1 bits)) init 0
   programs := programs + describe.valid.asUInt - reports.fire.asUInt
@@ -109,7 +113,7 @@ class FrameTable(p: OtxParam) extends Component {
   event.valid := pin.valid || swapped || giveBack.fire || unpin.fire
   event.frame := pin.valid.mux(pin.payload, swapped.mux(pending.frame, giveBack.valid.mux(giveBack.payload, unpin.payload)))
   event.pin := pin.valid
-  event.end := swapped || giveBack.fire
+  event.end := swapped && !rsp.error || giveBack.fire
   event.unpin := unpin.fire
   private val before = holders.readAsync(event.frame.resize(bits))
   private val after = Holders()

@@ -91,13 +91,13 @@ class RemapEngine(p: OtxParam) extends Component {
   // walks
   walker.oldest.valid := status.oldest.valid && status.oldestOrder =/= grace.safe
   walker.oldest.payload := status.oldest.payload
-  walker.aborted << status.aborted
+  walker.aborted := status.aborted
   walker.count := status.count
   slots.fetch << walker.fetch
   walker.fetched << slots.fetched
   gate.walk << walker.walk
   walker.ended := slots.walkEnd.valid
-  walking := walker.busy || status.oldest.valid || status.aborted.valid || slots.released.valid
+  walking := walker.busy || status.oldest.valid || status.aborted.orR || slots.released.valid
 
   private val errors = Reg(UInt(16 bits)) init 0
   when(slots.fault && !errors.andR)(errors := errors + 1)

@@ -6,7 +6,8 @@ import spinal.lib._
 
 /** Makes the background work of the remap engine, entry by entry: the tables of ABORTED transactions, and of COMMITTED ones oldest first.
   *
-  * A table that was begun is walked to its end, then `free` gives the txid back. Aborted and committed tables take turns, so neither kind waits for ever. The LPNs of up to four
+  * A table that was begun is walked to its end, then `free` gives the txid back. Aborted and committed tables take turns, so neither kind waits for ever; of the aborted ones, those that were there
+  * when the last of a round was FREE make the next round, so none waits for more than two rounds. The LPNs of up to four
   * entries are read ahead (`fetch`, `fetched` in any order, each into the place of its number modulo 4); all else is read again in the job, because a SWAP or PLAIN may have changed it
   * meanwhile. Up to six jobs are under way; `ended` for one clock each. Reset forgets everything.
   */
@@ -14,7 +15,7 @@ class RemapWalker extends Component {
   setDefinitionName("otx_remap_walker")
 
   val oldest = slave port Flow(UInt(5 bits))
-  val aborted = slave port Flow(UInt(5 bits))
+  val aborted = in port Bits(OtxParam.txids bits)
   val count = in port Vec(UInt(16 bits), OtxParam.txids)
   val fetch = master port Stream(RemapFetch())
   val fetched = slave port Flow(RemapFetched())
@@ -72,7 +73,12 @@ class RemapWalker extends Component {
 
   // Who is to be walked, a clock late: the old choice stands until three clocks after the end of its walk. `merge` still says what the last walk was.
   private val toMerge = RegNext(oldest)
-  private val toDrop = RegNext(aborted)
+  private val round = Reg(Bits(OtxParam.txids bits)) init 0
+  private val left = round & aborted
+  round := left.orR.mux(left, aborted)
+  private val toDrop = Flow(UInt(5 bits))
+  toDrop.valid := round.orR
+  toDrop.payload := OHToUInt(OHMasking.first(round))
   private val stale = History(free.valid, 3, init = True).orR
   private val chooseMerge = toMerge.valid && !(toDrop.valid && merge)
   when(!active && !stale && (toMerge.valid || toDrop.valid)) {

@@ -34,7 +34,7 @@ class TxStatus(txids: Int = OtxParam.txids) extends Component {
   val oldestOrder = out port UInt(orderBits bits)
   val nextOrder = out port UInt(orderBits bits) // what the next COMMIT gets
   val oldest = master port Flow(UInt(idBits bits)) // the COMMITTED transaction to merge next
-  val aborted = master port Flow(UInt(idBits bits)) // an ABORTED one
+  val aborted = out port Bits(txids bits) // who is ABORTED
 
   val evCommitTaken = out port Bool() // a COMMIT is taken in this clock, of tx_payload_txid
   val evCommitVisible = out port Bool() // first clock in which evTxid is COMMITTED
@@ -100,8 +100,7 @@ class TxStatus(txids: Int = OtxParam.txids) extends Component {
 
   oldest.valid := isOldest.orR
   oldest.payload := OHToUInt(isOldest)
-  aborted.valid := isAborted.orR
-  aborted.payload := OHToUInt(OHMasking.first(isAborted))
+  aborted := isAborted
 
   // use counts
   private val uses = Mem(UInt(27 bits), txids)
