@@ -65,6 +65,9 @@ async def blocks_never_written_or_trimmed_read_as_zeroes(dut):
     assert await b.run(READ, 100, 3) == SUCCESS and b.blocks[b.last] == {0: 1, 1: 0, 2: 0}
     assert [(e["lpn"], e["arg"], e["n"]) for e in b.log if e["kind"] == 4] == [(101, 1, 1), (102, 1, 1)]
     assert await b.run(TRIM, 100, 32) == SUCCESS and b.log[-1]["arg"] == 32 and not b.replay()
+    assert await b.run(TRIM, 200, 5, txid=1) == SUCCESS and await b.run(ABORT, txid=1) == SUCCESS
+    assert [(e["lpn"], e["arg"], e["inTx"]) for e in b.log[-6:-1]] == [(n, 1, 1) for n in range(200, 205)]
+    assert [(o["lpn"], o["blocks"], o["hasTx"]) for o in b.ops if o["op"] == 4] == [(101, 1, 0), (102, 1, 0), (100, 32, 0), (200, 5, 1)], "one op per range"
     await b.quiet()
     await b.all_frames_are_free()
 

@@ -8,7 +8,7 @@ from models.remap_bench import SOURCES, G, bench, buf, nand
 from models.remap_model import NONE, Op, State, TxOp
 from runner import run
 
-LOOKUP, APPEND, PLAIN, SWAP = Op
+LOOKUP, APPEND, PLAIN, SWAP, TRIM = Op
 BEGIN, COMMITTING, COMMIT, ABORT, PREPARE = TxOp
 simulated = cocotb.test(timeout_time=20, timeout_unit="ms")
 

@@ -7,7 +7,7 @@ from models.remap_bench import SOURCES, bench, buf, nand
 from models.remap_model import Op, State, TxOp
 from runner import run
 
-LOOKUP, APPEND, PLAIN, SWAP = Op
+LOOKUP, APPEND, PLAIN, SWAP, TRIM = Op
 BEGIN, COMMITTING, COMMIT, ABORT, PREPARE = TxOp
 simulated = cocotb.test(timeout_time=20, timeout_unit="ms")
 

@@ -22,7 +22,7 @@ SUCCESS, INVALID_FIELD, TX_INVALID, TX_BUSY, TX_FULL, MEDIA_ERROR, WRITE_FAULT, 
 MAP, L_COMMIT, L_ABORT, L_TRIM = 1, 2, 3, 4
 NAND, BUF = 1 << 30, 2 << 30
 CMD = "opcode lba count txid hasTx fua commit barrier order stream tag arg".split()
-OP = "op lpn hasTx txid location_kind location_value newLocation_kind newLocation_value tag last".split()
+OP = "op lpn hasTx txid location_kind location_value newLocation_kind newLocation_value blocks tag last".split()
 ENTRY = "kind ordered inTx n i lpn location_kind location_value serial sequence epoch arg room last".split()
 FLASH_OP = "op ppn frame kind lpn sequence cookie".split()
 FLASH_DONE = "cookie status kind generation lpn sequence".split()

@@ -27,7 +27,7 @@ SOURCES = [f"{VERILOG}/otx_remap_engine.v"]
 G = geometry.preset("tiny")
 SLACK = 24  # clocks with `released` ready that a release may be late
 WORDS = ["location_kind", "location_value", "newLocation_kind", "newLocation_value"]
-OP_FIELDS = ["op", "lpn", "hasTx", "txid", *WORDS, "tag", "last"]
+OP_FIELDS = ["op", "lpn", "hasTx", "txid", *WORDS, "blocks", "tag", "last"]
 TX_FIELDS = ["op", "txid"]
 RSP_FIELDS = ["tag", "own", "committing", "hit", "error", "location_kind", "location_value"]
 
@@ -168,8 +168,8 @@ class Bench:
             call.legal = self.judge.tx_taken(op, txid, self.state(txid), self.count(txid))
         call.done.set()
 
-    def send(self, op, lpn, txid=None, location=NONE, new=NONE, last=True):
-        return self.send_fields(op_fields(op, lpn, txid, location, new, last))
+    def send(self, op, lpn, txid=None, location=NONE, new=NONE, last=True, blocks=0):
+        return self.send_fields(op_fields(op, lpn, txid, location, new, last, blocks=blocks))
 
     def send_fields(self, fields):
         self.tag = (self.tag + 1) % 256
@@ -177,8 +177,8 @@ class Bench:
         self.ops.append(call)
         return call
 
-    async def op(self, op, lpn, txid=None, location=NONE, new=NONE, last=True):
-        return await self.done(self.send(op, lpn, txid, location, new, last))
+    async def op(self, op, lpn, txid=None, location=NONE, new=NONE, last=True, blocks=0):
+        return await self.done(self.send(op, lpn, txid, location, new, last, blocks))
 
     async def done(self, call):
         await call.done.wait()

@@ -34,7 +34,7 @@ class RemapJudge:
         self.seen["16 jobs"] += len(self.waiting) >= 16
         call.limit = m.commits if self.group_limit is None else self.group_limit
         self.group_limit = None if f["last"] else call.limit
-        call.expect = m.apply(f["op"], f["lpn"], f["txid"] if f["hasTx"] else None, f["location"], f["new"], call.limit, call)
+        call.expect = m.apply(f["op"], f["lpn"], f["txid"] if f["hasTx"] else None, f["location"], f["new"], call.limit, call, f["blocks"])
 
     def op_answered(self, tag, rsp):
         """`rsp`: own, committing, hit, error and the location as a word. Returns the Call."""
@@ -49,7 +49,7 @@ class RemapJudge:
     def _judge(self, call, older):
         expect, m, f = call.expect, self.model, call.fields
         for c in older:
-            both = c.fields["lpn"] == f["lpn"] and Op.LOOKUP != max(c.fields["op"], f["op"])
+            both = meet(c.fields, f) and Op.LOOKUP != max(c.fields["op"], f["op"]) and (c.fields["op"] != Op.TRIM or f["op"] == Op.TRIM)
             assert not both or c.expect["error"] or expect["error"], f"clock {self.clock}: {f} overtakes {c.fields}"
         if expect["hit"] is None:
             expect["hit"] = call.rsp["hit"]
@@ -93,7 +93,7 @@ class RemapJudge:
     def agrees(self, txid, state, count):
         tx = self.model.txs[txid]
         assert state == tx.state, f"clock {self.clock}: txid {txid} is {State(state).name}, must be {tx.state.name}"
-        busy = any(c.fields["op"] == Op.APPEND for c in self.waiting.values())
+        busy = any(c.fields["op"] in (Op.APPEND, Op.TRIM) for c in self.waiting.values())
         assert busy or count == tx.count, f"clock {self.clock}: txid {txid} has count {count}, must be {tx.count}"
 
     def released(self, location):
@@ -117,6 +117,12 @@ class RemapJudge:
         assert not self.model.debts, f"never released: {[hex(x) for x in self.model.debts]}"
 
 
-def op_fields(op, lpn, txid=None, location=NONE, new=NONE, last=True, tag=0):
+def meet(a, b):
+    """Whether two ops have a block in common."""
+    blocks_a, blocks_b = (f["blocks"] if f["op"] == Op.TRIM else 1 for f in (a, b))
+    return a["lpn"] < b["lpn"] + blocks_b and b["lpn"] < a["lpn"] + blocks_a
+
+
+def op_fields(op, lpn, txid=None, location=NONE, new=NONE, last=True, tag=0, blocks=0):
     """Fields of an op as `Call` keeps them: words are 32-bit numbers, txid None leaves hasTx low."""
-    return dict(op=int(op), lpn=lpn, hasTx=int(txid is not None), txid=txid or 0, location=location, new=new, last=int(last), tag=tag)
+    return dict(op=int(op), lpn=lpn, hasTx=int(txid is not None), txid=txid or 0, location=location, new=new, last=int(last), tag=tag, blocks=blocks)

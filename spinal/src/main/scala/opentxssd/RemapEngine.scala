@@ -47,6 +47,7 @@ class RemapEngine(p: OtxParam) extends Component {
   private val grace = new RemapGrace()
   private val gate = new RemapGate(p)
   private val slots = new RemapSlots(p)
+  private val trims = new RemapTrims()
   private val walker = new RemapWalker()
 
   // transactions
@@ -74,7 +75,10 @@ class RemapEngine(p: OtxParam) extends Component {
   slots.state := status.state
   slots.count := status.count
   slots.order := status.order
-  rsp << slots.rsp
+  trims.begin << gate.trims
+  gate.trimming := trims.busy
+  trims.answer << slots.answer
+  rsp << trims.rsp
   released << slots.released
   table << slots.table
 
@@ -84,7 +88,7 @@ class RemapEngine(p: OtxParam) extends Component {
   when(gate.start.fire)(parities(gate.start.slot) := parity)
   grace.enter.valid := op.fire
   grace.enter.payload := op.last
-  grace.leave.valid := slots.answered.valid
+  grace.leave.valid := rsp.fire // all jobs of a TRIM have its parity
   grace.leave.payload := parities(slots.answered.payload)
   grace.nextOrder := status.nextOrder
 

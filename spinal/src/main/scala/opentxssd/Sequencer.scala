@@ -11,7 +11,7 @@ import spinal.lib._
   * (rule group); they are appended only when all data and all pages are there, so an open group never waits for a host.
   *
   * Per block: append to the log, then link in the map, then issue the program. "Link" makes the version visible, "issue" sends it to flash; here issue follows at once
-  * (write-through). A plain write or trim of a block of a COMMITTING transaction waits until that is over (rule lpn-order).
+  * (write-through). A TRIM or WRITE ZEROES is linked as a whole when all its entries are appended. A plain write or trim of a block of a COMMITTING transaction waits until that is over (rule lpn-order).
   *
   * Completion: at the end of the command, or by the log's `waitDone` when the command went to `waiter` (FLUSH, FUA, COMMIT). Checks come in this order and change nothing: TX_INVALID or TX_BUSY;
   * what happened to the data; READ_ONLY; CAPACITY; TX_FULL. WRITE_FAULT: the remap engine answered with an error (a later block of the command may be linked).
@@ -53,7 +53,7 @@ class Sequencer(p: OtxParam) extends Component {
       Probe,     // the engine to take a LOOKUP
       Probed,    // its answer
       Append,    // a page and the log
-      Link,      // the engine to take PLAIN or APPEND
+      Link,      // the engine to take PLAIN, APPEND or TRIM
       Linked,    // its answer
       Issue,     // the flash scheduler
       After,     // nothing: ends a write or trim
@@ -97,7 +97,6 @@ class Sequencer(p: OtxParam) extends Component {
   private val lpn = c.lba + k
   private val entries = logged.readAsync(t)
   private val opening = c.opcode === Opcode.BEGIN || (isWrite || isTrim) && c.hasTx && isFree
-  private val perBlock = isWrite || c.hasTx // an entry per block; else one for the range
   private val record = RegInit(U(LogKind.COMMIT, 3 bits)) // COMMIT or ABORT
   private val txOp = Reg(UInt(3 bits))
   useTxid := t
@@ -153,12 +152,17 @@ class Sequencer(p: OtxParam) extends Component {
   )
 
   op.valid := state === Probe || state === Link && (frames.valid || !isWrite)
-  op.op := Mux(state === Probe, U(RemapOpcode.LOOKUP, 3 bits), Mux(c.hasTx, U(RemapOpcode.APPEND, 3 bits), U(RemapOpcode.PLAIN, 3 bits)))
+  op.op := Mux(
+    state === Probe,
+    U(RemapOpcode.LOOKUP, 3 bits),
+    Mux(isWrite, Mux(c.hasTx, U(RemapOpcode.APPEND, 3 bits), U(RemapOpcode.PLAIN, 3 bits)), U(RemapOpcode.TRIM, 3 bits))
+  )
   op.lpn := lpn
   op.hasTx := c.hasTx
   op.txid := t
   op.location := Mux(state === Link && isWrite, Word(WordKind.BUF, frames.payload), Word.none)
   op.newLocation := Word.none
+  op.blocks := n
   op.tag := 0 // one op at a time
   op.last := True
 
@@ -284,15 +288,20 @@ class Sequencer(p: OtxParam) extends Component {
           }
       }
     }
-    is(Append)(when(append.fire)(state := Link))
+    is(Append) {
+      when(append.fire) {
+        state := Link
+        when(isTrim && c.hasTx) { // an entry per block, then one link
+          nextBlock()
+          when(lastBlock)(firstBlock()) otherwise (state := Append)
+        }
+      }
+    }
     is(Link)(when(op.fire)(state := Linked))
     is(Linked) {
       when(rsp.valid) {
         broken := broken || rsp.error
-        when(isWrite)(state := Issue).otherwise {
-          nextBlock()
-          state := Mux(lastBlock, After(), Mux(perBlock, Append(), Link()))
-        }
+        state := Mux(isWrite, Issue(), After())
       }
     }
     is(Issue) {
