@@ -15,6 +15,7 @@ class Call:
     def __init__(self, **fields):
         self.fields, self.taken, self.answered, self.rsp, self.expect, self.offered = fields, None, None, None, None, None
         self.may_abort = self.may_commit = None  # other right answers of a LOOKUP, after a change of its transaction or of another
+        self.below = None  # of a LOOKUP that finds its own version: what it finds without it
 
 
 class RemapJudge:
@@ -35,6 +36,8 @@ class RemapJudge:
         call.limit = m.commits if self.group_limit is None else self.group_limit
         self.group_limit = None if f["last"] else call.limit
         call.expect = m.apply(f["op"], f["lpn"], f["txid"] if f["hasTx"] else None, f["location"], f["new"], call.limit, call, f["blocks"])
+        if f["op"] == Op.LOOKUP and call.expect["own"]:
+            call.below = m.lookup(f["lpn"], None, call.limit)["location"]
 
     def op_answered(self, tag, rsp):
         """`rsp`: own, committing, hit, error and the location as a word. Returns the Call."""
@@ -55,8 +58,10 @@ class RemapJudge:
             expect["hit"] = call.rsp["hit"]
             m.swapped_unread(f["lpn"], f["location"], f["new"], call.rsp["hit"])
             for c in self.waiting.values():  # lookups of an older instant that come behind it
-                if call.rsp["hit"] and c.fields["lpn"] == f["lpn"] and c.expect["location"] == f["location"]:
-                    c.expect["location"] = f["new"]
+                if call.rsp["hit"] and c.fields["lpn"] == f["lpn"]:
+                    c.expect |= {"location": f["new"]} if c.expect["location"] == f["location"] else {}
+                    c.below = f["new"] if c.below == f["location"] else c.below
+                    c.may_abort = f["new"] if c.may_abort == f["location"] else c.may_abort
         if expect["error"]:
             expect = call.rsp | dict(error=True)
         right = [expect]
@@ -79,7 +84,7 @@ class RemapJudge:
         if op == TxOp.ABORT and was in (State.OPEN, State.PREPARED):
             for c in lookups:
                 if c.expect["own"] and c.fields["txid"] == txid:
-                    c.may_abort = m.lookup(c.fields["lpn"], None, c.limit)["location"]
+                    c.may_abort = c.below
         legal = m.tx(op, txid)
         if op == TxOp.COMMIT and legal:
             self.seen["commit inside a group"] += self.group_limit is not None
