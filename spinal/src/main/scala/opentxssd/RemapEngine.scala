@@ -18,6 +18,8 @@ import spinal.lib.bus.amba4.axi._
   * What such a reader may still be sent to stays: the walk that merges T waits until nobody is left who does not see T (`RemapGrace`). BEGIN, COMMITTING, PREPARE and ABORT wait while an
   * APPEND is under way; in the clock of an op they come before it.
   *
+  * A TRIM is one job per block with the limit of the TRIM and one answer (`RemapGate`, `RemapTrims`). While it has blocks to start, no other op starts.
+  *
   * Walks (merge, abort) run beside the ops, up to six entries at once; while ops come without a pause, one entry per 64 ops. A lookup keeps walks off its LPN, so no chain changes
   * under it and no entry's memory is used again under it. `released` must be taken without waiting for `op`, `tx` or `rsp`; a location may pass there some clocks after the answer or
   * the FREE it belongs to. `memoryErrors` counts jobs that met a memory error or a broken chain and stops at 65,535; a walk leaves such an entry as it is and goes on, so that the
