@@ -58,7 +58,7 @@ class FakeBus:
             self.beats = [(b, f["lba"] + b, int(n == 511)) for b in range(f["count"]) for n in range(512)]
 
 
-FIELDS = ["opcode", "lba", "count", "txid", "hasTx", "fua", "commit", "barrier", "order", "stream", "tag", "arg"]
+FIELDS = ["opcode", "lba", "count", "txid", "hasTx", "fua", "commit", "relaxed", "barrier", "order", "stream", "tag", "arg"]
 
 
 def call(tmp_path, bus, *words):
@@ -73,7 +73,8 @@ def call(tmp_path, bus, *words):
         (["flush"], dict(opcode=0x00, hastx=0)),
         (["trim", 7, 3, "--txid", 2], dict(opcode=0x09, lba=7, count=3, hastx=1, txid=2)),
         (["begin", 0], dict(opcode=0x80, hastx=1, txid=0)),
-        (["commit", 31], dict(opcode=0x84, hastx=1, txid=31)),
+        (["commit", 31], dict(opcode=0x84, hastx=1, txid=31, relaxed=0)),
+        (["commit", "3", "--relaxed"], dict(opcode=0x84, hastx=1, txid=3, relaxed=1)),
         (["abort", 5], dict(opcode=0x88, hastx=1, txid=5)),
         (["recover"], dict(opcode=0x94, hastx=0)),
     ],
@@ -82,7 +83,7 @@ def test_commands_carry_their_fields(tmp_path, words, fields):
     bus = FakeBus()
     assert call(tmp_path, bus, *words) == 0
     assert len(bus.commands) == 1 and bus.commands[0].items() >= fields.items()
-    assert all(bus.commands[0][n] == 0 for n in ("fua", "commit", "barrier", "order", "stream", "arg"))
+    assert all(bus.commands[0][n] == 0 for n in ("fua", "commit", "relaxed", "barrier", "order", "stream", "arg") if n not in fields)
 
 
 def test_write_sends_the_file(tmp_path):

@@ -13,7 +13,7 @@ LBAS = 1024
 FLUSH, WRITE, READ, ZEROES, TRIM, BEGIN, COMMIT, ABORT, RECOVER, QUERY = 0x00, 0x01, 0x02, 0x08, 0x09, 0x80, 0x84, 0x88, 0x94, 0x98
 SUCCESS, INVALID_OPCODE, INVALID_FIELD, LBA_RANGE, TX_INVALID, NOT_READY = 0, 1, 2, 3, 4, 13
 WRITES, RANGED, NAMES = (WRITE, ZEROES, TRIM), (WRITE, ZEROES, TRIM, READ), (BEGIN, COMMIT, ABORT)
-FIELDS = "opcode lba count txid hasTx fua commit barrier order stream tag arg".split()
+FIELDS = "opcode lba count txid hasTx fua commit relaxed barrier order stream tag arg".split()
 
 
 def command(opcode, tag, **fields):
@@ -29,6 +29,8 @@ def expected_status(c, enabled=True):
     if ranged and not 1 <= c["count"] <= 32:
         return INVALID_FIELD
     if c["barrier"] or c["order"] or (c["fua"] and op not in WRITES) or (c["commit"] and not (op == WRITE and c["hasTx"])):
+        return INVALID_FIELD
+    if c["relaxed"] and (c["fua"] or op != COMMIT and not c["commit"]):
         return INVALID_FIELD
     if (c["hasTx"] and op in (FLUSH, RECOVER)) or (op == QUERY and c["arg"] > 5):
         return INVALID_FIELD
@@ -123,9 +125,10 @@ def random_command(rng, tag):
     op = rng.choice([READ, READ, WRITE, WRITE, TRIM, ZEROES, FLUSH, BEGIN, COMMIT, ABORT, RECOVER, QUERY, rng.randrange(256)])
     c = command(op, tag, lba=rng.randrange(40), count=rng.choice([1, 1, 2, 3, 32]), txid=rng.randrange(4), hasTx=rng.random() < 0.4 and op in RANGED)
     c["commit"] = int(op == WRITE and c["hasTx"] and rng.random() < 0.2)
+    c["relaxed"] = int((op == COMMIT or c["commit"]) and rng.random() < 0.5)
     if rng.random() < 0.15:
-        wrong = dict(lba=rng.choice([LBAS - 1, LBAS, 2**32 - 1]), count=rng.choice([0, 33, 65535]), txid=rng.choice([32, 255]), barrier=1, order=1, fua=1, arg=rng.randrange(8))
-        wrong["commit"] = 1
+        wrong = dict(lba=rng.choice([LBAS - 1, LBAS, 2**32 - 1]), count=rng.choice([0, 33, 65535]), txid=rng.choice([32, 255]), arg=rng.randrange(8))
+        wrong |= dict(barrier=1, order=1, fua=1, relaxed=1, commit=1)
         field = rng.choice(sorted(wrong))
         c[field] = wrong[field]
     return c
@@ -147,6 +150,10 @@ async def bad_commands_get_their_own_status_and_never_go_out(dut):
         (command(COMMIT, 0, txid=32), TX_INVALID),
         (command(QUERY, 0, arg=6), INVALID_FIELD),
         (command(WRITE, 0, count=1, commit=1), INVALID_FIELD),
+        (command(WRITE, 0, count=1, hasTx=1, relaxed=1), INVALID_FIELD),
+        (command(WRITE, 0, count=1, hasTx=1, commit=1, relaxed=1, fua=1), INVALID_FIELD),
+        (command(ABORT, 0, relaxed=1), INVALID_FIELD),
+        (command(FLUSH, 0, relaxed=1), INVALID_FIELD),
         (command(READ, 0, count=1, order=2), INVALID_FIELD),
     ]
     for c, status in cases:

@@ -84,6 +84,51 @@ async def commit_that_is_complete_waits_for_the_one_before_it(dut):
 
 
 @cocotb.test()
+async def relaxed_commit_needs_neither_page_nor_record_on_nand_and_closes_no_page(dut):
+    b = await bench(dut)
+    b.auto_data = False
+    b.group(write(1), commit(1, 1))
+    b.wait(0, 2, 1, relaxed=1)
+    await b.until(lambda: b.committed == [1] and b.ended, 40)
+    await b.clocks(300)
+    assert b.model.head == 2 and not b.model.pages
+
+
+@cocotb.test()
+async def relaxed_commit_has_its_turn(dut):
+    b = await bench(dut)
+    b.auto_data = False
+    for e in (write(1), commit(1, 1), commit(2, 0)):
+        b.group(e)
+    b.wait(0, 2, 1)
+    b.wait(0, 3, 2, relaxed=1)
+    await b.until(lambda: b.model.durable >= 2 and b.model.head == 3)
+    await b.clocks(100)
+    assert not b.committed, "a commit overtook the one before it"
+    b.finish_data(0)
+    await b.until(lambda: len(b.ended) == 2)
+    assert b.committed == [1, 2]
+
+
+@cocotb.test()
+async def commit_and_flush_promise_for_the_relaxed_commits_before_them(dut):
+    b = await bench(dut)
+    b.auto_data = False
+    for e in (write(1), commit(1, 1), write(2), commit(2, 1)):
+        b.group(e)
+    b.wait(0, 2, 1, relaxed=1)
+    b.wait(0, 4, 2)
+    flush = b.wait(1, 2)
+    await b.until(lambda: b.model.durable == 4 and b.committed == [1])
+    b.finish_data(1)
+    await b.clocks(100)
+    assert b.committed == [1] and len(b.ended) == 1, "the page of the relaxed commit is still outstanding"
+    b.finish_data(0)
+    await b.until(lambda: len(b.ended) == 3)
+    assert b.committed == [1, 2] and flush in [e[1] for e in b.ended]
+
+
+@cocotb.test()
 async def commit_ends_only_when_it_has_been_made_visible(dut):
     b = await bench(dut)
     b.tx.on = False
@@ -165,9 +210,10 @@ async def failed_data_page_ends_all_waits(dut):
     b.group(write(1), commit(1, 1))
     b.wait(0, 2, 1)
     b.wait(1, 2)
+    b.wait(0, 2, 1, relaxed=1)
     await b.until(lambda: b.model.durable == 2)
     b.finish_data(0, ok=0)
-    await b.until(lambda: len(b.ended) == 2)
+    await b.until(lambda: len(b.ended) == 3)
     assert {e[2] for e in b.ended} == {WRITE_FAULT} and not b.committed and int(dut.fault.value) == 1
 
 

@@ -284,6 +284,25 @@ async def failing_frame_memory_costs_the_command_only(dut):
 
 
 @simulated
+async def relaxed_commit_is_visible_and_done_while_its_pages_are_under_way(dut):
+    b = await DataPathBench(dut).begin()
+    b.hold_programs = True
+    assert await b.run(WRITE, 0, 3, txid=4) == SUCCESS
+    assert await b.run(COMMIT, txid=4, relaxed=1) == SUCCESS
+    assert await b.run(WRITE, 3, 2, txid=5, commit=1, relaxed=1) == SUCCESS
+    assert await b.run(READ, 0, 5) == SUCCESS and 0 not in b.blocks[b.last].values()
+    assert await b.run(WRITE, 2, 1) == SUCCESS, "a plain write does not wait for a relaxed commit's pages"
+    flush = b.submit(FLUSH)
+    await b.clocks(3000)
+    assert flush not in b.results and b.held_programs
+    b.hold_programs = False
+    for end in b.held_programs:
+        b.later((5, 50), end)
+    await b.until(lambda: flush in b.results)
+    await b.quiet()
+
+
+@simulated
 async def query_answers_each_question(dut):
     b = await DataPathBench(dut).begin(pages=300)
     b.pin["dropped"].set(77)
@@ -340,6 +359,8 @@ async def random_run(dut, count, stall, seed):
         txid = rng.choice([0, 1, 31]) if op in (BEGIN, COMMIT, ABORT) or ranged and rng.random() < 0.5 else None
         lba, blocks = rng.randrange(14), rng.choice([1, 1, 1, 2, 3]) if ranged else 1
         more = dict(fua=int(rng.random() < 0.1), commit=int(txid is not None and rng.random() < 0.2)) if op == WRITE else {}
+        if op == COMMIT or more.get("commit") and not more["fua"]:
+            more["relaxed"] = rng.randrange(2)
         cmd = dict(opcode=op, lba=lba, count=blocks, hasTx=txid is not None, txid=txid, commit=more.get("commit", 0))
         opens = txid is not None and op in (WRITE, TRIM, ZEROES, BEGIN)
         await b.until(partial(may_go, b, cmd, opens), 100_000)

@@ -15,7 +15,7 @@ from streams import Sink, Source, start
 
 BEATS = BLOCK // 8
 SEED = int(os.environ.get("SEED", "1"))
-FIELDS = ["opcode", "lba", "count", "txid", "hasTx", "fua", "commit", "barrier", "order", "stream", "tag", "arg"]
+FIELDS = ["opcode", "lba", "count", "txid", "hasTx", "fua", "commit", "relaxed", "barrier", "order", "stream", "tag", "arg"]
 
 
 class Core:
@@ -77,7 +77,7 @@ def random_block(rng, count=1):
 @cocotb.test(timeout_time=5, timeout_unit="ms")
 async def a_command_arrives_once_with_every_field(dut):
     core, bus = await begin(dut, stall=0.8)
-    want = dict(opcode=0x98, lba=0x89ABCDEF, count=0xBEEF, txid=0xA5, hasTx=1, fua=0, commit=1, barrier=0, order=2, stream=0x1234, tag=21, arg=0xFEDC1234)
+    want = dict(opcode=0x98, lba=0x89ABCDEF, count=0xBEEF, txid=0xA5, hasTx=1, fua=0, commit=1, relaxed=1, barrier=0, order=2, stream=0x1234, tag=21, arg=0xFEDC1234)
     for turn in range(3):
         while not await bus.get("cmd_ready"):
             pass

@@ -74,6 +74,7 @@ void put_command() {
     top->cmd_has_tx = c.has_tx;
     top->cmd_fua = c.fua;
     top->cmd_commit = c.commit;
+    top->cmd_relaxed = c.relaxed;
     top->cmd_barrier = c.barrier;
     top->cmd_order = c.order;
     top->cmd_stream = c.stream;

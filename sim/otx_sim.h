@@ -18,7 +18,7 @@ enum { OTX_TAGS = 32, OTX_TXIDS = 32, OTX_BLOCK = 4096, OTX_MAX_BLOCKS = 32 };
 
 // Opcodes and status codes are those of docs/interfaces.md, "Host port".
 struct otx_cmd {
-    uint8_t opcode, tag, txid, has_tx, fua, commit, barrier, order;
+    uint8_t opcode, tag, txid, has_tx, fua, commit, relaxed, barrier, order;
     uint16_t count, stream;
     uint32_t lba, arg;
 };

@@ -14,6 +14,7 @@ CMD = [
     ("hasTx", 1),
     ("fua", 1),
     ("commit", 1),
+    ("relaxed", 1),
     ("barrier", 1),
     ("order", 2),
     ("stream", 16),

@@ -58,7 +58,7 @@ class HostLink:
         self.until("cmd_ready")
         tag, self.tag = self.tag, (self.tag + 1) % 32
         fields = dict(opcode=int(opcode), lba=lba, count=count, txid=txid or 0, hastx=int(txid is not None), tag=tag)
-        for name in ("fua", "commit", "barrier", "order", "stream", "arg"):
+        for name in ("fua", "commit", "relaxed", "barrier", "order", "stream", "arg"):
             fields[name] = int(flags.pop(name, 0))
         assert not flags, f"no field {', '.join(flags)}"
         for name, value in fields.items():
@@ -220,8 +220,16 @@ def of_transaction(opcode, words):
 
 
 of_transaction(Opcode.BEGIN, "Opens transaction TXID.")
-of_transaction(Opcode.COMMIT, "Returns when transaction TXID is visible and durable.")
 of_transaction(Opcode.ABORT, "Nothing of transaction TXID remains.")
+
+
+@cli.command()
+@click.argument("txid", type=TXID)
+@click.option("--relaxed", is_flag=True, help="return when visible; durable in commit order, at the latest with the next flush or commit that is not relaxed")
+@click.pass_obj
+def commit(bus, txid, relaxed):
+    """Returns when transaction TXID is visible and durable."""
+    HostLink(bus()).run(Opcode.COMMIT, txid=txid, relaxed=relaxed)
 
 
 @cli.command()

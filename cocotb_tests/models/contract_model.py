@@ -23,6 +23,7 @@ class Write:
     completed: float = NEVER  # visible from here on at the latest
     durable: float = NEVER  # a completion said so
     commit: bool = False
+    relaxed: bool = False  # a RELAXED commit: its completion promises order, not durability
 
     def before(self, other):
         """Certainly ordered before `other`: completed when the other was submitted, or kept in order because both are plain and overlap."""
@@ -44,8 +45,8 @@ class History:
         self.time += 1
         return self.time
 
-    def submit(self, name, blocks, commit=False):
-        w = Write(name, dict(blocks), self.now(), commit=commit)
+    def submit(self, name, blocks, commit=False, relaxed=False):
+        w = Write(name, dict(blocks), self.now(), commit=commit, relaxed=relaxed)
         self.writes.append(w)
         return w
 
@@ -54,12 +55,16 @@ class History:
         write.completed = min(write.completed, self.now())
         if durable:
             write.durable = write.completed
+            if write.commit:  # commits survive as a prefix of their order (guarantee 9)
+                for w in self.writes:
+                    if w.relaxed and w.before(write):
+                        w.durable = min(w.durable, write.durable)
 
     def visible(self, lba, stamp):
-        """A read that names no transaction has shown this. A commit that can be seen is durable and completed, whatever the host was told (guarantee 6)."""
+        """A read that names no transaction has shown this. A commit that can be seen, unless RELAXED, is durable and completed, whatever the host was told (guarantee 6)."""
         for w in self.shown(lba, stamp):
             if w.commit and stamp and w.completed == NEVER:
-                self.complete(w, True)
+                self.complete(w, not w.relaxed)
 
     def flushed(self, submitted):
         """A FLUSH submitted at that time has completed: what was completed before it is durable."""

@@ -21,7 +21,7 @@ FLUSH, WRITE, READ, ZEROES, TRIM, BEGIN, COMMIT, ABORT, RECOVER, QUERY = 0, 1, 2
 SUCCESS, INVALID_FIELD, TX_INVALID, TX_BUSY, TX_FULL, MEDIA_ERROR, WRITE_FAULT, CAPACITY, READ_ONLY = 0, 2, 4, 5, 6, 8, 9, 10, 11
 MAP, L_COMMIT, L_ABORT, L_TRIM = 1, 2, 3, 4
 NAND, BUF = 1 << 30, 2 << 30
-CMD = "opcode lba count txid hasTx fua commit barrier order stream tag arg".split()
+CMD = "opcode lba count txid hasTx fua commit relaxed barrier order stream tag arg".split()
 OP = "op lpn hasTx txid location_kind location_value newLocation_kind newLocation_value blocks tag last".split()
 ENTRY = "kind ordered inTx n i lpn location_kind location_value serial sequence epoch arg room last".split()
 FLASH_OP = "op ppn frame kind lpn sequence cookie".split()
@@ -47,7 +47,7 @@ class DataPathBench(Stepper, EngineModel):
         self.requests = sink("wdataReq", ["tag", "block"], self.wanted)
         self.op_sink, self.tx_sink = sink("op", OP, self.op), sink("tx", ["op", "txid"], lambda b, c: self.tx(b["op"], b["txid"]))
         self.write_sink, self.read_sink = sink("write", FLASH_OP, self.program), sink("read", FLASH_OP, self.page_read)
-        self.append_sink, self.waiter = sink("append", ENTRY, self.append), sink("waiter", "tag flush txid index".split(), self.wait)
+        self.append_sink, self.waiter = sink("append", ENTRY, self.append), sink("waiter", "tag flush relaxed txid index".split(), self.wait)
         sink("pageDone", "index hasTx txid ok".split(), self.page_done)
         inputs = ["allocLeft", "head", "logLeft", "fault", "full", "dropped", "useCount"]
         self.pin = {n: Pin(getattr(dut, n)) for n in inputs}
@@ -232,7 +232,7 @@ class DataPathBench(Stepper, EngineModel):
             self.failed = 1
 
     def wait(self, w, clock):
-        assert w["index"] <= len(self.log)
+        assert w["index"] <= len(self.log) and w["relaxed"] == self.active[w["tag"]]["relaxed"]
         if not w["flush"]:
             assert w["index"] == len(self.log) and self.log[-1]["kind"] == L_COMMIT and self.state[w["txid"]] == COMMITTING
         self.waits.append(w | {"due": clock + self.rng.randint(5, 200)})
@@ -245,7 +245,7 @@ class DataPathBench(Stepper, EngineModel):
             if w is None or w["due"] > self.clock:
                 continue
             fault = self.failed
-            if not fault and any(i not in self.complete for i in range(w["index"])):
+            if not fault and not w["relaxed"] and any(i not in self.complete for i in range(w["index"])):
                 continue
             if not flush and not fault:
                 self.tx(2, w["txid"])

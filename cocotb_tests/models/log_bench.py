@@ -143,10 +143,10 @@ class Bench:
             self.append_in.queue.append(e.payload)
         return len(self.model.plan)
 
-    def wait(self, flush, index, txid=0):
+    def wait(self, flush, index, txid=0, relaxed=0):
         """A wait is sent when the entries it needs are appended, as the data path does."""
         tag = self.tags.pop()
-        self.later.append(dict(tag=tag, flush=flush, txid=txid, index=index))
+        self.later.append(dict(tag=tag, flush=flush, relaxed=relaxed, txid=txid, index=index))
         return tag
 
     async def clocks(self, n):

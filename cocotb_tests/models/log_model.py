@@ -87,6 +87,7 @@ class LogModel:
         self.pages, self.images, self.finished = [], [], set()
         self.done, self.watermark, self.pending = set(), 0, [0] * 32
         self.commits, self.flushes, self.shown, self.waits = deque(), deque(), deque(), []
+        self.relaxed = []  # indexes of the RELAXED COMMITs that were shown
         self.fault = False
 
     # what goes in ------------------------------------------------------------------------------------------------------
@@ -118,9 +119,11 @@ class LogModel:
             self.fault = True
             self.finished.discard(number)
 
-    def waiter(self, tag, flush, txid, index):
-        (self.flushes if flush else self.commits).append((tag, txid, index))
-        self.waits.append(index)
+    def waiter(self, tag, flush, relaxed, txid, index):
+        assert not (flush and relaxed)
+        (self.flushes if flush else self.commits).append((tag, txid, index, relaxed))
+        if not relaxed:
+            self.waits.append(index)
 
     @property
     def durable(self):
@@ -171,10 +174,14 @@ class LogModel:
 
     def tx(self, op, txid):
         assert op == 2 and self.commits, f"tx {op} {txid}"
-        _, want, index = self.commits[0]
+        _, want, index, relaxed = self.commits[0]
         assert txid == want, f"COMMIT of {txid} sent, {want} is first"
-        assert self.durable >= index, f"COMMIT of {txid} sent, {self.durable} entries durable of {index}"
-        assert self.pending[txid] == 0, f"COMMIT of {txid} sent with {self.pending[txid]} pages outstanding"
+        if relaxed:
+            self.relaxed.append(index)
+        else:
+            assert self.durable >= index, f"COMMIT of {txid} sent, {self.durable} entries durable of {index}"
+            assert self.pending[txid] == 0, f"COMMIT of {txid} sent with {self.pending[txid]} pages outstanding"
+            assert self.watermark >= max(self.relaxed, default=0), f"COMMIT of {txid} sent, a RELAXED one before it is not complete"
         self.shown.append(self.commits.popleft()[0])
 
     def wait_done(self, tag, status):
@@ -188,7 +195,7 @@ class LogModel:
         if self.shown and self.shown[0] == tag:
             self.shown.popleft()
             return "COMMIT"
-        want, _, index = self.flushes.popleft()
+        want, _, index, _ = self.flushes.popleft()
         assert want == tag, f"FLUSH {tag} done, {want} is first"
         why = f"FLUSH {tag} done: durable {self.durable}, complete {self.watermark}, index {index}"
         assert self.durable >= index and self.watermark >= index, why

@@ -46,7 +46,7 @@ class TxState(IntEnum):
 
 
 class Cmd(ctypes.Structure):
-    _fields_ = [(n, ctypes.c_uint8) for n in ["opcode", "tag", "txid", "has_tx", "fua", "commit", "barrier", "order"]]
+    _fields_ = [(n, ctypes.c_uint8) for n in ["opcode", "tag", "txid", "has_tx", "fua", "commit", "relaxed", "barrier", "order"]]
     _fields_ += [("count", ctypes.c_uint16), ("stream", ctypes.c_uint16), ("lba", ctypes.c_uint32), ("arg", ctypes.c_uint32)]
 
 
@@ -175,7 +175,7 @@ class Drive:
         return completion
 
     def write(self, lba, data, txid=None, check=True, **flags):
-        """`data`: one to 32 blocks. Flags: fua=1, commit=1."""
+        """`data`: one to 32 blocks. Flags: fua=1, commit=1, relaxed=1."""
         return self.command(Opcode.WRITE, lba, len(data) // BLOCK, data, txid=txid, check=check, **flags)
 
     def read(self, lba, count=1, txid=None):
@@ -193,8 +193,9 @@ class Drive:
     def begin(self, txid, check=True):
         return self.command(Opcode.BEGIN, txid=txid, check=check)
 
-    def commit(self, txid, check=True):
-        return self.command(Opcode.COMMIT, txid=txid, check=check)
+    def commit(self, txid, check=True, **flags):
+        """Flags: relaxed=1."""
+        return self.command(Opcode.COMMIT, txid=txid, check=check, **flags)
 
     def abort(self, txid, check=True):
         return self.command(Opcode.ABORT, txid=txid, check=check)

@@ -100,6 +100,30 @@ def test_a_write_with_the_commit_flag_commits_its_transaction(drive):
     assert drive.read(1) + drive.read(2) == data(1) + data(2)
 
 
+def test_a_relaxed_commit_is_visible_at_once_and_durable_with_the_next_commit_or_flush(drive):
+    def relaxed(txid, lba, n):
+        drive.write(lba, data(n, 2), txid=txid)
+        begin = drive.clock
+        drive.commit(txid, relaxed=1)
+        assert drive.read(lba, 2) == data(n, 2)
+        return drive.clock - begin
+
+    clocks = relaxed(1, 10, 1)
+    begin = drive.clock
+    drive.write(20, data(2), txid=2, commit=1)
+    assert drive.clock - begin > 8448 > clocks, "one waits for pages on NAND, the other does not"
+    drive.power_cut(1)
+    drive.power_on()
+    assert drive.read(10, 2) == data(1, 2) and drive.read(20) == data(2), "a durable commit makes earlier relaxed ones durable"
+    relaxed(1, 10, 3)
+    drive.flush()
+    relaxed(1, 10, 4)
+    relaxed(2, 11, 5)
+    drive.power_cut(2)
+    drive.power_on()
+    assert drive.read(10, 3) == data(3, 2) + ZEROES, "what was not flushed is gone whole"
+
+
 def test_a_txid_can_be_used_again_at_once_after_its_commit(drive):
     for n in range(10):
         drive.begin(2)
@@ -138,6 +162,8 @@ BAD = [
     ("begin of txid 32", dict(opcode=Opcode.BEGIN, txid=32), Status.TX_INVALID),
     ("commit of a txid that is not open", dict(opcode=Opcode.COMMIT, txid=9), Status.TX_INVALID),
     ("abort of a txid that is not open", dict(opcode=Opcode.ABORT, txid=9), Status.TX_INVALID),
+    ("a relaxed write that commits nothing", dict(opcode=Opcode.WRITE, count=1, data=ZEROES, txid=1, relaxed=1), Status.INVALID_FIELD),
+    ("a relaxed flush", dict(opcode=Opcode.FLUSH, relaxed=1), Status.INVALID_FIELD),
     ("begin of a txid that is open", dict(opcode=Opcode.BEGIN, txid=1), Status.TX_BUSY),
 ]
 

@@ -14,11 +14,12 @@ LBAS = 20  # blocks of interest; few, so that everything overlaps
 TXIDS = (0, 1, 7, 31)
 DEPTHS = [1, 3, 6, 12, 24]  # commands under way
 SIZES, SIZE_WEIGHTS = [1, 2, 3, 5, 8, LBAS], [70, 16, 7, 4, 2, 1]
-KINDS = ["write", "fua", "trim", "zeroes", "tx", "tx trim", "commit", "write commit", "abort", "flush", "read"]
+KINDS = ["write", "fua", "trim", "zeroes", "tx", "tx trim", "commit", "write commit", "relaxed", "write relaxed", "abort", "flush", "read"]
 MIXES = [
-    [10, 6, 6, 6, 16, 6, 16, 6, 12, 6, 10],  # all
-    [2, 2, 1, 2, 24, 6, 30, 10, 18, 2, 10],  # transactions
-    [18, 20, 10, 10, 4, 1, 4, 1, 2, 20, 8],  # plain writes and what makes them durable
+    [10, 6, 6, 6, 16, 6, 16, 6, 8, 4, 12, 6, 10],  # all
+    [2, 2, 1, 2, 24, 6, 30, 10, 6, 3, 18, 2, 10],  # transactions
+    [2, 1, 1, 2, 20, 4, 6, 3, 30, 12, 6, 2, 8],  # RELAXED ones
+    [18, 20, 10, 10, 4, 1, 4, 1, 2, 1, 2, 20, 8],  # plain writes and what makes them durable
 ]
 DURABLE = {"fua", "commit", "write commit", "flush"}  # their completion is a promise
 
@@ -62,7 +63,7 @@ class Workload:
         txid = rng.choice(TXIDS)
         count = rng.choices(SIZES, SIZE_WEIGHTS)[0]
         lba = rng.randrange(LBAS - count + 1)
-        if kind in ("commit", "abort") and txid not in self.open:
+        if kind in ("commit", "relaxed", "abort") and txid not in self.open:
             return
         self.left -= 1
         zero = kind in ("trim", "zeroes", "tx trim")
@@ -80,20 +81,21 @@ class Workload:
             self.open.setdefault(txid, {}).update(blocks)
             h.uncommitted.update({s: f"txid {txid} block {at}" for at, s in blocks.items() if s})
             self.go(kind, Opcode.TRIM if zero else Opcode.WRITE, None, *place, data, txid=txid)
-        elif kind in ("commit", "write commit"):
-            table = self.open.pop(txid, {}) | (blocks if kind == "write commit" else {})
+        elif kind in ("commit", "write commit", "relaxed", "write relaxed"):
+            relaxed = kind.endswith("relaxed")
+            table = self.open.pop(txid, {}) | (blocks if kind.startswith("write") else {})
             for s in table.values():
                 h.uncommitted.pop(s, None)
-            w = h.submit(f"{kind} of txid {txid}, {table}, at {self.drive.clock}", table, commit=True)
+            w = h.submit(f"{kind} of txid {txid}, {table}, at {self.drive.clock}", table, commit=True, relaxed=relaxed)
 
             def committed(c):
-                h.complete(w, True)
+                h.complete(w, not relaxed)
                 self.walks.append(len(table))
 
-            if kind == "commit":
-                self.go(kind, Opcode.COMMIT, committed, txid=txid)
+            if kind.startswith("write"):
+                self.go(kind, Opcode.WRITE, committed, *place, data, txid=txid, commit=1, relaxed=int(relaxed))
             else:
-                self.go(kind, Opcode.WRITE, committed, *place, data, txid=txid, commit=1)
+                self.go(kind, Opcode.COMMIT, committed, txid=txid, relaxed=int(relaxed))
         elif kind == "abort":
             table = self.open.pop(txid)
             self.go(kind, Opcode.ABORT, lambda c: self.walks.append(len(table)), txid=txid)

@@ -108,13 +108,18 @@ static void advance(void) {
         hw.flights--;
         memmove(&hw.flight[0], &hw.flight[1], hw.flights * sizeof hw.flight[0]);
     }
+    uint64_t relaxed_to = 0; /* index of the last RELAXED COMMIT */
     for (uint32_t i = 0; i < drive.items; i++) {
         struct drive_item *c = &drive.item[i];
-        if (c->kind != ITEM_COMMIT || c->must) continue;
-        bool done = hw.durable >= c->index;
-        for (uint64_t x = 0; x < c->index && done; x++) done = hw.done[x] || !(hw.entry[x].flags & FTL_ENTRY_IN_TX) || hw.entry[x].serial != c->serial;
-        if (!done) break; /* acknowledged in order */
-        c->must = true;
+        if (c->kind != ITEM_COMMIT) continue;
+        if (c->relaxed) relaxed_to = c->index;
+        if (c->visible) continue;
+        bool done = c->relaxed || (hw.durable >= c->index && hw.watermark >= relaxed_to);
+        for (uint64_t x = 0; x < c->index && done && !c->relaxed; x++) done = hw.done[x] || !(hw.entry[x].flags & FTL_ENTRY_IN_TX) || hw.entry[x].serial != c->serial;
+        if (!done) break; /* visible and acknowledged in order */
+        c->visible = true;
+        for (uint32_t k = 0; k <= i && !c->relaxed; k++)
+            if (drive.item[k].kind == ITEM_COMMIT) drive.item[k].must = true;
     }
 }
 
@@ -234,7 +239,7 @@ void drive_data_under_way(uint32_t ppn, uint32_t lpn, uint64_t sequence, uint64_
 static bool committing(uint32_t lpn) {
     for (uint32_t i = 0; i < drive.items; i++)
         for (uint32_t k = 0; k < drive.item[i].n; k++)
-            if (drive.item[i].kind == ITEM_COMMIT && !drive.item[i].must && drive.item[i].lpn[k] == lpn) return true;
+            if (drive.item[i].kind == ITEM_COMMIT && !drive.item[i].visible && drive.item[i].lpn[k] == lpn) return true;
     return false;
 }
 
@@ -308,11 +313,11 @@ bool drive_tx_trim(uint32_t txid, uint32_t lpn) {
     return true;
 }
 
-bool drive_commit(uint32_t txid) {
+static bool commit(uint32_t txid, bool relaxed) {
     struct drive_tx *t = &drive.tx[txid];
     if (!t->open || no_room(0)) return false;
     struct drive_item *item = &drive.item[drive.items++];
-    *item = (struct drive_item){.kind = ITEM_COMMIT, .n = t->n, .serial = serial_of(txid), .epoch = drive.epoch};
+    *item = (struct drive_item){.kind = ITEM_COMMIT, .relaxed = relaxed, .n = t->n, .serial = serial_of(txid), .epoch = drive.epoch};
     memcpy(item->lpn, t->lpn, sizeof t->lpn);
     memcpy(item->value, t->value, sizeof t->value);
     item->index = hw.head + 1;
@@ -320,6 +325,10 @@ bool drive_commit(uint32_t txid) {
     t->open = false;
     return true;
 }
+
+bool drive_commit(uint32_t txid) { return commit(txid, false); }
+
+bool drive_commit_relaxed(uint32_t txid) { return commit(txid, true); }
 
 void drive_abort(uint32_t txid) {
     if (drive.tx[txid].open) drive_append((struct ftl_entry){.kind = FTL_ABORT, .n = 1, .serial = serial_of(txid)});
@@ -336,7 +345,7 @@ void drive_flush(void) {
         else drive_finish_one();
     }
     for (uint32_t i = 0; i < items; i++)
-        if (drive.item[i].kind == ITEM_WRITE) drive.item[i].must = true;
+        if (drive.item[i].kind == ITEM_WRITE || drive.item[i].relaxed) drive.item[i].must = true;
 }
 
 void drive_cut(void) {

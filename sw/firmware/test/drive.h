@@ -17,7 +17,8 @@ enum drive_item_kind { ITEM_WRITE, ITEM_COMMIT };
 struct drive_item { /* a plain command (WRITE or TRIM) or a COMMIT */
     enum drive_item_kind kind;
     uint32_t n, lpn[DRIVE_TX_WRITES], value[DRIVE_TX_WRITES];
-    bool must; /* acknowledged as durable */
+    bool must;             /* acknowledged as durable */
+    bool relaxed, visible; /* of a COMMIT */
     uint64_t index, epoch;
     uint32_t serial;
 };
@@ -52,6 +53,7 @@ bool drive_trim(uint32_t lpn);
 bool drive_tx_write(uint32_t txid, uint32_t lpn);
 bool drive_tx_trim(uint32_t txid, uint32_t lpn);
 bool drive_commit(uint32_t txid);
+bool drive_commit_relaxed(uint32_t txid);
 void drive_abort(uint32_t txid);
 /* All that is logged so far is to be acknowledged: closes the page, runs until it is durable and complete. */
 void drive_flush(void);

@@ -17,7 +17,7 @@ static void command(void) {
         (void)drive_tx_write(txid, lpns[0]);
         break;
     case 6:
-        (void)drive_commit(txid);
+        (void)(sim_random(3) ? drive_commit(txid) : drive_commit_relaxed(txid));
         break;
     case 7:
         if (sim_random(3) == 0) drive_abort(txid);

@@ -31,6 +31,7 @@ case class CommandCheck(p: OtxParam, cmd: HostCmd, enable: Bool) extends Area {
   private val badFlag = cmd.barrier || cmd.order =/= 0 ||
     (cmd.fua && !writes) ||
     (cmd.commit && !(writesData && cmd.hasTx)) ||
+    (cmd.relaxed && !is(Opcode.COMMIT) && !cmd.commit) || (cmd.relaxed && cmd.fua) ||
     (cmd.hasTx && (recovers || is(Opcode.FLUSH)))
   private val badQuery = is(Opcode.QUERY) && cmd.arg > 5
   private val pastEnd = ranged && (cmd.lba +^ cmd.count) > U(p.lbas, 33 bits)

@@ -16,7 +16,7 @@ import spinal.lib.bus.amba4.axi._
   * }}}
   *
   * Contract: one `dpDone` per command; the command queue sends nothing that conflicts with a command whose `dpDone` has not come. Status and order of writing commands: `Sequencer`;
-  * of reads: `ReadPath` and `Deliver`. `releasedPages` counts NAND pages that fell out of use, `commits` the COMMITs that became durable. `busy`: a command, a program or a swap
+  * of reads: `ReadPath` and `Deliver`. `releasedPages` counts NAND pages that fell out of use, `commits` the COMMITs that completed. `busy`: a command, a program or a swap
   * is under way. Reset loses all; frames are usable `writeFrames` clocks later.
   *
   * No deadlock. Waits go only downwards in this list, so there is no cycle; the bottom depends on nobody.

@@ -72,6 +72,7 @@ case class HostCmd() extends Bundle {
   val hasTx = Bool()
   val fua = Bool()
   val commit = Bool()
+  val relaxed = Bool()
   val barrier = Bool()
   val order = UInt(2 bits)
   val stream = UInt(16 bits)
@@ -185,6 +186,7 @@ case class LogAppend() extends Bundle {
 case class LogWait() extends Bundle {
   val tag = UInt(5 bits)
   val flush = Bool() // FLUSH or FUA, else COMMIT
+  val relaxed = Bool() // of a COMMIT
   val txid = UInt(5 bits)
   val index = UInt(48 bits)
 }

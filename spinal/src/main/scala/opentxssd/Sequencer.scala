@@ -13,7 +13,7 @@ import spinal.lib._
   * Per block: append to the log, then link in the map, then issue the program. "Link" makes the version visible, "issue" sends it to flash; here issue follows at once
   * (write-through). A TRIM or WRITE ZEROES is linked as a whole when all its entries are appended. A plain write or trim of a block of a COMMITTING transaction waits until that is over (rule lpn-order).
   *
-  * Completion: at the end of the command, or by the log's `waitDone` when the command went to `waiter` (FLUSH, FUA, COMMIT). Checks come in this order and change nothing: TX_INVALID or TX_BUSY;
+  * Completion: at the end of the command, or by the log's `waitDone` when the command went to `waiter` (FLUSH, FUA, COMMIT, RELAXED or not). Checks come in this order and change nothing: TX_INVALID or TX_BUSY;
   * what happened to the data; READ_ONLY; CAPACITY; TX_FULL. WRITE_FAULT: the remap engine answered with an error (a later block of the command may be linked).
   * COMMIT, ABORT and RECOVER use the last 40 log pages, which nothing else may touch. After `fault` no loop here goes on waiting.
   *
@@ -196,6 +196,7 @@ class Sequencer(p: OtxParam) extends Component {
   waiter.valid := state === Wait
   waiter.tag := c.tag
   waiter.flush := !isCommit
+  waiter.relaxed := c.relaxed
   waiter.txid := t
   waiter.index := Mux(isFlush, head, index + 1)
 
