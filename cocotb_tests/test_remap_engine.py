@@ -202,6 +202,37 @@ async def a_chain_may_have_an_entry_of_every_transaction(dut):
 
 
 @simulated
+async def a_walk_says_how_far_it_is_and_who_comes_before(dut):
+    b = await bench(dut, latency=(4, 8))
+    for lpn in range(60):
+        b.send(PLAIN, lpn, location=nand(lpn + 1))
+    for txid, lpns in ((7, range(40)), (8, range(40, 60)), (9, range(5)), (10, range(30))):
+        await b.tx(BEGIN, txid)
+        for lpn in lpns:
+            await b.op(APPEND, lpn, txid, buf(100 * txid + lpn))
+    for txid in (9, 7, 8):
+        await b.tx(COMMITTING, txid)
+    for txid in (7, 9, 8):
+        await b.tx(COMMIT, txid)
+    seen = {7: [], 9: [], 8: []}
+    while b.state(8) != State.FREE:
+        for txid, values in seen.items():
+            dut.useTxid.value = txid
+            await b.clocks(1)
+            if b.state(txid) == State.COMMITTED:
+                values.append((int(dut.older.value), int(dut.reached.value)))
+    assert [values[0][0] for values in seen.values()] == [0, 1, 2] and [values[-1] for values in seen.values()] == [(0, 40), (0, 5), (0, 20)]
+    assert all(values == sorted(values, key=lambda v: (-v[0], v[1])) for values in seen.values()), seen
+    assert len({reached for _, reached in seen[7]}) > 20 and {reached for before, reached in seen[8] if before} == {0}
+    await b.drain()
+    b.watched = [10]
+    await b.tx(ABORT, 10)
+    await b.drain()
+    assert b.walks[10] == 30 or b.reached[10] == 0
+    assert b.seen["inside a walk"] > 20
+
+
+@simulated
 async def reset_frees_every_transaction(dut):
     b = await bench(dut, check=False)
     for txid in range(32):

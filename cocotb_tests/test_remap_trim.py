@@ -117,8 +117,7 @@ async def blocks_that_do_not_fit_into_the_table_are_left_out(dut):
     await fill(b, 50, 6)
     await b.tx(BEGIN, 1)
     await b.op(APPEND, 54, 1, buf(1))
-    dut.status.counts_1.value = G.tx_entries - 2
-    b.model.txs[1].count = G.tx_entries - 2
+    b.set_count(1, G.tx_entries - 2)
     assert (await b.op(TRIM, 50, 1, blocks=6))["error"] and b.count(1) == G.tx_entries
     assert await locations(b, range(50, 56), 1) == [NONE, NONE, nand(53), nand(54), NONE, nand(56)], "two new entries fit, one was there"
     assert not (await b.op(TRIM, 50, 1, blocks=2))["error"] and b.released == [buf(1)]

@@ -25,6 +25,7 @@ class EngineModel:
         self.state, self.count, self.use = [0] * 32, [0] * 32, [0] * 32
         self.group, self.under, self.before, self.unmerged, self.overtaken, self.commits_in_groups = [], [], {}, [], 0, 0
         self.frame_of, self.linked = {}, {}
+        self.reached, self.hold_walks = [0] * 32, False
 
     def step_engine(self, clock):
         for o in self.under:
@@ -137,4 +138,8 @@ class EngineModel:
             self.later((10, 300), lambda: self.freed(t))
 
     def freed(self, t):
-        self.state[t], self.count[t] = FREE, 0
+        """The walk is over; `reached` says how far it is."""
+        if self.hold_walks:
+            self.later((10, 300), lambda: self.freed(t))
+            return
+        self.state[t], self.count[t], self.reached[t] = FREE, 0, 0

@@ -35,6 +35,8 @@ class RemapEngine(p: OtxParam) extends Component {
   val txCount = out port Vec(UInt(16 bits), OtxParam.txids)
   val useTxid = in port UInt(5 bits)
   val useCount = out port UInt(27 bits)
+  val older = out port UInt(5 bits) // COMMITTED ones that are to be merged before useTxid, which is COMMITTED
+  val reached = out port UInt(16 bits) // entries of useTxid, COMMITTED or ABORTED, that a walk has come to
   val released = master port Stream(Word())
   val table = master port Axi4(p.tableAxi)
   val walking = out port Bool() // a merge or abort walk is pending or under way, or a release
@@ -59,6 +61,9 @@ class RemapEngine(p: OtxParam) extends Component {
   status.countUp << slots.countUp
   status.useTxid := useTxid
   useCount := status.useCount
+  older := status.older
+  reached := (walker.walked === useTxid) ? walker.reached | U(0, 16 bits)
+  for ((txid, n) <- Seq(gate.appendTxid, slots.named, walker.walked).zipWithIndex) status.sizeOf(n) := txid
   txState := status.state
   txCount := status.count
   evCommitTaken := status.evCommitTaken
@@ -69,13 +74,13 @@ class RemapEngine(p: OtxParam) extends Component {
   gate.op << op
   gate.limit := grace.limit
   gate.state := status.state
-  gate.count := status.count
+  gate.size := status.size(0)
   gate.answered << slots.answered
   gate.walkEnd << slots.walkEnd
   gate.appendEnd := slots.appendEnd
   slots.start << gate.start
   slots.state := status.state
-  slots.count := status.count
+  slots.size := status.size(1)
   slots.order := status.order
   trims.begin << gate.trims
   gate.trimming := trims.busy
@@ -98,7 +103,7 @@ class RemapEngine(p: OtxParam) extends Component {
   walker.oldest.valid := status.oldest.valid && status.oldestOrder =/= grace.safe
   walker.oldest.payload := status.oldest.payload
   walker.aborted << status.aborted
-  walker.count := status.count
+  walker.size := status.size(2)
   slots.fetch << walker.fetch
   walker.fetched << slots.fetched
   gate.walk << walker.walk

@@ -26,7 +26,8 @@ class RemapGate(p: OtxParam) extends Component {
   val walk = slave port Stream(RemapWalk())
   val limit = in port UInt(OtxParam.orderBits bits) // of an op that comes in this clock
   val state = in port Vec(UInt(3 bits), OtxParam.txids)
-  val count = in port Vec(UInt(16 bits), OtxParam.txids)
+  val appendTxid = out port UInt(5 bits) // of the APPEND that is here
+  val size = in port UInt(16 bits) // entries it has
   val start = master port Stream(RemapStart(p))
   val answered, walkEnd = slave port Flow(UInt(OtxParam.slotBits bits))
   val appendEnd = in port Bool()
@@ -126,7 +127,8 @@ class RemapGate(p: OtxParam) extends Component {
   private val looked = RegNext(here && !(isAppend && appendBusy) && !(isTrim && first && trimming) && !start.fire) init False
   private val over = RegNext((job.lpn +^ parts) > U(p.lbas, p.lpnBits + 1 bits))
   private val notOpen = RegNext(Pick(state, job.index.txid) =/= TxState.OPEN)
-  private val number = RegNext(Pick(count, job.index.txid))
+  appendTxid := job.index.txid
+  private val number = RegNext(size)
   refused := bad || isAppend && notOpen || isTrim && over
   when(appendEnd)(appendBusy := False)
   when(start.fire && isAppend && !refused)(appendBusy := True)

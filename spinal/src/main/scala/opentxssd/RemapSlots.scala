@@ -30,7 +30,8 @@ class RemapSlots(p: OtxParam) extends Component {
   val countUp = master port Flow(UInt(5 bits))
   val fault = out port Bool()
   val state = in port Vec(UInt(3 bits), OtxParam.txids)
-  val count = in port Vec(UInt(16 bits), OtxParam.txids)
+  val named = out port UInt(5 bits) // a transaction
+  val size = in port UInt(16 bits) // entries it has
   val order = in port Vec(UInt(OtxParam.orderBits bits), OtxParam.txids)
   val table = master port Axi4(p.tableAxi)
 
@@ -93,7 +94,8 @@ class RemapSlots(p: OtxParam) extends Component {
   ask.limit := context.limit
   info.ask := ask
   info.state := state
-  info.count := count
+  named := info.named
+  info.size := size
   info.order := order
   meanings.write(ask.slot, info.meaning, asks)
 

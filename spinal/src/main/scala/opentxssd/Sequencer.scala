@@ -33,6 +33,8 @@ class Sequencer(p: OtxParam) extends Component {
   val txCount = in port Vec(UInt(16 bits), OtxParam.txids)
   val useTxid = out port UInt(5 bits)
   val useCount = in port UInt(27 bits)
+  val older = in port UInt(5 bits)
+  val reached = in port UInt(16 bits)
   val alloc = slave port Stream(UInt(30 bits))
   val write = master port Stream(FlashOp())
   val append = master port Stream(LogAppend())
@@ -61,6 +63,7 @@ class Sequencer(p: OtxParam) extends Component {
       Tx,        // the engine to take a transaction's change
       Settle,    // its state to show
       Scan,      // nothing: RECOVER looks at the next txid
+      Sum,       // nothing: QUERY adds the next txid
       Wait,      // the log to take the wait
       Drop,      // the frame table to take back frames
       Finish =   // the completion to be taken
@@ -89,6 +92,10 @@ class Sequencer(p: OtxParam) extends Component {
   private val tCount = RegNext(txCount(t))
   private val tLeft = RegNext(p.txEntries - tCount) // entries that still fit, kept for speed
   private val use = RegNext(useCount)
+  private val tWaiting = TxState.isDraining(tState) ? (tCount - RegNext(reached)) | U(0, 16 bits) // entries whose walk has not reached them
+  private val tOlder = (tState === TxState.COMMITTED) ? RegNext(older) | U(0, 5 bits)
+  private val tWalk = RegNext(tWaiting @@ U(0, 3 bits) @@ tOlder @@ U(0, 5 bits) @@ tState)
+  private val waiting = Reg(UInt(21 bits)) // of all txids
   private val isFree = tState === TxState.FREE
   private val isOpen = tState === TxState.OPEN
   private val committing = RegNext(txState.map(_ === TxState.COMMITTING).orR)
@@ -207,6 +214,8 @@ class Sequencer(p: OtxParam) extends Component {
     U(3) -> dropped,
     U(4) -> releasedPages,
     U(5) -> commits,
+    U(6) -> tWalk,
+    U(7) -> waiting.resize(32),
     default -> U(0, 32 bits)
   )
   done.valid := state === Finish
@@ -230,6 +239,7 @@ class Sequencer(p: OtxParam) extends Component {
       firstBlock()
       fresh := 0
       broken := False
+      waiting := 0
       status := Status.SUCCESS
       when(filled.valid)(state := Look)
     }
@@ -256,7 +266,14 @@ class Sequencer(p: OtxParam) extends Component {
           state := Settle
         }
         is(Opcode.FLUSH)(state := Wait)
-        is(Opcode.QUERY)(when(c.arg > 5)(end(Status.INVALID_FIELD)) otherwise end(Status.SUCCESS))
+        is(Opcode.QUERY) {
+          when(c.arg > 7)(end(Status.INVALID_FIELD)).otherwise(end(Status.SUCCESS))
+          when(c.arg === 7) {
+            t := 0
+            next := Sum
+            state := Settle
+          }
+        }
         default(end(Status.INVALID_OPCODE))
       }
     }
@@ -334,6 +351,11 @@ class Sequencer(p: OtxParam) extends Component {
         next := Scan
         state := Mux(t === OtxParam.txids - 1, Finish(), Settle())
       }
+    }
+    is(Sum) {
+      waiting := waiting + tWaiting
+      t := t + 1
+      state := Mux(t === OtxParam.txids - 1, Finish(), Settle())
     }
     is(Wait) {
       when(waiter.ready) {
