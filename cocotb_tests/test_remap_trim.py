@@ -225,20 +225,5 @@ async def a_memory_error_in_a_part_is_the_answer_of_the_range_and_the_other_bloc
     assert hits >= 10
 
 
-@simulated
-async def a_range_takes_two_clocks_per_block_and_one_under_way_holds_up_no_lookup_for_long(dut):
-    b = await bench(dut, latency=(1, 1))
-    await fill(b, 0, 32)
-    await b.tx(BEGIN, 1)
-    for name, args in {"plain": (None,), "in a transaction": (1,)}.items():
-        for blocks in (1, 32):
-            call, behind = b.send(TRIM, 0, *args, blocks=blocks), b.send(LOOKUP, 100)
-            await b.done(behind)
-            await b.done(call)
-            dut._log.info(f"TRIM of {blocks}, {name}: {call.answered - call.taken} clocks; the next op is taken {behind.taken - call.taken} clocks after it")
-            assert not args[0] or b.model.txs[1].count == blocks
-            assert args[0] or (call.answered - call.taken <= 2 * blocks + 12 and behind.taken - call.taken <= 2 * blocks + 6)
-
-
 def test_remap_trim():
     run("otx_remap_engine", SOURCES, "test_remap_trim")
