@@ -148,7 +148,7 @@ async def bad_commands_get_their_own_status_and_never_go_out(dut):
         (command(WRITE, 0, lba=2**32 - 1, count=1), LBA_RANGE),
         (command(WRITE, 0, lba=0, count=1, hasTx=1, txid=32), TX_INVALID),
         (command(COMMIT, 0, txid=32), TX_INVALID),
-        (command(QUERY, 0, arg=6), INVALID_FIELD),
+        (command(QUERY, 0, arg=8), INVALID_FIELD),
         (command(WRITE, 0, count=1, commit=1), INVALID_FIELD),
         (command(WRITE, 0, count=1, hasTx=1, relaxed=1), INVALID_FIELD),
         (command(WRITE, 0, count=1, hasTx=1, commit=1, relaxed=1, fua=1), INVALID_FIELD),
