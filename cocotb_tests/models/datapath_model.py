@@ -49,7 +49,7 @@ class DataPathBench(Stepper, EngineModel):
         self.write_sink, self.read_sink = sink("write", FLASH_OP, self.program), sink("read", FLASH_OP, self.page_read)
         self.append_sink, self.waiter = sink("append", ENTRY, self.append), sink("waiter", "tag flush relaxed txid index".split(), self.wait)
         sink("pageDone", "index hasTx txid ok".split(), self.page_done)
-        inputs = ["allocLeft", "head", "logLeft", "fault", "full", "dropped", "useCount", "older", "reached"]
+        inputs = ["allocLeft", "head", "logLeft", "fault", "full", "dropped", "useCount", "memoryErrors", "older", "reached"]
         self.pin = {n: Pin(getattr(dut, n)) for n in inputs}
         self.state_pins = [Pin(getattr(dut, f"txState_{t}")) for t in range(32)]
         self.count_pins = [Pin(getattr(dut, f"txCount_{t}")) for t in range(32)]

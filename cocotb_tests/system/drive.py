@@ -31,7 +31,7 @@ class Status(IntEnum):
 
 
 class Query(IntEnum):
-    TX, CAPACITY, PAGES_LEFT, DROPPED, RELEASED, COMMITS, TX_WALK, WAITING = range(8)
+    TX, CAPACITY, PAGES_LEFT, DROPPED, RELEASED, COMMITS, TX_WALK, WAITING, MEMORY_ERRORS = range(9)
 
 
 class Torn(IntEnum):

@@ -14,7 +14,7 @@ import spinal.lib._
   * (write-through). A TRIM or WRITE ZEROES is linked as a whole when all its entries are appended. A plain write or trim of a block of a COMMITTING transaction waits until that is over (rule lpn-order).
   *
   * Completion: at the end of the command, or by the log's `waitDone` when the command went to `waiter` (FLUSH, FUA, COMMIT, RELAXED or not). Checks come in this order and change nothing: TX_INVALID or TX_BUSY;
-  * what happened to the data; READ_ONLY; CAPACITY; TX_FULL. WRITE_FAULT: the remap engine answered with an error (a later block of the command may be linked).
+  * what happened to the data; READ_ONLY; CAPACITY; TX_FULL. MEDIA_ERROR: the remap engine answered with an error (other blocks of the command may be linked).
   * COMMIT, ABORT and RECOVER use the last 40 log pages, which nothing else may touch. After `fault` no loop here goes on waiting.
   *
   * Figures: a plain WRITE of one block takes 10 clocks and the engine's PLAIN. Reset loses the command, sequence numbers start again (the generation tells them apart).
@@ -33,6 +33,7 @@ class Sequencer(p: OtxParam) extends Component {
   val txCount = in port Vec(UInt(16 bits), OtxParam.txids)
   val useTxid = out port UInt(5 bits)
   val useCount = in port UInt(27 bits)
+  val memoryErrors = in port UInt(16 bits)
   val older = in port UInt(5 bits)
   val reached = in port UInt(16 bits)
   val alloc = slave port Stream(UInt(30 bits))
@@ -216,6 +217,7 @@ class Sequencer(p: OtxParam) extends Component {
     U(5) -> commits,
     U(6) -> tWalk,
     U(7) -> waiting.resize(32),
+    U(8) -> memoryErrors.resize(32),
     default -> U(0, 32 bits)
   )
   done.valid := state === Finish
@@ -267,7 +269,7 @@ class Sequencer(p: OtxParam) extends Component {
         }
         is(Opcode.FLUSH)(state := Wait)
         is(Opcode.QUERY) {
-          when(c.arg > 7)(end(Status.INVALID_FIELD)).otherwise(end(Status.SUCCESS))
+          when(c.arg > 8)(end(Status.INVALID_FIELD)).otherwise(end(Status.SUCCESS))
           when(c.arg === 7) {
             t := 0
             next := Sum
@@ -292,7 +294,7 @@ class Sequencer(p: OtxParam) extends Component {
       when(rsp.valid) {
         val new1 = fresh + (!rsp.own).asUInt
         state := Probe
-        when(rsp.error)(end(Status.WRITE_FAULT))
+        when(rsp.error)(end(Status.MEDIA_ERROR))
           .elsewhen(!c.hasTx && rsp.committing)(when(fault)(end(Status.READ_ONLY))) // else asks again
           .otherwise {
             nextBlock()
@@ -331,7 +333,7 @@ class Sequencer(p: OtxParam) extends Component {
     }
     is(After) {
       when(broken) {
-        status := Status.WRITE_FAULT
+        status := Status.MEDIA_ERROR
         state := Finish
       }.elsewhen(isCommit)(commit())
         .otherwise(state := Mux(c.fua, Wait(), Finish()))
