@@ -241,7 +241,8 @@ def query(bus, what, txid):
     if (what in ("tx", "tx_walk")) != (txid is not None):
         raise click.UsageError("--txid goes with 'query tx' and 'query tx_walk', and only with them")
     result, _ = HostLink(bus()).run(Opcode.QUERY, txid=txid, arg=Query[what.upper()])
-    words = {"tx": f"{TxState(result & 7).name}, {result >> 16:,} entries", "tx_walk": f"{TxState(result & 7).name}, {result >> 16:,} entries wait, {result >> 8 & 31} transactions go before"}
+    entries, before, state = result >> 16, result >> 8 & 31, TxState(result & 7).name if txid is not None else ""
+    words = {"tx": f"{state}, {entries:,} entries", "tx_walk": f"{state}, {entries:,} entries wait, {before} transactions go before"}
     click.echo(words.get(what, f"{result:,}"))
 
 
