@@ -32,11 +32,11 @@ def expected_status(c, enabled=True):
         return INVALID_FIELD
     if c["relaxed"] and (c["fua"] or op != COMMIT and not c["commit"]):
         return INVALID_FIELD
-    if (c["hasTx"] and op in (FLUSH, RECOVER)) or (op == QUERY and c["arg"] > 5):
+    if (c["hasTx"] and op in (FLUSH, RECOVER)) or (op == QUERY and c["arg"] > 7):
         return INVALID_FIELD
     if ranged and c["lba"] + c["count"] > LBAS:
         return LBA_RANGE
-    if (op in NAMES or (ranged and c["hasTx"]) or (op == QUERY and c["arg"] == 0)) and c["txid"] > 31:
+    if (op in NAMES or (ranged and c["hasTx"]) or (op == QUERY and c["arg"] in (0, 6))) and c["txid"] > 31:
         return TX_INVALID
     return SUCCESS
 
@@ -149,6 +149,7 @@ async def bad_commands_get_their_own_status_and_never_go_out(dut):
         (command(WRITE, 0, lba=0, count=1, hasTx=1, txid=32), TX_INVALID),
         (command(COMMIT, 0, txid=32), TX_INVALID),
         (command(QUERY, 0, arg=9), INVALID_FIELD),
+        (command(QUERY, 0, arg=6, txid=32), TX_INVALID),
         (command(WRITE, 0, count=1, commit=1), INVALID_FIELD),
         (command(WRITE, 0, count=1, hasTx=1, relaxed=1), INVALID_FIELD),
         (command(WRITE, 0, count=1, hasTx=1, commit=1, relaxed=1, fua=1), INVALID_FIELD),

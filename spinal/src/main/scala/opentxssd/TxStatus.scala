@@ -102,12 +102,12 @@ class TxStatus(txids: Int = OtxParam.txids) extends Component {
     planes.foreach(_(freed) := False)
     counts(freed) := U(0, 16 bits)
   }
-  private val counted = Pick(counts, countUp.payload) + 1
-  when(countUp.valid)(counts(countUp.payload) := counted)
 
   // once more: what can be read from a memory is a fraction of the logic. No BEGIN is taken in the clock of a `countUp`: an APPEND is under way
   private val begins = legal && tx.op === TxOpcode.BEGIN
   private val sizes = Mem(UInt(16 bits), txids)
+  private val counted = sizes.readAsync(countUp.payload) + 1
+  when(countUp.valid)(counts(countUp.payload) := counted)
   sizes.write(countUp.valid ? countUp.payload | txid, countUp.valid ? counted | U(0, 16 bits), countUp.valid || begins)
   for ((s, t) <- size.zip(sizeOf)) s := sizes.readAsync(t)
   private val places = Mem(UInt(orderBits bits), txids) // in the commit order
