@@ -62,7 +62,7 @@ class RemapWalker extends Component {
   next.index.txid := txid
   next.lpn := place.lpn
   next.unread := place.failed
-  walk << next.m2sPipe()
+  walk << next.halfPipe() // no path from the gate back to here
   when(next.fire) {
     jobs := jobs + 1
     have(jobs.resize(2)) := False
