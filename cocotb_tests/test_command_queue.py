@@ -32,7 +32,7 @@ def expected_status(c, enabled=True):
         return INVALID_FIELD
     if c["relaxed"] and (c["fua"] or op != COMMIT and not c["commit"]):
         return INVALID_FIELD
-    if (c["hasTx"] and op in (FLUSH, RECOVER)) or (op == QUERY and c["arg"] > 7):
+    if (c["hasTx"] and op in (FLUSH, RECOVER)) or (op == QUERY and c["arg"] > 8):
         return INVALID_FIELD
     if ranged and c["lba"] + c["count"] > LBAS:
         return LBA_RANGE

@@ -179,7 +179,7 @@ BAD = [
     ("a length of 33", dict(opcode=Opcode.WRITE, count=33, data=bytes(33 * BLOCK)), Status.INVALID_FIELD),
     ("an LBA past the end", dict(opcode=Opcode.READ, lba=1024, count=1), Status.LBA_RANGE),
     ("a range that runs past the end", dict(opcode=Opcode.WRITE, lba=1023, count=2, data=bytes(2 * BLOCK)), Status.LBA_RANGE),
-    ("a query of an unknown thing", dict(opcode=Opcode.QUERY, arg=8), Status.INVALID_FIELD),
+    ("a query of an unknown thing", dict(opcode=Opcode.QUERY, arg=9), Status.INVALID_FIELD),
     ("a query of the walk of txid 32", dict(opcode=Opcode.QUERY, arg=6, txid=32), Status.TX_INVALID),
     ("txid 32", dict(opcode=Opcode.WRITE, count=1, data=ZEROES, txid=32), Status.TX_INVALID),
     ("begin of txid 32", dict(opcode=Opcode.BEGIN, txid=32), Status.TX_INVALID),
