@@ -143,7 +143,7 @@ async def random_inputs_agree_with_the_model(dut):
         opens = [t for t in range(32) if s.state[t] == State.OPEN]
         up = rng.choice(opens) if opens and rng.random() < 0.5 else None
         before = len(s.commits)
-        await s.step(op, txid, appending=int(rng.random() < 0.2), free=free, up=up)
+        await s.step(op, txid, appending=int(up is not None or rng.random() < 0.2), free=free, up=up)  # an entry is counted while its APPEND is under way
         commits, most = commits + (len(s.commits) > before), max(most, len(s.commits))
         if n % 4 == 0:
             s.compare()

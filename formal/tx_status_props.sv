@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What otx_tx_status promises, for 4 txids: see formal/tx_status.sby for how it is run.
 //
-// All inputs are free, reset too, with two assumptions: the first clock is a reset, and entries are only counted for OPEN transactions.
+// All inputs are free, reset too, with two assumptions: the first clock is a reset, and entries are only counted for OPEN transactions while `appending`.
 // "old" is the state one clock ago. The order invariant (ages of the committed are distinct and fill 0 to n-1) is what makes the proof inductive.
 `default_nettype none
 
@@ -124,7 +124,7 @@ module tx_status_props (
 
   always @* begin
     if (!started) assume (reset);
-    if (count_valid) assume (state[3*count_txid+:3] == Open);
+    if (count_valid) assume (state[3*count_txid+:3] == Open && appending);
   end
 
   always @* if (started) begin
