@@ -6,7 +6,7 @@
 // is at rest again the table must mean what the model says, and be as well-formed as the first one was assumed to be. One LOOKUP, any, is followed from its op to its answer;
 // one location, any, that is at most once in the table and given to the engine at most once, is followed until it is released.
 //
-// The task chooses its inputs by macros: ONLY_LOOKUPS, OPS (how many at most), WALKS (a walk is under way at the start, else none).
+// The task chooses its inputs by macros: ANSWERS, OPS (how many at most), WALKS (a walk is under way at the start, else none).
 `default_nettype none
 
 module remap_engine_props (
@@ -41,6 +41,12 @@ module remap_engine_props (
   wire [5:0] ar_id, aw_id;
   wire [127:0] w_data;
   wire [15:0] w_strb;
+
+`ifdef ONE_LPN
+  wire [1:0] block = 0;
+`else
+  wire [1:0] block = lpn;
+`endif
 
   reg started = 0;  // not the first clock
   reg following;  // a LOOKUP is followed and has not been answered
@@ -78,7 +84,7 @@ module remap_engine_props (
       .op_valid(op_valid),
       .op_ready(op_ready),
       .op_payload_op({1'b0, op}),
-      .op_payload_lpn({30'd0, lpn}),
+      .op_payload_lpn({30'd0, block}),
       .op_payload_hasTx(has_tx),
       .op_payload_txid({4'd0, txid}),
       .op_payload_location_kind({1'b0, loc != 0}),
@@ -140,7 +146,13 @@ module remap_engine_props (
   (* hierconn *) wire \dut.status.frees ;
   (* hierconn *) wire [6:0] \dut.grace.reached ;
   (* hierconn *) wire \dut.gate.here ;
+  (* hierconn *) wire [2:0] \dut.gate.job_job ;
+  (* hierconn *) wire [9:0] \dut.gate.job_lpn ;
+  (* hierconn *) wire [15:0] \dut.gate.job_index_number ;
+  (* hierconn *) wire [4:0] \dut.gate.job_index_txid ;
   (* hierconn *) wire [1:0] \dut.gate.active ;
+  (* hierconn *) wire [9:0] \dut.gate.lpns_0 ;
+  (* hierconn *) wire [9:0] \dut.gate.lpns_1 ;
   (* hierconn *) wire \dut.walker.active ;
   (* hierconn *) wire \dut.walker.sized ;
   (* hierconn *) wire \dut.walker.merge ;
@@ -148,17 +160,16 @@ module remap_engine_props (
   (* hierconn *) wire [15:0] \dut.walker.size ;
   (* hierconn *) wire [15:0] \dut.walker.fetches ;
   (* hierconn *) wire [15:0] \dut.walker.jobs ;
-  (* hierconn *) wire [3:0] \dut.walker.have ;
+  (* hierconn *) wire [2:0] \dut.walker.under ;
   (* hierconn *) wire \dut.walker.next_rValid ;
   (* hierconn *) wire \dut.walker.over_regNext ;
-  (* hierconn *) wire [31:0] \dut.walker.next_payload_lpn ;
   wire [6:0] live = \dut.status.tail - \dut.status.head ;
   wire [6:0] age[2];
   assign age[0] = \dut.status.orders_0 - \dut.status.head ;
   assign age[1] = \dut.status.orders_1 - \dut.status.head ;
   wire walks = \dut.walker.active ;
   wire walked_txid = \dut.walker.txid [0];
-  wire [1:0] walked_number = \dut.walker.jobs [1:0];
+  wire [15:0] walked_number = \dut.walker.jobs - {13'd0, \dut.walker.under };  // entries before it are done, when no job or one is under way
   wire walk_ends = \dut.walker.over_regNext || \dut.status.frees ;
 
   always @(posedge clk) begin
@@ -183,14 +194,16 @@ module remap_engine_props (
   reg [3:0] named[2], dead[2];  // by LPN
   reg [2:0] held[2][4];
   reg [3:0] linked[2];  // by number
-  reg well_formed;
+  reg [3:0] well_formed;  // by LPN
+  reg all_linked;
   reg [3:0] holders;  // of the followed location
   reg [5:0] word;
   reg [23:0] entry;
   reg t;
   integer l, k;
   always @* begin
-    well_formed = 1;
+    well_formed = 4'hf;
+    all_linked = 1;
     holders = 0;
     entry = 0;
     for (k = 0; k < 2; k = k + 1) {named[k], dead[k], linked[k]} = 0;
@@ -204,7 +217,7 @@ module remap_engine_props (
           entry = entries[24*{t, word[1:0]}+:24];
           if (word[2:0] >= count[t] || state[t] == Free || named[t][l] || entry[5:0] != l || entry[11:6] != {1'b0, entry[8:6] != 0, 1'b0, entry[8:6]} ||
               entry[23:19] != 0 || (entry[18] && (state[t] != Committed || entry[8:6] != 0)))
-            well_formed = 0;
+            well_formed[l] = 0;
           named[t][l] = 1;
           dead[t][l] = entry[18];
           held[t][l] = entry[8:6];
@@ -213,7 +226,7 @@ module remap_engine_props (
           word = entry[17:12];
         end
       end
-      if (word != {1'b0, word[2:0] != 0, 1'b0, word[2:0]}) well_formed = 0;
+      if (word != {1'b0, word[2:0] != 0, 1'b0, word[2:0]}) well_formed[l] = 0;
       base[l] = word[2:0];
       if (word[2:0] == Followed) holders = holders + 1;
       // age 0 is the oldest commit
@@ -223,7 +236,7 @@ module remap_engine_props (
     end
     for (k = 0; k < 2; k = k + 1)
       for (l = 0; l < 4; l = l + 1)
-        if (linked[k][l] != (l < count[k] && !(walked_txid == k && (walk_ends || (walks && l < walked_number))))) well_formed = 0;
+        if (linked[k][l] != (l < count[k] && !(walked_txid == k && (walk_ends || (walks && l < walked_number))))) all_linked = 0;
   end
   wire uncommitted[2];
   assign uncommitted[0] = state[0] == Open || state[0] == Prepared || state[0] == Committing;
@@ -252,7 +265,7 @@ module remap_engine_props (
   wire [2:0] next_state = tx_op == Begin ? Open : tx_op == DoCommitting ? Committing : tx_op == Prepare ? Prepared : Aborted;
   wire [2:0] now = tx_fire && legal && !commits && tx_txid == txid ? next_state : state[txid];  // of the op's transaction
   wire op_fire = op_valid && op_ready;
-  wire own = has_tx && (now == Open || now == Prepared || now == Committing || pending[txid]) && has[txid][lpn];
+  wire own = has_tx && (now == Open || now == Prepared || now == Committing || pending[txid]) && has[txid][block];
   wire appends = op_fire && op == Append && has_tx && now == Open;
   wire given = loc == Followed && (appends || (op_fire && op == Plain));
   wire group_stays = op_fire ? !last : group_open;
@@ -270,15 +283,15 @@ module remap_engine_props (
       ops <= ops + 1;
       group_open <= !last;
       if (appends) begin
-        has[txid][lpn] <= 1;
-        version[txid][lpn] <= loc;
+        has[txid][block] <= 1;
+        version[txid][block] <= loc;
       end
-      if (op == Plain) committed[lpn] <= loc;
+      if (op == Plain) committed[block] <= loc;
       if (mark) begin
         following <= 1;
         followed <= 1;
-        expected <= own ? version[txid][lpn] : committed[lpn];
-        without <= committed[lpn];
+        expected <= own ? version[txid][block] : committed[block];
+        without <= committed[block];
         expect_own <= own;
         reader <= txid;
         may_lose <= 0;
@@ -302,15 +315,16 @@ module remap_engine_props (
   end
 
   // Does the table mean what the model says?
-  reg means;
+  reg [3:0] means, busy;  // by LPN
   integer n;
   always @* begin
-    means = 1;
+    means = 4'hf;
     for (n = 0; n < 4; n = n + 1) begin
-      if (committed[n] != seen[n]) means = 0;
+      if (committed[n] != seen[n]) means[n] = 0;
+      busy[n] = (\dut.gate.here && \dut.gate.job_lpn == n) || (\dut.gate.active [0] && \dut.gate.lpns_0 == n) || (\dut.gate.active [1] && \dut.gate.lpns_1 == n);
       for (k = 0; k < 2; k = k + 1) begin
-        if (has[k][n] != (named[k][n] && uncommitted[k])) means = 0;
-        if (has[k][n] && version[k][n] != held[k][n]) means = 0;
+        if (has[k][n] != (named[k][n] && uncommitted[k])) means[n] = 0;
+        if (has[k][n] && version[k][n] != held[k][n]) means[n] = 0;
       end
     end
   end
@@ -328,7 +342,7 @@ module remap_engine_props (
   end
   always @* begin
     assume (op != 3);
-`ifdef ONLY_LOOKUPS
+`ifdef LOOKUPS
     assume (op == Lookup);
 `endif
 `ifdef OPS
@@ -341,16 +355,15 @@ module remap_engine_props (
     if (tx_waits) assume (tx_valid && tx_was == {tx_op, tx_txid});
     if (was_given) assume (loc != Followed);
     if (!started) begin
-      assume (states_legal && safe_legal && walk_legal && well_formed && means);
+      assume (states_legal && safe_legal && walk_legal && &well_formed && all_linked && &means);
       assume ( \dut.status.head == 0);
       assume (count[0] <= 2 && count[1] <= 2 && holders <= 1 && was_given == (holders == 1));
 `ifdef WALKS
-      assume (walks && \dut.walker.sized && \dut.walker.size == count[walked_txid] && \dut.walker.jobs < \dut.walker.size );
-      assume (\dut.walker.fetches - \dut.walker.jobs <= 1);
-      assume (\dut.walker.have == (\dut.walker.fetches == \dut.walker.jobs ? 4'd0 : 4'd1 << walked_number));
-      if (\dut.walker.have != 0) assume (\dut.walker.next_payload_lpn == entries[24*{walked_txid, walked_number}+:6]);
+      assume (walks && \dut.walker.size == count[walked_txid] && \dut.walker.jobs == walked_number + 1 && \dut.walker.jobs <= \dut.walker.size );
+      assume (\dut.walker.fetches == \dut.walker.jobs && \dut.gate.job_job == {2'b10, ! \dut.walker.merge } );
+      assume (\dut.gate.job_index_txid == \dut.walker.txid && \dut.gate.job_index_number == walked_number && \dut.gate.job_lpn == entries[24*{walked_txid, walked_number[1:0]}+:6]);
 `else
-      assume (!walks && ! \dut.walker.sized && \dut.walker.have == 0);
+      assume (!walks && op_valid);
 `endif
     end
   end
@@ -370,13 +383,14 @@ module remap_engine_props (
       a_version : assert ((rsp_value[2:0] == expected && rsp_own == expect_own) || (may_lose && expect_own && rsp_value[2:0] == without && !rsp_own));
       a_word : assert (rsp_value[29:3] == 0 && rsp_kind == {1'b0, rsp_value[2:0] != 0});
     end
-`ifndef ONLY_LOOKUPS
+`ifndef ANSWERS
     if (releases) a_released_once : assert (was_given && !was_released);
     if (releases) a_not_reachable : assert (!reachable && !(following && (expected == Followed || (may_lose && without == Followed))));
     a_states : assert (states_legal && safe_legal && walk_legal);
+    a_well_formed : assert (&(well_formed | busy));
+    if (!group_open) a_means : assert (&(means | busy));
     if (rests) begin
-      a_well_formed : assert (well_formed);
-      a_means : assert (means);
+      a_all_linked : assert (all_linked);
       a_held : assert (holders == {3'd0, was_given && !was_released});
     end
 `endif
