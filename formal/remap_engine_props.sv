@@ -274,6 +274,7 @@ module remap_engine_props (
 
   reg [2:0] expected, without;  // the followed LOOKUP's answer; the one without its transaction
   reg expect_own, may_lose, reader;
+  reg [6:0] limit, group_limit;  // commit orders from there on are not seen, by the followed LOOKUP and by the open group
   reg was_given, was_released;
   reg [3:0] ops, txs;
   integer m;
@@ -282,6 +283,7 @@ module remap_engine_props (
     if (op_fire) begin
       ops <= ops + 1;
       group_open <= !last;
+      if (!group_open) group_limit <= \dut.status.tail ;
       if (appends) begin
         has[txid][block] <= 1;
         version[txid][block] <= loc;
@@ -289,6 +291,7 @@ module remap_engine_props (
       if (op == Plain) committed[block] <= loc;
       if (mark) begin
         following <= 1;
+        limit <= group_open ? group_limit : \dut.status.tail ;
         followed <= 1;
         expected <= own ? version[txid][block] : committed[block];
         without <= committed[block];
@@ -332,12 +335,12 @@ module remap_engine_props (
 
   // Inputs: streams that hold
   reg op_waits = 0, tx_waits = 0;
-  reg [11:0] op_was;
+  reg [10:0] op_was;
   reg [3:0] tx_was;
   always @(posedge clk) begin
     op_waits <= op_valid && !op_ready;
     tx_waits <= tx_valid && !tx_ready;
-    op_was <= {op, lpn, has_tx, txid, loc, follow, last, 1'b0};
+    op_was <= {op, block, has_tx, txid, loc, follow, last};
     tx_was <= {tx_op, tx_txid};
   end
   always @* begin
@@ -351,7 +354,7 @@ module remap_engine_props (
 `ifdef TXS
     if (txs >= `TXS) assume (!tx_valid);
 `endif
-    if (op_waits) assume (op_valid && op_was == {op, lpn, has_tx, txid, loc, follow, last, 1'b0});
+    if (op_waits) assume (op_valid && op_was == {op, block, has_tx, txid, loc, follow, last});
     if (tx_waits) assume (tx_valid && tx_was == {tx_op, tx_txid});
     if (was_given) assume (loc != Followed);
     if (!started) begin
@@ -383,6 +386,9 @@ module remap_engine_props (
       a_version : assert ((rsp_value[2:0] == expected && rsp_own == expect_own) || (may_lose && expect_own && rsp_value[2:0] == without && !rsp_own));
       a_word : assert (rsp_value[29:3] == 0 && rsp_kind == {1'b0, rsp_value[2:0] != 0});
     end
+    // a walk takes away only what all readers inside see as committed: it begins when its commit is older than `reached`
+    if (following) a_reader_holds_walks : assert (limit - \dut.grace.reached < 7'd64);
+    if (group_open) a_group_holds_walks : assert (group_limit - \dut.grace.reached < 7'd64);
 `ifndef ANSWERS
     if (releases) a_released_once : assert (was_given && !was_released);
     if (releases) a_not_reachable : assert (!reachable && !(following && (expected == Followed || (may_lose && without == Followed))));
