@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // What otx_remap_engine promises its users, for 2 transactions, 2 jobs at once and 4 LPNs; formal/remap_engine.sby says how it is run and which states it starts from.
 //
-// The engine stands before a table memory that answers in the next clock, one read and one write at a time. Ops, tx requests and the start state are free. A model says what is
-// committed and what each transaction has written: it is what the table and the states meant in the first clock, and from then on only ops and tx requests change it. Whenever the engine
-// is at rest again the table must mean what the model says, and be as well-formed as the first one was assumed to be. One LOOKUP, any, is followed from its op to its answer;
-// one location, any, that is at most once in the table and given to the engine at most once, is followed until it is released.
+// The engine stands before a table memory that answers in the next clock, one read and one write at a time. A model says what is committed and what each transaction has written: it is
+// what the table and the states mean in the first clock, and from then on only ops and tx requests change it. Whenever an LPN has no job the table must mean what the model says, and be
+// as well-formed as it was assumed to be. One LOOKUP, any, is followed from its op to its answer; one location, any, that is at most once in the table and given to the engine at most
+// once, is followed until it is released.
 //
-// The task chooses its inputs by macros: ANSWERS, OPS (how many at most), WALKS (a walk is under way at the start, else none).
+//   1. no uncommitted version of another transaction is seen     a_version
+//   2. a commit is one instant, also inside a group              a_version: the model switches at COMMIT, for a group after its last op
+//   3. an abort leaves no trace                                  a_version after ABORT; a_means, a_all_linked and a_held after its walk
+//   4. a merge changes no answer                                 a_version beside the walk, a_means after it
+//   5. a location is released once, when nobody can get at it    a_released_once, a_not_reachable, a_held (and not forgotten), a_reader_holds_walks, a_group_holds_walks
+//
+// A task chooses its inputs by macros: OPS and TXS (how many at most), LOOKUPS and COMMITS (no others), ONE_LPN, WALKS (a walk's job is at the gate in the first clock, else an op comes), and
+// ANSWERS (only what lookups need is asserted).
 `default_nettype none
 
 module remap_engine_props (
@@ -351,6 +358,9 @@ module remap_engine_props (
 `ifdef OPS
     if (ops >= `OPS) assume (!op_valid);
 `endif
+`ifdef COMMITS
+    assume (tx_op == DoCommit);
+`endif
 `ifdef TXS
     if (txs >= `TXS) assume (!tx_valid);
 `endif
@@ -359,7 +369,7 @@ module remap_engine_props (
     if (was_given) assume (loc != Followed);
     if (!started) begin
       assume (states_legal && safe_legal && walk_legal && &well_formed && all_linked && &means);
-      assume ( \dut.status.head == 0);
+      assume (\dut.status.head == 0);  // only differences of orders count
       assume (count[0] <= 2 && count[1] <= 2 && holders <= 1 && was_given == (holders == 1));
 `ifdef WALKS
       assume (walks && \dut.walker.size == count[walked_txid] && \dut.walker.jobs == walked_number + 1 && \dut.walker.jobs <= \dut.walker.size );
