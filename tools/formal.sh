@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs every proof of formal/*.sby; the results are in build/formal/<name>. The last line counts them; exit code 1 when one fails.
+# Runs every proof of formal/*.sby; berkeley-abc is a Debian package (tools/setup.sh); the results are in build/formal/<name>. The last line counts them; exit code 1 when one fails.
 set -uo pipefail
 cd "$(dirname "$0")/../formal"
 mkdir -p ../build/formal
