@@ -102,8 +102,9 @@ def test_read_prints_the_blocks(tmp_path, capfdbinary):
 def test_query_and_log_print(tmp_path, capsys):
     assert call(tmp_path, FakeBus(result=393216), "query", "capacity") == 0
     assert call(tmp_path, FakeBus(result=4501 << 16 | 1), "query", "tx", "--txid", 3) == 0
+    assert call(tmp_path, FakeBus(result=77 << 16 | 3 << 8 | 4), "query", "tx_walk", "--txid", 3) == 0
     assert call(tmp_path, FakeBus(), "log") == 0
-    assert capsys.readouterr().out == "393,216\nOPEN, 4,501 entries\notx: dram ok\notx: ready\n"
+    assert capsys.readouterr().out == "393,216\nOPEN, 4,501 entries\nCOMMITTED, 77 entries wait, 3 transactions go before\notx: dram ok\notx: ready\n"
 
 
 def test_another_status_is_one_line_and_code_1(tmp_path, capsys):

@@ -65,6 +65,9 @@ async def blocks_never_written_or_trimmed_read_as_zeroes(dut):
     assert await b.run(READ, 100, 3) == SUCCESS and b.blocks[b.last] == {0: 1, 1: 0, 2: 0}
     assert [(e["lpn"], e["arg"], e["n"]) for e in b.log if e["kind"] == 4] == [(101, 1, 1), (102, 1, 1)]
     assert await b.run(TRIM, 100, 32) == SUCCESS and b.log[-1]["arg"] == 32 and not b.replay()
+    assert await b.run(TRIM, 200, 5, txid=1) == SUCCESS and await b.run(ABORT, txid=1) == SUCCESS
+    assert [(e["lpn"], e["arg"], e["inTx"]) for e in b.log[-6:-1]] == [(n, 1, 1) for n in range(200, 205)]
+    assert [(o["lpn"], o["blocks"], o["hasTx"]) for o in b.ops if o["op"] == 4] == [(101, 1, 0), (102, 1, 0), (100, 32, 0), (200, 5, 1)], "one op per range"
     await b.quiet()
     await b.all_frames_are_free()
 
@@ -303,11 +306,26 @@ async def relaxed_commit_is_visible_and_done_while_its_pages_are_under_way(dut):
 async def query_answers_each_question(dut):
     b = await DataPathBench(dut).begin(pages=300)
     b.pin["dropped"].set(77)
+    b.pin["memoryErrors"].set(65535)
     assert await b.run(WRITE, 0, 2) == SUCCESS and await b.run(WRITE, 0, 2, txid=0, commit=1) == SUCCESS
     await b.quiet()
-    for arg, result in ((0, FREE), (1, GEOMETRY.lbas), (2, 296), (3, 77), (4, 2), (5, 1)):
+    for arg, result in ((0, FREE), (1, GEOMETRY.lbas), (2, 296), (3, 77), (4, 2), (5, 1), (8, 65535)):
         assert await b.run(QUERY, arg=arg) == SUCCESS and b.results[b.last]["result"] == result, arg
-    assert await b.run(QUERY, arg=6) == INVALID_FIELD
+    b.hold_walks = True
+    for t, blocks, end in ((2, 9, COMMIT), (5, 7, COMMIT), (30, 6, ABORT), (31, 3, BEGIN)):
+        assert await b.run(TRIM, 100, blocks, txid=t) == SUCCESS
+        if end != BEGIN:
+            assert await b.run(end, txid=t) == SUCCESS
+    b.reached[5], b.reached[30], b.reached[31] = 4, 6, 1
+    ended = {2: (9, 2, COMMITTED), 5: (3, 1, COMMITTED), 30: (0, 0, ABORTED), 31: (0, 0, OPEN), 3: (0, 0, FREE)}
+    for t, (waiting, before, state) in ended.items():
+        assert await b.run(QUERY, arg=6, txid=t) == SUCCESS and b.results[b.last]["result"] == waiting << 16 | before << 8 | state, t
+    b.reached[30] = 1
+    assert await b.run(QUERY, arg=7) == SUCCESS and b.results[b.last]["result"] == 9 + 3 + 5
+    b.hold_walks = False
+    assert await b.run(QUERY, arg=9) == INVALID_FIELD
+    await b.until(lambda: b.state[2] == b.state[5] == b.state[30] == FREE)
+    assert await b.run(QUERY, arg=7) == SUCCESS and b.results[b.last]["result"] == 0
 
 
 @simulated

@@ -8,7 +8,7 @@ from models.remap_bench import SOURCES, G, bench, buf, nand
 from models.remap_model import NONE, Op, State, TxOp
 from runner import run
 
-LOOKUP, APPEND, PLAIN, SWAP = Op
+LOOKUP, APPEND, PLAIN, SWAP, TRIM = Op
 BEGIN, COMMITTING, COMMIT, ABORT, PREPARE = TxOp
 simulated = cocotb.test(timeout_time=20, timeout_unit="ms")
 
@@ -199,6 +199,37 @@ async def a_chain_may_have_an_entry_of_every_transaction(dut):
         assert await b.location(77) == nand(1000 + txid)
     await b.drain()
     assert len(b.released) == 31 and b.map_word(77) == nand(1000 + order[-1])
+
+
+@simulated
+async def a_walk_says_how_far_it_is_and_who_comes_before(dut):
+    b = await bench(dut, latency=(4, 8))
+    for lpn in range(60):
+        b.send(PLAIN, lpn, location=nand(lpn + 1))
+    for txid, lpns in ((7, range(40)), (8, range(40, 60)), (9, range(5)), (10, range(30))):
+        await b.tx(BEGIN, txid)
+        for lpn in lpns:
+            await b.op(APPEND, lpn, txid, buf(100 * txid + lpn))
+    for txid in (9, 7, 8):
+        await b.tx(COMMITTING, txid)
+    for txid in (7, 9, 8):
+        await b.tx(COMMIT, txid)
+    seen = {7: [], 9: [], 8: []}
+    while b.state(8) != State.FREE:
+        for txid, values in seen.items():
+            dut.useTxid.value = txid
+            await b.clocks(1)
+            if b.state(txid) == State.COMMITTED:
+                values.append((int(dut.older.value), int(dut.reached.value)))
+    assert [values[0][0] for values in seen.values()] == [0, 1, 2] and [values[-1] for values in seen.values()] == [(0, 40), (0, 5), (0, 20)]
+    assert all(values == sorted(values, key=lambda v: (-v[0], v[1])) for values in seen.values()), seen
+    assert len({reached for _, reached in seen[7]}) > 20 and {reached for before, reached in seen[8] if before} == {0}
+    await b.drain()
+    b.watched = [10]
+    await b.tx(ABORT, 10)
+    await b.drain()
+    assert b.walks[10] == 30 or b.reached[10] == 0
+    assert b.seen["inside a walk"] > 20
 
 
 @simulated

@@ -6,7 +6,7 @@ from models.remap_bench import SOURCES, G, bench, buf, nand
 from models.remap_model import VER, Op, State, TxOp, word
 from runner import run
 
-LOOKUP, APPEND, PLAIN, SWAP = Op
+LOOKUP, APPEND, PLAIN, SWAP, TRIM = Op
 BEGIN, COMMITTING, COMMIT, ABORT, PREPARE = TxOp
 simulated = cocotb.test(timeout_time=2, timeout_unit="ms")
 
@@ -22,8 +22,7 @@ async def what_may_not_be_done_is_refused_and_changes_nothing(dut):
     refused += [(SWAP, 8, None, buf(1), ver), (7, 8)]
     for args in refused:
         assert (await b.op(*args))["error"], args
-    dut.status.counts_1.value = G.tx_entries
-    b.model.txs[1].count = G.tx_entries
+    b.set_count(1, G.tx_entries)
     words = b.table.beats.copy()
     assert (await b.op(APPEND, 9, 1, buf(9)))["error"] and b.table.beats == words, "an entry was added to a full table"
     assert not (await b.op(APPEND, 8, 1, buf(2)))["error"], "an entry of a full table is updated"

@@ -7,7 +7,7 @@ from models.remap_bench import SOURCES, bench, buf, nand
 from models.remap_model import Op, State, TxOp
 from runner import run
 
-LOOKUP, APPEND, PLAIN, SWAP = Op
+LOOKUP, APPEND, PLAIN, SWAP, TRIM = Op
 BEGIN, COMMITTING, COMMIT, ABORT, PREPARE = TxOp
 simulated = cocotb.test(timeout_time=20, timeout_unit="ms")
 
@@ -81,6 +81,22 @@ async def a_merge_takes_at_most_4_clocks_per_entry(dut):
     clocks = (b.clock - start.taken) / 200
     dut._log.info(f"abort: {clocks:.2f} clocks per entry")
     assert clocks <= 4
+
+
+@simulated
+async def a_range_takes_two_clocks_per_block_and_one_under_way_holds_up_no_lookup_for_long(dut):
+    b = await bench(dut, latency=(1, 1))
+    for lpn in range(32):
+        await b.op(PLAIN, lpn, location=nand(lpn + 1))
+    await b.tx(BEGIN, 1)
+    for name, args in {"plain": (None,), "in a transaction": (1,)}.items():
+        for blocks in (1, 32):
+            call, behind = b.send(TRIM, 0, *args, blocks=blocks), b.send(LOOKUP, 100)
+            await b.done(behind)
+            await b.done(call)
+            dut._log.info(f"TRIM of {blocks}, {name}: {call.answered - call.taken} clocks; the next op is taken {behind.taken - call.taken} clocks after it")
+            assert not args[0] or b.model.txs[1].count == blocks
+            assert args[0] or (call.answered - call.taken <= 2 * blocks + 12 and behind.taken - call.taken <= 2 * blocks + 6)
 
 
 @simulated

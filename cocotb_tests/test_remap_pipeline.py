@@ -6,7 +6,7 @@ from models.remap_bench import SOURCES, bench, buf, nand
 from models.remap_model import VER, Op, State, TxOp
 from runner import run
 
-LOOKUP, APPEND, PLAIN, SWAP = Op
+LOOKUP, APPEND, PLAIN, SWAP, TRIM = Op
 BEGIN, COMMITTING, COMMIT, ABORT, PREPARE = TxOp
 simulated = cocotb.test(timeout_time=2, timeout_unit="ms")
 

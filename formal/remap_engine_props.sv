@@ -98,6 +98,7 @@ module remap_engine_props (
       .op_payload_location_value({27'd0, loc}),
       .op_payload_newLocation_kind(2'd0),
       .op_payload_newLocation_value(30'd0),
+      .op_payload_blocks(6'd0),
       .op_payload_tag({7'd0, mark}),
       .op_payload_last(last),
       .rsp_valid(rsp_valid),
@@ -151,6 +152,8 @@ module remap_engine_props (
   (* hierconn *) wire [6:0] \dut.status.orders_0 ;
   (* hierconn *) wire [6:0] \dut.status.orders_1 ;
   (* hierconn *) wire \dut.status.frees ;
+  (* hierconn *) wire [15:0] \dut.status.sizes[0] ;  // words of a memory
+  (* hierconn *) wire [15:0] \dut.status.sizes[1] ;
   (* hierconn *) wire [6:0] \dut.grace.reached ;
   (* hierconn *) wire \dut.gate.here ;
   (* hierconn *) wire [2:0] \dut.gate.job_job ;
@@ -164,11 +167,11 @@ module remap_engine_props (
   (* hierconn *) wire \dut.walker.sized ;
   (* hierconn *) wire \dut.walker.merge ;
   (* hierconn *) wire [4:0] \dut.walker.txid ;
-  (* hierconn *) wire [15:0] \dut.walker.size ;
+  (* hierconn *) wire [15:0] \dut.walker.last ;
   (* hierconn *) wire [15:0] \dut.walker.fetches ;
   (* hierconn *) wire [15:0] \dut.walker.jobs ;
   (* hierconn *) wire [2:0] \dut.walker.under ;
-  (* hierconn *) wire \dut.walker.next_rValid ;
+  (* hierconn *) wire \dut.walker.walk_valid ;
   (* hierconn *) wire \dut.walker.over_regNext ;
   wire [6:0] live = \dut.status.tail - \dut.status.head ;
   wire [6:0] age[2];
@@ -252,6 +255,7 @@ module remap_engine_props (
   // The states and the walk
   wire [1:0] is_committed = {state[1] == Committed, state[0] == Committed};
   wire states_legal = state[0] <= Aborted && state[1] <= Aborted && (state[0] != Free || count[0] == 0) && (state[1] != Free || count[1] == 0) &&
+      (state[0] == Free || \dut.status.sizes[0] == count[0]) && (state[1] == Free || \dut.status.sizes[1] == count[1]) &&
       live == {6'd0, is_committed[0]} + {6'd0, is_committed[1]} && (!is_committed[0] || age[0] < live) && (!is_committed[1] || age[1] < live) &&
       !(is_committed == 3 && age[0] == age[1]);
   wire safe_legal = \dut.grace.reached - \dut.status.head <= live;
@@ -338,7 +342,7 @@ module remap_engine_props (
       end
     end
   end
-  wire rests = !\dut.gate.here && \dut.gate.active == 0 && ! \dut.walker.next_rValid && !released_valid && !group_open;
+  wire rests = !\dut.gate.here && \dut.gate.active == 0 && ! \dut.walker.walk_valid && !released_valid && !group_open;
 
   // Inputs: streams that hold
   reg op_waits = 0, tx_waits = 0;
@@ -372,7 +376,7 @@ module remap_engine_props (
       assume (\dut.status.head == 0);  // only differences of orders count
       assume (count[0] <= 2 && count[1] <= 2 && holders <= 1 && was_given == (holders == 1));
 `ifdef WALKS
-      assume (walks && \dut.walker.size == count[walked_txid] && \dut.walker.jobs == walked_number + 1 && \dut.walker.jobs <= \dut.walker.size );
+      assume (walks && \dut.walker.last == count[walked_txid] && \dut.walker.jobs == walked_number + 1 && \dut.walker.jobs <= \dut.walker.last );
       assume (\dut.walker.fetches == \dut.walker.jobs && \dut.gate.job_job == {2'b10, ! \dut.walker.merge } );
       assume (\dut.gate.job_index_txid == \dut.walker.txid && \dut.gate.job_index_number == walked_number && \dut.gate.job_lpn == entries[24*{walked_txid, walked_number[1:0]}+:6]);
 `else

@@ -238,10 +238,12 @@ def commit(bus, txid, relaxed):
 @click.pass_obj
 def query(bus, what, txid):
     """Prints a state or counter; `tx` needs --txid."""
-    if (what == "tx") != (txid is not None):
-        raise click.UsageError("--txid goes with 'query tx', and only with it")
+    if (what in ("tx", "tx_walk")) != (txid is not None):
+        raise click.UsageError("--txid goes with 'query tx' and 'query tx_walk', and only with them")
     result, _ = HostLink(bus()).run(Opcode.QUERY, txid=txid, arg=Query[what.upper()])
-    click.echo(f"{TxState(result & 7).name}, {result >> 16:,} entries" if what == "tx" else f"{result:,}")
+    entries, before, state = result >> 16, result >> 8 & 31, TxState(result & 7).name if txid is not None else ""
+    words = {"tx": f"{state}, {entries:,} entries", "tx_walk": f"{state}, {entries:,} entries wait, {before} transactions go before"}
+    click.echo(words.get(what, f"{result:,}"))
 
 
 @cli.command()

@@ -7,7 +7,7 @@ earlier readers have their answers.
 """
 
 FREE, OPEN, COMMITTING, COMMITTED, ABORTED = 0, 1, 3, 4, 5
-LOOKUP, APPEND, PLAIN, SWAP = range(4)
+LOOKUP, APPEND, PLAIN, SWAP, TRIM = range(5)
 BEATS = 512
 RSP = "tag location_kind location_value own committing hit error".split()
 
@@ -25,6 +25,7 @@ class EngineModel:
         self.state, self.count, self.use = [0] * 32, [0] * 32, [0] * 32
         self.group, self.under, self.before, self.unmerged, self.overtaken, self.commits_in_groups = [], [], {}, [], 0, 0
         self.frame_of, self.linked = {}, {}
+        self.reached, self.hold_walks = [0] * 32, False
 
     def step_engine(self, clock):
         for o in self.under:
@@ -52,6 +53,7 @@ class EngineModel:
 
     def op(self, o, clock):
         op, lpn, last, t = o["op"], o["lpn"], o["last"], o["txid"] if o["hasTx"] else None
+        lpns = range(lpn, lpn + (o["blocks"] if op == TRIM else 1))
         if self.group:
             assert op == LOOKUP and lpn == self.group[-1] + 1, f"{o} inside the group {self.group}"
         in_group, self.group = self.group, [] if last else self.group + [lpn]
@@ -76,32 +78,38 @@ class EngineModel:
                     version["word"], answer["hit"] = new, 1
             self.busy_frames[location & 0xFFFF] = "swapped"
         else:
-            assert self.links_due.pop(0) == (lpn, location >> 30 == 2), "linked without its log entry"
-            stamp = self.memory.page(location & 0xFFFF)[0] >> 16 if location else 0
-            if location:
-                assert self.memory.page(location & 0xFFFF) == words(stamp), "linked before it was filled"
-                assert (location & 0xFFFF) not in self.busy_frames, "the frame is in use"
-                self.linked[location & 0xFFFF] = lpn
-            if op == APPEND:
-                assert self.state[t] == OPEN
-                self.count[t] += lpn not in self.txs[t]
-                assert self.count[t] <= self.tx_entries
-                self.drop(self.txs[t].get(lpn, (0, 0))[0])
-                self.txs[t][lpn] = (location, stamp)
-                for tag in self.allowed:
-                    if self.active[tag]["hasTx"] and self.active[tag]["txid"] == t:
-                        self.shown(lpn, stamp)
-            else:
-                assert not any(self.state[x] == COMMITTING and lpn in self.txs[x] for x in range(32)), "a plain write passed a committing one"
-                self.drop(self.map.get(lpn, (0, 0))[0])
-                self.map[lpn] = (location, stamp)
-                self.shown(lpn, stamp)
+            assert len(lpns) > 0 and (op != TRIM or not location and self.links_due == [(n, False) for n in lpns]), "a range that is not the one in the log"
+            for n in lpns:
+                self.link(n, location, t)
         changes = op != LOOKUP
         assert all(x["tag"] != o["tag"] for x in self.under), "two ops with one tag"
-        after = [x for x in self.under if x["lpn"] == lpn and (changes or x["changes"])]
-        self.under.append(dict(tag=o["tag"], lpn=lpn, changes=changes, after=after, due=clock + self.rng.randint(*self.delay), answer=answer, sent=False))
+        after = [x for x in self.under if set(lpns) & set(x["lpns"]) and (changes or x["changes"])]
+        self.under.append(dict(tag=o["tag"], lpns=lpns, changes=changes, after=after, due=clock + self.rng.randint(*self.delay), answer=answer, sent=False))
         if last:
             self.before = {}
+
+    def link(self, lpn, location, t):
+        """A block of a PLAIN (`t` is None), an APPEND or a TRIM."""
+        assert self.links_due.pop(0) == (lpn, location >> 30 == 2), "linked without its log entry"
+        stamp = self.memory.page(location & 0xFFFF)[0] >> 16 if location else 0
+        if location:
+            assert self.memory.page(location & 0xFFFF) == words(stamp), "linked before it was filled"
+            assert (location & 0xFFFF) not in self.busy_frames, "the frame is in use"
+            self.linked[location & 0xFFFF] = lpn
+        if t is not None:
+            assert self.state[t] == OPEN
+            self.count[t] += lpn not in self.txs[t]
+            assert self.count[t] <= self.tx_entries
+            self.drop(self.txs[t].get(lpn, (0, 0))[0])
+            self.txs[t][lpn] = (location, stamp)
+            for tag in self.allowed:
+                if self.active[tag]["hasTx"] and self.active[tag]["txid"] == t:
+                    self.shown(lpn, stamp)
+        else:
+            assert not any(self.state[x] == COMMITTING and lpn in self.txs[x] for x in range(32)), "a plain write passed a committing one"
+            self.drop(self.map.get(lpn, (0, 0))[0])
+            self.map[lpn] = (location, stamp)
+            self.shown(lpn, stamp)
 
     def answer_taken(self, beat, clock):
         done = next(o for o in self.under if o["tag"] == beat["tag"])
@@ -130,4 +138,8 @@ class EngineModel:
             self.later((10, 300), lambda: self.freed(t))
 
     def freed(self, t):
-        self.state[t], self.count[t] = FREE, 0
+        """The walk is over; `reached` says how far it is."""
+        if self.hold_walks:
+            self.later((10, 300), lambda: self.freed(t))
+            return
+        self.state[t], self.count[t], self.reached[t] = FREE, 0, 0

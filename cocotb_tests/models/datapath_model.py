@@ -22,7 +22,7 @@ SUCCESS, INVALID_FIELD, TX_INVALID, TX_BUSY, TX_FULL, MEDIA_ERROR, WRITE_FAULT, 
 MAP, L_COMMIT, L_ABORT, L_TRIM = 1, 2, 3, 4
 NAND, BUF = 1 << 30, 2 << 30
 CMD = "opcode lba count txid hasTx fua commit relaxed barrier order stream tag arg".split()
-OP = "op lpn hasTx txid location_kind location_value newLocation_kind newLocation_value tag last".split()
+OP = "op lpn hasTx txid location_kind location_value newLocation_kind newLocation_value blocks tag last".split()
 ENTRY = "kind ordered inTx n i lpn location_kind location_value serial sequence epoch arg room last".split()
 FLASH_OP = "op ppn frame kind lpn sequence cookie".split()
 FLASH_DONE = "cookie status kind generation lpn sequence".split()
@@ -49,7 +49,7 @@ class DataPathBench(Stepper, EngineModel):
         self.write_sink, self.read_sink = sink("write", FLASH_OP, self.program), sink("read", FLASH_OP, self.page_read)
         self.append_sink, self.waiter = sink("append", ENTRY, self.append), sink("waiter", "tag flush relaxed txid index".split(), self.wait)
         sink("pageDone", "index hasTx txid ok".split(), self.page_done)
-        inputs = ["allocLeft", "head", "logLeft", "fault", "full", "dropped", "useCount"]
+        inputs = ["allocLeft", "head", "logLeft", "fault", "full", "dropped", "useCount", "memoryErrors", "older", "reached"]
         self.pin = {n: Pin(getattr(dut, n)) for n in inputs}
         self.state_pins = [Pin(getattr(dut, f"txState_{t}")) for t in range(32)]
         self.count_pins = [Pin(getattr(dut, f"txCount_{t}")) for t in range(32)]
@@ -89,6 +89,9 @@ class DataPathBench(Stepper, EngineModel):
         self.pin["head"].set(len(self.log))
         self.pin["allocLeft"].set(len(self.alloc.queue))
         self.pin["useCount"].set(self.use[int(self.dut.useTxid.value)] if self.dut.useTxid.value.is_resolvable else 0)
+        asked = int(self.dut.useTxid.value) if self.dut.useTxid.value.is_resolvable else 0
+        self.pin["older"].set(asked % 4)
+        self.pin["reached"].set(self.reached[asked])
         for t in range(32):
             self.state_pins[t].set(self.state[t])
             self.count_pins[t].set(self.count[t])

@@ -27,7 +27,7 @@ SOURCES = [f"{VERILOG}/otx_remap_engine.v"]
 G = geometry.preset("tiny")
 SLACK = 24  # clocks with `released` ready that a release may be late
 WORDS = ["location_kind", "location_value", "newLocation_kind", "newLocation_value"]
-OP_FIELDS = ["op", "lpn", "hasTx", "txid", *WORDS, "tag", "last"]
+OP_FIELDS = ["op", "lpn", "hasTx", "txid", *WORDS, "blocks", "tag", "last"]
 TX_FIELDS = ["op", "txid"]
 RSP_FIELDS = ["tag", "own", "committing", "hit", "error", "location_kind", "location_value"]
 
@@ -47,10 +47,13 @@ class Bench:
         self.table = TableMemory(dut, self.rng, latency, stall)
         self.judge = RemapJudge(G.lbas, G.tx_entries, SLACK)
         self.model, self.waiting, self.seen = self.judge.model, self.judge.waiting, self.judge.seen
-        self.seen |= {"tx beside op": 0, "op beside walk": 0}
+        self.seen |= {"tx beside op": 0, "op beside walk": 0, "most before": 0, "inside a walk": 0}
+        self.reached = {t: 0 for t in range(32)}  # as last seen
         self.ops, self.txs, self.released = deque(), deque(), []
         self.clock = self.tag = 0
         self.release_ready = self.answer_ready = True
+        self.watched = []  # txids whose `older` and `reached` are looked at, one per clock
+        self.walks = {t: 0 for t in range(32)}  # releases by the walk of each txid
         self.held = []  # callbacks once per clock, before the rising edge
 
     async def start(self):
@@ -94,6 +97,8 @@ class Bench:
         self.rel_ready = int(self.release_ready and (not stall or rng.random() >= stall))
         self.pins["rsp_ready"].set(self.rsp_ready)
         self.pins["released_ready"].set(self.rel_ready)
+        if self.watched:
+            self.pins["useTxid"].set(self.watched[self.clock % len(self.watched)])
         self.table.drive(self.clock)
 
     def sample(self):
@@ -101,6 +106,8 @@ class Bench:
         self.table.sample(self.clock)
         for callback in self.held:
             callback()
+        if self.watched:
+            self.look_at_walk(self.watched[self.clock % len(self.watched)])
         if self.rel_ready:
             self.release()
         if self.rsp_ready and d.rsp_valid.value:
@@ -117,6 +124,22 @@ class Bench:
         if tx and tx.fields["op"] == TxOp.COMMIT:
             self.take_tx(tx)
 
+    def look_at_walk(self, txid):
+        """`older` and `reached` of a txid that is COMMITTED or ABORTED, against the model's commit order and what its walk has released."""
+        state, count, txs = self.state(txid), self.count(txid), self.model.txs
+        if state not in WALKED:
+            self.walks[txid], self.reached[txid] = 0, 0
+            return
+        reached, older = int(self.dut.reached.value), int(self.dut.older.value)
+        walked = self.walks[txid]
+        assert self.reached[txid] <= reached <= count and walked <= reached, f"clock {self.clock}: txid {txid}: {reached} of {count} entries reached, {walked} released"
+        self.reached[txid] = reached
+        if state == State.COMMITTED:
+            right = sum(self.state(t) == State.COMMITTED and txs[t].order < txs[txid].order for t in range(32))
+            assert older == right and not (older and reached), f"clock {self.clock}: txid {txid}: {older} before it, must be {right}; {reached} reached"
+            self.seen["most before"] = max(self.seen["most before"], older)
+        self.seen["inside a walk"] += 0 < reached < count
+
     def release(self):
         self.judge.ready_clocks += 1
         d = self.dut
@@ -124,6 +147,9 @@ class Bench:
             location = int(d.released_payload_kind.value) << 30 | int(d.released_payload_value.value)
             self.released.append(location)
             if self.check:
+                debtor = self.model.debts.get(location, (0, None))[1]
+                if isinstance(debtor, int):
+                    self.walks[debtor] += 1
                 self.judge.released(location)
         self.judge.nothing_late()
 
@@ -152,6 +178,10 @@ class Bench:
     def count(self, txid):
         return int(self.counts[txid].value)
 
+    def set_count(self, txid, count):
+        """As if so many entries had been added."""
+        getattr(self.dut.status, f"counts_{txid}").value = self.dut.status.sizes[txid].value = self.model.txs[txid].count = count
+
     def sync(self, txid):
         """The model learns that a walk is over; state and count must agree."""
         state = self.state(txid)
@@ -168,8 +198,8 @@ class Bench:
             call.legal = self.judge.tx_taken(op, txid, self.state(txid), self.count(txid))
         call.done.set()
 
-    def send(self, op, lpn, txid=None, location=NONE, new=NONE, last=True):
-        return self.send_fields(op_fields(op, lpn, txid, location, new, last))
+    def send(self, op, lpn, txid=None, location=NONE, new=NONE, last=True, blocks=0):
+        return self.send_fields(op_fields(op, lpn, txid, location, new, last, blocks=blocks))
 
     def send_fields(self, fields):
         self.tag = (self.tag + 1) % 256
@@ -177,8 +207,8 @@ class Bench:
         self.ops.append(call)
         return call
 
-    async def op(self, op, lpn, txid=None, location=NONE, new=NONE, last=True):
-        return await self.done(self.send(op, lpn, txid, location, new, last))
+    async def op(self, op, lpn, txid=None, location=NONE, new=NONE, last=True, blocks=0):
+        return await self.done(self.send(op, lpn, txid, location, new, last, blocks))
 
     async def done(self, call):
         await call.done.wait()

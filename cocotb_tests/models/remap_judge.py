@@ -15,6 +15,7 @@ class Call:
     def __init__(self, **fields):
         self.fields, self.taken, self.answered, self.rsp, self.expect, self.offered = fields, None, None, None, None, None
         self.may_abort = self.may_commit = None  # other right answers of a LOOKUP, after a change of its transaction or of another
+        self.below = None  # of a LOOKUP that finds its own version: what it finds without it
 
 
 class RemapJudge:
@@ -34,7 +35,9 @@ class RemapJudge:
         self.seen["16 jobs"] += len(self.waiting) >= 16
         call.limit = m.commits if self.group_limit is None else self.group_limit
         self.group_limit = None if f["last"] else call.limit
-        call.expect = m.apply(f["op"], f["lpn"], f["txid"] if f["hasTx"] else None, f["location"], f["new"], call.limit, call)
+        call.expect = m.apply(f["op"], f["lpn"], f["txid"] if f["hasTx"] else None, f["location"], f["new"], call.limit, call, f["blocks"])
+        if f["op"] == Op.LOOKUP and call.expect["own"]:
+            call.below = m.lookup(f["lpn"], None, call.limit)["location"]
 
     def op_answered(self, tag, rsp):
         """`rsp`: own, committing, hit, error and the location as a word. Returns the Call."""
@@ -49,14 +52,16 @@ class RemapJudge:
     def _judge(self, call, older):
         expect, m, f = call.expect, self.model, call.fields
         for c in older:
-            both = c.fields["lpn"] == f["lpn"] and Op.LOOKUP != max(c.fields["op"], f["op"])
+            both = meet(c.fields, f) and Op.LOOKUP != max(c.fields["op"], f["op"]) and (c.fields["op"] != Op.TRIM or f["op"] == Op.TRIM)
             assert not both or c.expect["error"] or expect["error"], f"clock {self.clock}: {f} overtakes {c.fields}"
         if expect["hit"] is None:
             expect["hit"] = call.rsp["hit"]
             m.swapped_unread(f["lpn"], f["location"], f["new"], call.rsp["hit"])
             for c in self.waiting.values():  # lookups of an older instant that come behind it
-                if call.rsp["hit"] and c.fields["lpn"] == f["lpn"] and c.expect["location"] == f["location"]:
-                    c.expect["location"] = f["new"]
+                if call.rsp["hit"] and c.fields["lpn"] == f["lpn"]:
+                    c.expect |= {"location": f["new"]} if c.expect["location"] == f["location"] else {}
+                    c.below = f["new"] if c.below == f["location"] else c.below
+                    c.may_abort = f["new"] if c.may_abort == f["location"] else c.may_abort
         if expect["error"]:
             expect = call.rsp | dict(error=True)
         right = [expect]
@@ -79,7 +84,7 @@ class RemapJudge:
         if op == TxOp.ABORT and was in (State.OPEN, State.PREPARED):
             for c in lookups:
                 if c.expect["own"] and c.fields["txid"] == txid:
-                    c.may_abort = m.lookup(c.fields["lpn"], None, c.limit)["location"]
+                    c.may_abort = c.below
         legal = m.tx(op, txid)
         if op == TxOp.COMMIT and legal:
             self.seen["commit inside a group"] += self.group_limit is not None
@@ -93,7 +98,7 @@ class RemapJudge:
     def agrees(self, txid, state, count):
         tx = self.model.txs[txid]
         assert state == tx.state, f"clock {self.clock}: txid {txid} is {State(state).name}, must be {tx.state.name}"
-        busy = any(c.fields["op"] == Op.APPEND for c in self.waiting.values())
+        busy = any(c.fields["op"] in (Op.APPEND, Op.TRIM) for c in self.waiting.values())
         assert busy or count == tx.count, f"clock {self.clock}: txid {txid} has count {count}, must be {tx.count}"
 
     def released(self, location):
@@ -117,6 +122,12 @@ class RemapJudge:
         assert not self.model.debts, f"never released: {[hex(x) for x in self.model.debts]}"
 
 
-def op_fields(op, lpn, txid=None, location=NONE, new=NONE, last=True, tag=0):
+def meet(a, b):
+    """Whether two ops have a block in common."""
+    blocks_a, blocks_b = (f["blocks"] if f["op"] == Op.TRIM else 1 for f in (a, b))
+    return a["lpn"] < b["lpn"] + blocks_b and b["lpn"] < a["lpn"] + blocks_a
+
+
+def op_fields(op, lpn, txid=None, location=NONE, new=NONE, last=True, tag=0, blocks=0):
     """Fields of an op as `Call` keeps them: words are 32-bit numbers, txid None leaves hasTx low."""
-    return dict(op=int(op), lpn=lpn, hasTx=int(txid is not None), txid=txid or 0, location=location, new=new, last=int(last), tag=tag)
+    return dict(op=int(op), lpn=lpn, hasTx=int(txid is not None), txid=txid or 0, location=location, new=new, last=int(last), tag=tag, blocks=blocks)

@@ -56,6 +56,10 @@ class Op(IntEnum):
     APPEND = 1
     PLAIN = 2
     SWAP = 3
+    TRIM = 4
+
+
+MOST_BLOCKS = 32  # of a TRIM
 
 
 class Transaction:
@@ -104,12 +108,15 @@ class RemapModel:
         committing = bool(late) or any(t.state == State.COMMITTING and lpn in t.versions for t in self.txs)
         return {"location": location, "own": bool(mine), "committing": committing, "hit": False, "error": False}
 
-    def apply(self, op, lpn, txid, location, new, limit, call):
-        """One operation; returns the response there must be, with `hit` None when both are right. txid None: hasTx is low. `call`: who owes what it puts out of use."""
+    def apply(self, op, lpn, txid, location, new, limit, call, blocks=0):
+        """One operation; returns the response there must be, with `hit` None when both are right. txid None: hasTx is low. `call`: who owes what it puts out of use.
+        `blocks`: of a TRIM."""
         answer = dict(location=NONE, own=False, committing=False, hit=False, error=False)
         bad_word = (op in (Op.APPEND, Op.PLAIN, Op.SWAP) and location >> 30 == VER) or (op == Op.SWAP and new >> 30 == VER)
         if lpn >= self.lbas or bad_word or op not in list(Op):
             return answer | dict(error=True)
+        if op == Op.TRIM:
+            return self.trim(lpn, txid, limit, call, blocks)
         if op == Op.LOOKUP:
             return self.lookup(lpn, txid, limit)
         if op == Op.APPEND:
@@ -126,6 +133,14 @@ class RemapModel:
         if op == Op.SWAP and location != NONE:
             answer["hit"] = self.swap(lpn, location, new)
         return answer
+
+    def trim(self, lpn, txid, limit, call, blocks):
+        """Refused as a whole when the range or the transaction is wrong; blocks that find no room in the transaction's table are left out."""
+        answer = dict(location=NONE, own=False, committing=False, hit=False, error=False)
+        if not 1 <= blocks <= MOST_BLOCKS or lpn + blocks > self.lbas or txid is not None and self.txs[txid].state != State.OPEN:
+            return answer | dict(error=True)
+        what = Op.PLAIN if txid is None else Op.APPEND
+        return answer | dict(error=any([self.apply(what, n, txid, NONE, NONE, limit, call)["error"] for n in range(lpn, lpn + blocks)]))
 
     def plain(self, lpn, location, limit, call):
         chain = self.chain(lpn)

@@ -50,12 +50,24 @@ class RemapTraffic:
         elif r < 0.75:
             opened = [t for t in self.txids if m.txs[t].state == State.OPEN]
             fields = op_fields(Op.APPEND, lpn, rng.choice(opened) if opened and rng.random() < 0.95 else txid, new, last=last)
-        elif r < 0.83:
+        elif r < 0.81:
             fields = op_fields(Op.PLAIN, lpn, None, new, last=last)
+        elif r < 0.84:
+            fields = self.trim(lpn, txid, last)
         else:
             held = [(v, k) for t in m.txs for k, v in t.versions.items()] + [(v.location, k) for k, c in m.chains.items() for v in c if v.location]
             old, lpn = rng.choice(held or [(NONE, lpn)])
             fields = op_fields(Op.SWAP, lpn, None, old, word(NAND, self.fresh), last=last)
+        if fields["op"] != Op.TRIM:
+            fields["blocks"] = rng.randrange(64)  # ignored
         name = Op(fields["op"]).name
         self.tally[name] = self.tally.get(name, 0) + 1
         return fields
+
+    def trim(self, lpn, txid, last):
+        """A range, mostly short and half of the time in a transaction that is open; some are too long, empty or past the end."""
+        rng, m = self.rng, self.model
+        opened = [t for t in self.txids if m.txs[t].state == State.OPEN]
+        reader = rng.choice([None, rng.choice(opened) if opened and rng.random() < 0.95 else txid])
+        blocks = rng.choice([1, 2, 2, 3, 3, 4, 5, 6, 8, 12, 32, rng.randrange(64)])
+        return op_fields(Op.TRIM, max(0, lpn - rng.choice([0, 0, 0, 1, 3])), reader, rng.getrandbits(32), last=last, blocks=blocks)

@@ -31,7 +31,7 @@ class Status(IntEnum):
 
 
 class Query(IntEnum):
-    TX, CAPACITY, PAGES_LEFT, DROPPED, RELEASED, COMMITS = range(6)
+    TX, CAPACITY, PAGES_LEFT, DROPPED, RELEASED, COMMITS, TX_WALK, WAITING, MEMORY_ERRORS = range(9)
 
 
 class Torn(IntEnum):
@@ -210,6 +210,11 @@ class Drive:
         """(state, entries) of a transaction."""
         word = self.query(Query.TX, txid)
         return TxState(word & 7), word >> 16
+
+    def tx_walk(self, txid):
+        """(state, older transactions to be merged before it, entries that its walk has not reached) of a transaction."""
+        word = self.query(Query.TX_WALK, txid)
+        return TxState(word & 7), word >> 8 & 31, word >> 16
 
     # Power and end
 

@@ -35,7 +35,7 @@ class Config(ctypes.Structure):
 
 class COp(ctypes.Structure):
     _fields_ = [(n, ctypes.c_uint8) for n in ["op", "has_tx", "txid", "last"]]
-    _fields_ += [(n, ctypes.c_uint32) for n in ["lpn", "location", "new_location", "tag"]]
+    _fields_ += [(n, ctypes.c_uint32) for n in ["lpn", "location", "new_location", "tag", "blocks"]]
 
 
 class CRsp(ctypes.Structure):
@@ -64,9 +64,9 @@ class EngineError(Exception):
     """The engine has broken a rule of its ports, or does not come to rest; the text says which."""
 
 
-def op(kind, lpn, txid=None, location=0, new=0, last=True, tag=0):
+def op(kind, lpn, txid=None, location=0, new=0, last=True, tag=0, blocks=0):
     """One op; `txid` sets has_tx."""
-    return (int(kind), int(txid is not None), txid or 0, int(last), lpn, location, new, tag)
+    return (int(kind), int(txid is not None), txid or 0, int(last), lpn, location, new, tag, blocks)
 
 
 def build(preset):

@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "cocotb_tests")]
 
-from models.remap_judge import Call, RemapJudge  # noqa: E402
+from models.remap_judge import Call, RemapJudge, op_fields  # noqa: E402
 from models.remap_model import Op, State, TxOp  # noqa: E402
 from models.remap_traffic import RemapTraffic  # noqa: E402
 
@@ -55,7 +55,7 @@ class Soak:
         self.tag += 1
         call = self.calls[self.tag] = Call(**fields | dict(tag=self.tag))
         f = call.fields
-        self.engine.ops([(f["op"], f["hasTx"], f["txid"], f["last"], f["lpn"], f["location"], f["new"], self.tag)])
+        self.engine.ops([(f["op"], f["hasTx"], f["txid"], f["last"], f["lpn"], f["location"], f["new"], self.tag, f["blocks"])])
 
     def look(self):
         """What passed since the last look, in the order of docs/interfaces.md: inside a clock releases, answers, requests, an op, a COMMIT."""
@@ -110,11 +110,11 @@ class Soak:
                 self.engine.tx(*request)
             self.engine.step(self.rng.randrange(1, ROUND))
             self.look()
-        self.send(dict(op=int(Op.LOOKUP), lpn=0, hasTx=0, txid=0, location=0, new=0, last=1))
+        self.send(op_fields(Op.LOOKUP, 0))
         self.settle()
         for lpn in {*self.lpns[0], *self.lpns[1]}:
             for reader in (None, *self.txids):
-                self.send(dict(op=int(Op.LOOKUP), lpn=lpn, hasTx=int(reader is not None), txid=reader or 0, location=0, new=0, last=1))
+                self.send(op_fields(Op.LOOKUP, lpn, reader))
         self.settle()
         for txid in self.txids:
             if self.judge.model.txs[txid].state in (State.OPEN, State.PREPARED):

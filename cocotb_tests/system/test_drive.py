@@ -152,12 +152,35 @@ def test_trim_and_write_zeroes_read_as_zeroes_also_after_a_restart(drive):
     assert drive.read(10, 8) == want
 
 
+def test_query_tells_the_commit_order_and_the_entries_that_wait_for_a_walk(drive):
+    drive.write(0, data(1, 32))
+    for txid, commands in ((1, 20), (2, 3), (3, 31)):
+        for n in range(commands):
+            drive.trim(32 * n, 32, txid=txid)
+    assert drive.tx_walk(1) == (TxState.OPEN, 0, 0) and drive.tx(1) == (TxState.OPEN, 640) and drive.query(Query.WAITING) == 0
+    tags = [drive.submit(Opcode.COMMIT, txid=1, relaxed=1), drive.submit(Opcode.COMMIT, txid=2, relaxed=1)]
+    assert all(drive.wait(tag).status == Status.SUCCESS for tag in tags)
+    state, before, waiting = drive.tx_walk(1)
+    assert (state, before) == (TxState.COMMITTED, 0) and 0 < waiting < 640
+    assert drive.tx_walk(2) == (TxState.COMMITTED, 1, 96)
+    total = drive.query(Query.WAITING)
+    assert 96 < total < waiting + 96
+    assert drive.idle() and drive.tx_walk(2) == (TxState.FREE, 0, 0) and drive.query(Query.WAITING) == 0
+    drive.abort(3)
+    state, before, waiting = drive.tx_walk(3)
+    assert (state, before) == (TxState.ABORTED, 0) and drive.tx_walk(3)[2] < waiting <= 992
+    assert drive.read(0, 32) == bytes(32 * BLOCK)
+    assert drive.idle() and drive.query(Query.WAITING) == 0
+
+
 BAD = [
     ("an unknown opcode", dict(opcode=0x55), Status.INVALID_OPCODE),
     ("a length of zero", dict(opcode=Opcode.READ, count=0), Status.INVALID_FIELD),
     ("a length of 33", dict(opcode=Opcode.WRITE, count=33, data=bytes(33 * BLOCK)), Status.INVALID_FIELD),
     ("an LBA past the end", dict(opcode=Opcode.READ, lba=1024, count=1), Status.LBA_RANGE),
     ("a range that runs past the end", dict(opcode=Opcode.WRITE, lba=1023, count=2, data=bytes(2 * BLOCK)), Status.LBA_RANGE),
+    ("a query of an unknown thing", dict(opcode=Opcode.QUERY, arg=8), Status.INVALID_FIELD),
+    ("a query of the walk of txid 32", dict(opcode=Opcode.QUERY, arg=6, txid=32), Status.TX_INVALID),
     ("txid 32", dict(opcode=Opcode.WRITE, count=1, data=ZEROES, txid=32), Status.TX_INVALID),
     ("begin of txid 32", dict(opcode=Opcode.BEGIN, txid=32), Status.TX_INVALID),
     ("commit of a txid that is not open", dict(opcode=Opcode.COMMIT, txid=9), Status.TX_INVALID),

@@ -14,7 +14,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "soc")]
 
 import geometry  # noqa: E402
 
-from cocotb_tests.system.drive import BLOCK, Drive, Opcode, Status, TxState  # noqa: E402
+from cocotb_tests.system.drive import BLOCK, Drive, Opcode, Query, Status, TxState  # noqa: E402
 
 G = geometry.preset("tiny")
 VER = 3 << 30
@@ -59,15 +59,16 @@ def test_a_read_whose_map_word_cannot_be_read_is_a_media_error_and_the_drive_goe
     assert [drive.wait(t).status == Status.SUCCESS for t in under_way] == [True, False, True, False, True, False]
     drive.write(8, data(80))
     assert drive.read(8) == data(80)
+    assert drive.query(Query.MEMORY_ERRORS) == 1 + 4 + 3, "a lookup each"
     drive.lib.otx_sim_mem_set_bad(0, 0)
     assert all(drive.read(lba) == data(lba) for lba in range(4, 8))
 
 
 def test_a_write_whose_map_word_cannot_be_read_fails_and_the_drive_goes_on(drive):
     drive.lib.otx_sim_mem_set_bad(word_of(4), MAP_BEAT)
-    assert drive.write(6, data(60), check=False).status == Status.WRITE_FAULT
-    assert drive.trim(7, check=False).status == Status.WRITE_FAULT
-    assert drive.write(6, data(61), txid=2, check=False).status == Status.WRITE_FAULT
+    assert drive.write(6, data(60), check=False).status == Status.MEDIA_ERROR
+    assert drive.trim(7, check=False).status == Status.MEDIA_ERROR
+    assert drive.write(6, data(61), txid=2, check=False).status == Status.MEDIA_ERROR
     for lba in range(100, 100 + 2 * G.write_frames):
         drive.write(lba, data(lba))
     assert drive.read(150) == data(150)
@@ -98,7 +99,7 @@ def test_a_chain_that_cannot_be_is_a_media_error_and_never_the_end(drive, what):
     else:
         drive.lib.otx_sim_mem_put32(word_of(5), {"entry of a FREE txid": VER | 65536 * 9, "entry past the table": head + 65535}.get(what, head | 1 << 21))
     assert read(drive, 5).status == read(drive, 5, txid=31).status == Status.MEDIA_ERROR
-    assert drive.write(5, data(51), check=False).status == Status.WRITE_FAULT
+    assert drive.write(5, data(51), check=False).status == Status.MEDIA_ERROR
     assert all(drive.read(lba) == data(lba) for lba in (4, 6))
     drive.write(9, data(90), txid=4, commit=1)
     drive.abort(3)  # its walk meets the chain, too

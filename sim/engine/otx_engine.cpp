@@ -161,6 +161,7 @@ void otx_engine::put_inputs() {
         top.op_payload_location_value = o.location & 0x3FFF'FFFF;
         top.op_payload_newLocation_kind = o.new_location >> 30;
         top.op_payload_newLocation_value = o.new_location & 0x3FFF'FFFF;
+        top.op_payload_blocks = o.blocks;
         top.op_payload_last = o.last;
         top.op_payload_tag = free_tag();
     }

@@ -27,7 +27,7 @@ struct otx_engine_config {
 // `location`, `new_location`: words, kind in bits 31:30. `tag` is the caller's, any 32 bits, and comes back with the response; responses come in the order of the engine.
 struct otx_engine_op {
     uint8_t op, has_tx, txid, last;
-    uint32_t lpn, location, new_location, tag;
+    uint32_t lpn, location, new_location, tag, blocks;
 };
 
 struct otx_engine_rsp {

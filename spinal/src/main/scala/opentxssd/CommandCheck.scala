@@ -15,7 +15,7 @@ case class CommandCheck(p: OtxParam, cmd: HostCmd, enable: Bool) extends Area {
   val ranged = writes || is(Opcode.READ)
   val recovers = is(Opcode.RECOVER)
   val namesTx = is(Opcode.BEGIN, Opcode.COMMIT, Opcode.ABORT)
-  val queriesTx = is(Opcode.QUERY) && cmd.arg === 0
+  val queriesTx = is(Opcode.QUERY) && (cmd.arg === 0 || cmd.arg === 6)
 
   /** Belongs to a transaction: it must keep order with what opens, commits or aborts it. */
   val inTx = namesTx || (ranged && cmd.hasTx)
@@ -33,7 +33,7 @@ case class CommandCheck(p: OtxParam, cmd: HostCmd, enable: Bool) extends Area {
     (cmd.commit && !(writesData && cmd.hasTx)) ||
     (cmd.relaxed && !is(Opcode.COMMIT) && !cmd.commit) || (cmd.relaxed && cmd.fua) ||
     (cmd.hasTx && (recovers || is(Opcode.FLUSH)))
-  private val badQuery = is(Opcode.QUERY) && cmd.arg > 5
+  private val badQuery = is(Opcode.QUERY) && cmd.arg > 8
   private val pastEnd = ranged && (cmd.lba +^ cmd.count) > U(p.lbas, 33 bits)
   private val badTxid = (inTx || queriesTx) && cmd.txid >= OtxParam.txids
 

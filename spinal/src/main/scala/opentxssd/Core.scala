@@ -67,6 +67,9 @@ class Core(p: OtxParam) extends Component {
   data.released << remap.released
   remap.useTxid := data.useTxid
   data.useCount := remap.useCount
+  data.memoryErrors := remap.memoryErrors
+  data.older := remap.older
+  data.reached := remap.reached
   data.txState := remap.txState
   data.txCount := remap.txCount
   queue.txState := remap.txState

@@ -47,6 +47,9 @@ class DataPath(p: OtxParam) extends Component {
   val txCount = in port Vec(UInt(16 bits), OtxParam.txids)
   val useTxid = out port UInt(5 bits)
   val useCount = in port UInt(27 bits)
+  val memoryErrors = in port UInt(16 bits)
+  val older = in port UInt(5 bits)
+  val reached = in port UInt(16 bits)
   val released = slave port Stream(Word())
   val alloc = slave port Stream(UInt(30 bits))
   val allocLeft = in port UInt(32 bits)
@@ -102,6 +105,9 @@ class DataPath(p: OtxParam) extends Component {
   sequencer.txCount := txCount
   useTxid := sequencer.useTxid
   sequencer.useCount := useCount
+  sequencer.memoryErrors := memoryErrors
+  sequencer.older := older
+  sequencer.reached := reached
   sequencer.alloc << alloc
   sequencer.allocLeft := allocLeft
   write << sequencer.write

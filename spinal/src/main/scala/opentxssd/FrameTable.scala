@@ -64,6 +64,7 @@ class FrameTable(p: OtxParam) extends Component {
   op.txid := 0
   op.location := Word(WordKind.BUF, toEngine.value.frame)
   op.newLocation := Word(WordKind.NAND, toEngine.value.ppn)
+  op.blocks := 0
   op.last := True
   op.tag := Mux(offering, offered, place).resized
 

@@ -120,6 +120,7 @@ object RemapOpcode {
   val APPEND = 1
   val PLAIN = 2
   val SWAP = 3
+  val TRIM = 4
 }
 
 case class RemapOp() extends Bundle {
@@ -129,6 +130,7 @@ case class RemapOp() extends Bundle {
   val txid = UInt(5 bits)
   val location = Word()
   val newLocation = Word()
+  val blocks = UInt(6 bits) // of a TRIM
   val tag = UInt(8 bits)
   val last = Bool()
 }

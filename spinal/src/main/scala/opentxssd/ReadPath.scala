@@ -57,6 +57,7 @@ class ReadPath(p: OtxParam) extends Component {
   op.txid := cmd.txid.resized
   op.location := Word.none
   op.newLocation := Word.none
+  op.blocks := 0
   op.tag := places.take.payload.resized
   op.last := last
   cmd.ready := op.fire && last

@@ -18,6 +18,8 @@ import spinal.lib.bus.amba4.axi._
   * What such a reader may still be sent to stays: the walk that merges T waits until nobody is left who does not see T (`RemapGrace`). BEGIN, COMMITTING, PREPARE and ABORT wait while an
   * APPEND is under way; in the clock of an op they come before it.
   *
+  * A TRIM is one job per block with the limit of the TRIM and one answer (`RemapGate`, `RemapTrims`). While it has blocks to start, no other op starts.
+  *
   * Walks (merge, abort) run beside the ops, up to six entries at once; while ops come without a pause, one entry per 64 ops. A lookup keeps walks off its LPN, so no chain changes
   * under it and no entry's memory is used again under it. `released` must be taken without waiting for `op`, `tx` or `rsp`; a location may pass there some clocks after the answer or
   * the FREE it belongs to. `memoryErrors` counts jobs that met a memory error or a broken chain and stops at 65,535; a walk leaves such an entry as it is and goes on, so that the
@@ -33,6 +35,8 @@ class RemapEngine(p: OtxParam, txids: Int = OtxParam.txids, places: Int = OtxPar
   val txCount = out port Vec(UInt(16 bits), OtxParam.txids)
   val useTxid = in port UInt(5 bits)
   val useCount = out port UInt(27 bits)
+  val older = out port UInt(5 bits) // COMMITTED ones that are to be merged before useTxid, which is COMMITTED
+  val reached = out port UInt(16 bits) // entries of useTxid, COMMITTED or ABORTED, that a walk has come to
   val released = master port Stream(Word())
   val table = master port Axi4(p.tableAxi)
   val walking = out port Bool() // a merge or abort walk is pending or under way, or a release
@@ -50,6 +54,7 @@ class RemapEngine(p: OtxParam, txids: Int = OtxParam.txids, places: Int = OtxPar
   private val grace = new RemapGrace()
   private val gate = new RemapGate(p, places)
   private val slots = new RemapSlots(p, places)
+  private val trims = new RemapTrims()
   private val walker = new RemapWalker()
 
   // transactions
@@ -61,6 +66,9 @@ class RemapEngine(p: OtxParam, txids: Int = OtxParam.txids, places: Int = OtxPar
   status.countUp.payload := slots.countUp.payload.resized
   status.useTxid := useTxid.resized
   useCount := status.useCount
+  older := status.older.resized
+  reached := (walker.walked === useTxid) ? walker.reached | U(0, 16 bits)
+  for ((txid, n) <- Seq(gate.appendTxid, slots.named, walker.walked).zipWithIndex) status.sizeOf(n) := txid.resized
   shown(txState, status.state)
   shown(txCount, status.count)
   evCommitTaken := status.evCommitTaken
@@ -71,15 +79,18 @@ class RemapEngine(p: OtxParam, txids: Int = OtxParam.txids, places: Int = OtxPar
   gate.op << op
   gate.limit := grace.limit
   shown(gate.state, status.state)
-  shown(gate.count, status.count)
+  gate.size := status.size(0)
   gate.answered << slots.answered
   gate.walkEnd << slots.walkEnd
   gate.appendEnd := slots.appendEnd
   slots.start << gate.start
   shown(slots.state, status.state)
-  shown(slots.count, status.count)
+  slots.size := status.size(1)
   shown(slots.order, status.order)
-  rsp << slots.rsp
+  trims.begin << gate.trims
+  gate.trimming := trims.busy
+  trims.answer << slots.answer
+  rsp << trims.rsp
   released << slots.released
   table << slots.table
 
@@ -89,7 +100,7 @@ class RemapEngine(p: OtxParam, txids: Int = OtxParam.txids, places: Int = OtxPar
   when(gate.start.fire)(parities(gate.start.slot) := parity)
   grace.enter.valid := op.fire
   grace.enter.payload := op.last
-  grace.leave.valid := slots.answered.valid
+  grace.leave.valid := rsp.fire // all jobs of a TRIM have its parity
   grace.leave.payload := parities(slots.answered.payload)
   grace.nextOrder := status.nextOrder
 
@@ -97,7 +108,7 @@ class RemapEngine(p: OtxParam, txids: Int = OtxParam.txids, places: Int = OtxPar
   walker.oldest.valid := status.oldest.valid && status.oldestOrder =/= grace.safe
   walker.oldest.payload := status.oldest.payload.resized
   walker.aborted := status.aborted.resized
-  shown(walker.count, status.count)
+  walker.size := status.size(2)
   slots.fetch << walker.fetch
   walker.fetched << slots.fetched
   gate.walk << walker.walk

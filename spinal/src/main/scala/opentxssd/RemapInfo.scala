@@ -25,19 +25,21 @@ class RemapInfo extends Component {
 
   val ask = in port RemapAsk()
   val state = in port Vec(UInt(3 bits), OtxParam.txids)
-  val count = in port Vec(UInt(16 bits), OtxParam.txids)
+  val named = out port UInt(5 bits) // the transaction that is asked about
+  val size = in port UInt(16 bits) // entries it has
   val order = in port Vec(UInt(OtxParam.orderBits bits), OtxParam.txids)
   val meaning = out port RemapMeaning()
 
-  private val named = TxIndex.of(ask.word)
-  private val is = Pick(state, named.txid)
-  private val its = Pick(order, named.txid)
+  private val entry = TxIndex.of(ask.word)
+  named := entry.txid
+  private val is = Pick(state, named)
+  private val its = Pick(order, named)
   private val later = (ask.limit + ~its).msb // committed after the op's instant
   private val committed = is === TxState.COMMITTED
   private val late = committed && later
-  meaning.live := ask.word.value(29 downto 21) === 0 && is =/= TxState.FREE && named.number < Pick(count, named.txid)
-  meaning.self := ask.isWalk && named.asBits === ask.index.asBits
-  meaning.own := ask.hasTx && named.txid === ask.index.txid
+  meaning.live := ask.word.value(29 downto 21) === 0 && is =/= TxState.FREE && entry.number < size
+  meaning.self := ask.isWalk && entry.asBits === ask.index.asBits
+  meaning.own := ask.hasTx && named === ask.index.txid
   meaning.uncommitted := is === TxState.OPEN || is === TxState.PREPARED || is === TxState.COMMITTING || late
   meaning.committing := is === TxState.COMMITTING || late
   meaning.counts := committed && !later

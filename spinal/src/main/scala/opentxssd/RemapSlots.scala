@@ -9,13 +9,13 @@ import spinal.lib.bus.amba4.axi._
   *
   * One event per clock: a read return, or a write response, which goes first when it waits (a read had to come before it, so reads get at least every second clock). An event is a step of
   * one slot: in its first clock what the slot knows comes out of memory, in its second `RemapStep` decides and it goes back. Then either the next chain read goes out in that second
-  * clock, or a write two later, or the answer stands at `rsp` one later. Requests wait in queues with a place for every slot, so a read return is never held up by anything but
+  * clock, or a write two later, or the answer stands at `answer` one later. Requests wait in queues with a place for every slot, so a read return is never held up by anything but
   * a write response, and a write response only by `released`. AR: chain reads, then the walker's reads, then new jobs; what was offered and not taken stays.
   *
   * AXI: single beats of 16 bytes. A read of an entry or a write of slot s has id s, its read of the map word id 32 + s, the walker's read into place k id 16 + k; returns in any order. No order between AR and AW is needed: a write has its
   * response before anything is read that depends on it.
   *
-  * Latency: `start` to AR 0 clocks; read return to the next AR 1 clock, to `rsp` 2. Reset forgets all jobs: the memory must forget its accesses as well.
+  * Latency: `start` to AR 0 clocks; read return to the next AR 1 clock, to `answer` 2. Reset forgets all jobs: the memory must forget its accesses as well.
   */
 class RemapSlots(p: OtxParam, slots: Int = OtxParam.slots) extends Component {
   setDefinitionName("otx_remap_slots")
@@ -23,14 +23,15 @@ class RemapSlots(p: OtxParam, slots: Int = OtxParam.slots) extends Component {
   val start = slave port Stream(RemapStart(p))
   val fetch = slave port Stream(RemapFetch())
   val fetched = master port Flow(RemapFetched())
-  val rsp = master port Stream(RemapRsp())
+  val answer = master port Stream(RemapAnswer())
   val released = master port Stream(Word())
   val answered, walkEnd = master port Flow(UInt(OtxParam.slotBits bits))
   val appendEnd = out port Bool()
   val countUp = master port Flow(UInt(5 bits))
   val fault = out port Bool()
   val state = in port Vec(UInt(3 bits), OtxParam.txids)
-  val count = in port Vec(UInt(16 bits), OtxParam.txids)
+  val named = out port UInt(5 bits) // a transaction
+  val size = in port UInt(16 bits) // entries it has
   val order = in port Vec(UInt(OtxParam.orderBits bits), OtxParam.txids)
   val table = master port Axi4(p.tableAxi)
 
@@ -92,7 +93,8 @@ class RemapSlots(p: OtxParam, slots: Int = OtxParam.slots) extends Component {
   ask.limit := context.limit
   info.ask := ask
   info.state := state
-  info.count := count
+  named := info.named
+  info.size := size
   info.order := order
   meanings.write(ask.slot, info.meaning, asks)
 
@@ -175,29 +177,31 @@ class RemapSlots(p: OtxParam, slots: Int = OtxParam.slots) extends Component {
   // answers
   private case class Answer() extends Bundle {
     val slot = UInt(slotBits bits)
-    val rsp = RemapRsp()
+    val what = RemapAnswer()
   }
   private val answers = new StreamFifo(Answer(), slots, withAsyncRead = true)
   private val ends = event && step.finish
-  private val answer = Answer()
-  answer.slot := event.mux(slot, refusal.slot)
-  answer.rsp := step.rsp
+  private val one = Answer()
+  one.slot := event.mux(slot, refusal.slot)
+  one.what.rsp := step.rsp
+  one.what.part := context.part
   when(!event) {
-    answer.rsp.tag := refusal.tag
-    answer.rsp.location := Word.none
-    answer.rsp.own := False
-    answer.rsp.committing := False
-    answer.rsp.hit := False
-    answer.rsp.error := True
+    one.what.rsp.tag := refusal.tag
+    one.what.rsp.location := Word.none
+    one.what.rsp.own := False
+    one.what.rsp.committing := False
+    one.what.rsp.hit := False
+    one.what.rsp.error := True
+    one.what.part := False
   }
   answers.io.push.valid := ends && !context.isWalk || refuses && !refusal.isWalk
-  answers.io.push.payload := answer
-  rsp.arbitrationFrom(answers.io.pop)
-  rsp.payload := answers.io.pop.rsp
-  answered.valid := rsp.fire
+  answers.io.push.payload := one
+  answer.arbitrationFrom(answers.io.pop)
+  answer.payload := answers.io.pop.what
+  answered.valid := answer.fire
   answered.payload := answers.io.pop.slot
   walkEnd.valid := RegNext(ends && context.isWalk || refuses && refusal.isWalk) init False
-  walkEnd.payload := RegNext(answer.slot)
+  walkEnd.payload := RegNext(one.slot)
   appendEnd := ends && context.job === RemapOpcode.APPEND
   countUp.valid := event && step.countUp
   countUp.payload := context.index.txid

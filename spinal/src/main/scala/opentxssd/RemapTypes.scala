@@ -45,6 +45,7 @@ case class RemapContext(p: OtxParam) extends Bundle {
   val location, newLocation = Word()
   val limit = UInt(OtxParam.orderBits bits) // commits from this order on are not seen
   val tag = UInt(8 bits)
+  val part = Bool() // of a TRIM: one of several jobs with one answer
   def isWalk: Bool = job(2)
 }
 
@@ -53,6 +54,12 @@ case class RemapStart(p: OtxParam) extends Bundle {
   val slot = UInt(OtxParam.slotBits bits)
   val refused = Bool()
   val context = RemapContext(p)
+}
+
+/** The answer of a slot. `part`: it is that of one block of a TRIM. */
+case class RemapAnswer() extends Bundle {
+  val rsp = RemapRsp()
+  val part = Bool()
 }
 
 /** One entry of a walk: to be merged, or dropped because its transaction was aborted. `unread`: its LPN could not be read. */

@@ -16,7 +16,9 @@ class RemapWalker extends Component {
 
   val oldest = slave port Flow(UInt(5 bits))
   val aborted = in port Bits(OtxParam.txids bits)
-  val count = in port Vec(UInt(16 bits), OtxParam.txids)
+  val walked = out port UInt(5 bits) // whose table is walked or was the last
+  val size = in port UInt(16 bits) // entries it has
+  val reached = out port UInt(16 bits) // entries of it that the walk has come to; 0 from a few clocks after it is FREE
   val fetch = master port Stream(RemapFetch())
   val fetched = slave port Flow(RemapFetched())
   val walk = master port Stream(RemapWalk())
@@ -27,10 +29,12 @@ class RemapWalker extends Component {
   private val active = RegInit(False)
   private val merge = Reg(Bool()) init False
   private val txid = Reg(UInt(5 bits))
-  private val size = RegNext(Pick(count, txid))
-  private val sized = RegNext(active) init False // `size` belongs to `txid`
+  private val last = RegNext(size)
+  walked := txid
+  private val sized = RegNext(active) init False // `last` belongs to `txid`
   private val fetches, jobs = Reg(UInt(16 bits)) // entries asked for, entries given to the slots
   private val under = Reg(UInt(3 bits)) init 0 // jobs
+  reached := jobs
   private val have = Reg(Bits(4 bits)) init 0 // places
   private case class Place() extends Bundle {
     val lpn = UInt(32 bits)
@@ -40,7 +44,7 @@ class RemapWalker extends Component {
   busy := active
 
   private val fetching = Stream(RemapFetch())
-  fetching.valid := sized && active && fetches =/= size && fetches - jobs =/= 4
+  fetching.valid := sized && active && fetches =/= last && fetches - jobs =/= 4
   fetching.place := fetches.resized
   fetching.index.number := fetches
   fetching.index.txid := txid
@@ -59,7 +63,7 @@ class RemapWalker extends Component {
   next.index.txid := txid
   next.lpn := place.lpn
   next.unread := place.failed
-  walk << next.m2sPipe()
+  walk << next.m2sPipe().s2mPipe() // the gate knows late whether it has room
   when(next.fire) {
     jobs := jobs + 1
     have(jobs.resize(2)) := False
@@ -67,7 +71,7 @@ class RemapWalker extends Component {
   when(fetched.valid)(have(fetched.place) := True)
   under := under + next.fire.asUInt - ended.asUInt
 
-  private val over = sized && active && jobs === size && under === 0
+  private val over = sized && active && jobs === last && under === 0
   free.valid := RegNext(over) init False
   free.payload := txid
 
@@ -81,12 +85,14 @@ class RemapWalker extends Component {
   toDrop.payload := OHToUInt(OHMasking.first(round))
   private val stale = History(free.valid, 3, init = True).orR
   private val chooseMerge = toMerge.valid && !(toDrop.valid && merge)
+  when(!active && !stale) {
+    fetches := 0
+    jobs := 0
+  }
   when(!active && !stale && (toMerge.valid || toDrop.valid)) {
     active := True
     merge := chooseMerge
     txid := chooseMerge ? toMerge.payload | toDrop.payload
-    fetches := 0
-    jobs := 0
   }
   when(over)(active := False)
 }

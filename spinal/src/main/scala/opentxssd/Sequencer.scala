@@ -11,10 +11,10 @@ import spinal.lib._
   * (rule group); they are appended only when all data and all pages are there, so an open group never waits for a host.
   *
   * Per block: append to the log, then link in the map, then issue the program. "Link" makes the version visible, "issue" sends it to flash; here issue follows at once
-  * (write-through). A plain write or trim of a block of a COMMITTING transaction waits until that is over (rule lpn-order).
+  * (write-through). A TRIM or WRITE ZEROES is linked as a whole when all its entries are appended. A plain write or trim of a block of a COMMITTING transaction waits until that is over (rule lpn-order).
   *
   * Completion: at the end of the command, or by the log's `waitDone` when the command went to `waiter` (FLUSH, FUA, COMMIT, RELAXED or not). Checks come in this order and change nothing: TX_INVALID or TX_BUSY;
-  * what happened to the data; READ_ONLY; CAPACITY; TX_FULL. WRITE_FAULT: the remap engine answered with an error (a later block of the command may be linked).
+  * what happened to the data; READ_ONLY; CAPACITY; TX_FULL. MEDIA_ERROR: the remap engine answered with an error (other blocks of the command may be linked).
   * COMMIT, ABORT and RECOVER use the last 40 log pages, which nothing else may touch. After `fault` no loop here goes on waiting.
   *
   * Figures: a plain WRITE of one block takes 10 clocks and the engine's PLAIN. Reset loses the command, sequence numbers start again (the generation tells them apart).
@@ -33,6 +33,9 @@ class Sequencer(p: OtxParam) extends Component {
   val txCount = in port Vec(UInt(16 bits), OtxParam.txids)
   val useTxid = out port UInt(5 bits)
   val useCount = in port UInt(27 bits)
+  val memoryErrors = in port UInt(16 bits)
+  val older = in port UInt(5 bits)
+  val reached = in port UInt(16 bits)
   val alloc = slave port Stream(UInt(30 bits))
   val write = master port Stream(FlashOp())
   val append = master port Stream(LogAppend())
@@ -53,7 +56,7 @@ class Sequencer(p: OtxParam) extends Component {
       Probe,     // the engine to take a LOOKUP
       Probed,    // its answer
       Append,    // a page and the log
-      Link,      // the engine to take PLAIN or APPEND
+      Link,      // the engine to take PLAIN, APPEND or TRIM
       Linked,    // its answer
       Issue,     // the flash scheduler
       After,     // nothing: ends a write or trim
@@ -61,6 +64,7 @@ class Sequencer(p: OtxParam) extends Component {
       Tx,        // the engine to take a transaction's change
       Settle,    // its state to show
       Scan,      // nothing: RECOVER looks at the next txid
+      Sum,       // nothing: QUERY adds the next txid
       Wait,      // the log to take the wait
       Drop,      // the frame table to take back frames
       Finish =   // the completion to be taken
@@ -89,6 +93,10 @@ class Sequencer(p: OtxParam) extends Component {
   private val tCount = RegNext(txCount(t))
   private val tLeft = RegNext(p.txEntries - tCount) // entries that still fit, kept for speed
   private val use = RegNext(useCount)
+  private val tWaiting = TxState.isDraining(tState) ? (tCount - RegNext(reached)) | U(0, 16 bits) // entries whose walk has not reached them
+  private val tOlder = (tState === TxState.COMMITTED) ? RegNext(older) | U(0, 5 bits)
+  private val tWalk = RegNext(tWaiting @@ U(0, 3 bits) @@ tOlder @@ U(0, 5 bits) @@ tState)
+  private val waiting = Reg(UInt(21 bits)) // of all txids
   private val isFree = tState === TxState.FREE
   private val isOpen = tState === TxState.OPEN
   private val committing = RegNext(txState.map(_ === TxState.COMMITTING).orR)
@@ -97,7 +105,6 @@ class Sequencer(p: OtxParam) extends Component {
   private val lpn = c.lba + k
   private val entries = logged.readAsync(t)
   private val opening = c.opcode === Opcode.BEGIN || (isWrite || isTrim) && c.hasTx && isFree
-  private val perBlock = isWrite || c.hasTx // an entry per block; else one for the range
   private val record = RegInit(U(LogKind.COMMIT, 3 bits)) // COMMIT or ABORT
   private val txOp = Reg(UInt(3 bits))
   useTxid := t
@@ -153,12 +160,17 @@ class Sequencer(p: OtxParam) extends Component {
   )
 
   op.valid := state === Probe || state === Link && (frames.valid || !isWrite)
-  op.op := Mux(state === Probe, U(RemapOpcode.LOOKUP, 3 bits), Mux(c.hasTx, U(RemapOpcode.APPEND, 3 bits), U(RemapOpcode.PLAIN, 3 bits)))
+  op.op := Mux(
+    state === Probe,
+    U(RemapOpcode.LOOKUP, 3 bits),
+    Mux(isWrite, Mux(c.hasTx, U(RemapOpcode.APPEND, 3 bits), U(RemapOpcode.PLAIN, 3 bits)), U(RemapOpcode.TRIM, 3 bits))
+  )
   op.lpn := lpn
   op.hasTx := c.hasTx
   op.txid := t
   op.location := Mux(state === Link && isWrite, Word(WordKind.BUF, frames.payload), Word.none)
   op.newLocation := Word.none
+  op.blocks := n
   op.tag := 0 // one op at a time
   op.last := True
 
@@ -203,6 +215,9 @@ class Sequencer(p: OtxParam) extends Component {
     U(3) -> dropped,
     U(4) -> releasedPages,
     U(5) -> commits,
+    U(6) -> tWalk,
+    U(7) -> waiting.resize(32),
+    U(8) -> memoryErrors.resize(32),
     default -> U(0, 32 bits)
   )
   done.valid := state === Finish
@@ -226,6 +241,7 @@ class Sequencer(p: OtxParam) extends Component {
       firstBlock()
       fresh := 0
       broken := False
+      waiting := 0
       status := Status.SUCCESS
       when(filled.valid)(state := Look)
     }
@@ -252,7 +268,14 @@ class Sequencer(p: OtxParam) extends Component {
           state := Settle
         }
         is(Opcode.FLUSH)(state := Wait)
-        is(Opcode.QUERY)(when(c.arg > 5)(end(Status.INVALID_FIELD)) otherwise end(Status.SUCCESS))
+        is(Opcode.QUERY) {
+          when(c.arg > 8)(end(Status.INVALID_FIELD)).otherwise(end(Status.SUCCESS))
+          when(c.arg === 7) {
+            t := 0
+            next := Sum
+            state := Settle
+          }
+        }
         default(end(Status.INVALID_OPCODE))
       }
     }
@@ -271,7 +294,7 @@ class Sequencer(p: OtxParam) extends Component {
       when(rsp.valid) {
         val new1 = fresh + (!rsp.own).asUInt
         state := Probe
-        when(rsp.error)(end(Status.WRITE_FAULT))
+        when(rsp.error)(end(Status.MEDIA_ERROR))
           .elsewhen(!c.hasTx && rsp.committing)(when(fault)(end(Status.READ_ONLY))) // else asks again
           .otherwise {
             nextBlock()
@@ -285,15 +308,20 @@ class Sequencer(p: OtxParam) extends Component {
           }
       }
     }
-    is(Append)(when(append.fire)(state := Link))
+    is(Append) {
+      when(append.fire) {
+        state := Link
+        when(isTrim && c.hasTx) { // an entry per block, then one link
+          nextBlock()
+          when(lastBlock)(firstBlock()) otherwise (state := Append)
+        }
+      }
+    }
     is(Link)(when(op.fire)(state := Linked))
     is(Linked) {
       when(rsp.valid) {
         broken := broken || rsp.error
-        when(isWrite)(state := Issue).otherwise {
-          nextBlock()
-          state := Mux(lastBlock, After(), Mux(perBlock, Append(), Link()))
-        }
+        state := Mux(isWrite, Issue(), After())
       }
     }
     is(Issue) {
@@ -305,7 +333,7 @@ class Sequencer(p: OtxParam) extends Component {
     }
     is(After) {
       when(broken) {
-        status := Status.WRITE_FAULT
+        status := Status.MEDIA_ERROR
         state := Finish
       }.elsewhen(isCommit)(commit())
         .otherwise(state := Mux(c.fua, Wait(), Finish()))
@@ -325,6 +353,11 @@ class Sequencer(p: OtxParam) extends Component {
         next := Scan
         state := Mux(t === OtxParam.txids - 1, Finish(), Settle())
       }
+    }
+    is(Sum) {
+      waiting := waiting + tWaiting
+      t := t + 1
+      state := Mux(t === OtxParam.txids - 1, Finish(), Settle())
     }
     is(Wait) {
       when(waiter.ready) {

@@ -13,6 +13,9 @@ import spinal.lib._
   * Commit order: committed transactions are merged, and so freed, oldest first. The live orders are therefore one run of at most `txids` numbers that starts at
   * `oldestOrder`; they have two bits more than that takes, so that the sign of a difference says which of two commits, or of a commit and a reader's limit, is first.
   *
+  * `sizes` are the counts once more, in a memory with three readers (`sizeOf`, without registers): of no meaning while the txid is FREE. So is `older`, how many COMMITTED ones are to be merged
+  * before `useTxid`: it is for COMMITTED ones.
+  *
   * Reset: all FREE, counts 0. The use counts sit in a small memory that is cleared in the first `txids` clocks, in which no `tx` is taken.
   */
 class TxStatus(txids: Int = OtxParam.txids, wider: Int = 0) extends Component {
@@ -27,6 +30,9 @@ class TxStatus(txids: Int = OtxParam.txids, wider: Int = 0) extends Component {
   val countUp = slave port Flow(UInt(idBits bits)) // one entry more
   val useTxid = in port UInt(idBits bits)
   val useCount = out port UInt(27 bits)
+  val older = out port UInt(idBits bits)
+  val sizeOf = in port Vec(UInt(idBits bits), 3)
+  val size = out port Vec(UInt(16 bits), 3)
 
   val state = out port Vec(UInt(3 bits), txids)
   val count = out port Vec(UInt(16 bits), txids)
@@ -96,7 +102,17 @@ class TxStatus(txids: Int = OtxParam.txids, wider: Int = 0) extends Component {
     planes.foreach(_(freed) := False)
     counts(freed) := U(0, 16 bits)
   }
-  when(countUp.valid)(counts(countUp.payload) := Pick(counts, countUp.payload) + 1)
+
+  // once more: what can be read from a memory is a fraction of the logic. No BEGIN is taken in the clock of a `countUp`: an APPEND is under way
+  private val begins = legal && tx.op === TxOpcode.BEGIN
+  private val sizes = Mem(UInt(16 bits), txids)
+  private val counted = sizes.readAsync(countUp.payload) + 1
+  when(countUp.valid)(counts(countUp.payload) := counted)
+  sizes.write(countUp.valid ? countUp.payload | txid, countUp.valid ? counted | U(0, 16 bits), countUp.valid || begins)
+  for ((s, t) <- size.zip(sizeOf)) s := sizes.readAsync(t)
+  private val places = Mem(UInt(orderBits bits), txids) // in the commit order
+  places.write(txid, tail, evCommitTaken)
+  older := (places.readAsync(useTxid) - head).resized
 
   oldest.valid := isOldest.orR
   oldest.payload := OHToUInt(isOldest)
@@ -113,7 +129,7 @@ class TxStatus(txids: Int = OtxParam.txids, wider: Int = 0) extends Component {
   uses.write(
     address = clearing ? clearTxid | txid,
     data = clearing ? U(0, 27 bits) | used + 1,
-    enable = clearing || (legal && tx.op === TxOpcode.BEGIN)
+    enable = clearing || begins
   )
   useCount := uses.readAsync(useTxid, writeFirst)
 }
