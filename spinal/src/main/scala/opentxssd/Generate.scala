@@ -18,6 +18,7 @@ object Generate {
     "otx_flash_scheduler" -> (new FlashScheduler(_)),
     "otx_page_allocator" -> (new PageAllocator(_)),
     // small enough to be proved
+    "otx_remap_engine_2" -> (new RemapEngine(_, txids = 2, places = 2)),
     "otx_tx_status_4" -> (_ => new TxStatus(4)),
     "otx_log_watermark_4" -> (_ => new LogWatermark(2))
   )

@@ -25,8 +25,8 @@ import spinal.lib.bus.amba4.axi._
   * the FREE it belongs to. `memoryErrors` counts jobs that met a memory error or a broken chain and stops at 65,535; a walk leaves such an entry as it is and goes on, so that the
   * engine never stands still. Reset loses all states (all FREE) and forgets jobs under way; table memory is firmware's to fill again.
   */
-class RemapEngine(p: OtxParam) extends Component {
-  setDefinitionName("otx_remap_engine")
+class RemapEngine(p: OtxParam, txids: Int = OtxParam.txids, places: Int = OtxParam.slots) extends Component {
+  setDefinitionName(if (txids == OtxParam.txids) "otx_remap_engine" else s"otx_remap_engine_$txids")
 
   val op = slave port Stream(RemapOp())
   val rsp = master port Stream(RemapRsp())
@@ -47,41 +47,46 @@ class RemapEngine(p: OtxParam) extends Component {
   val evCommitVisible = out port Bool() // first clock in which evTxid is COMMITTED
   val evTxid = out port UInt(5 bits)
 
-  private val status = new TxStatus()
+  /** What all txids show: one that this engine does not have is FREE. */
+  private def shown(to: Vec[UInt], from: Vec[UInt]): Unit = for (t <- to.indices) (if (t < txids) to(t) := from(t) else to(t) := 0)
+
+  private val status = new TxStatus(txids, log2Up(OtxParam.txids / txids))
   private val grace = new RemapGrace()
-  private val gate = new RemapGate(p)
-  private val slots = new RemapSlots(p)
+  private val gate = new RemapGate(p, places)
+  private val slots = new RemapSlots(p, places)
   private val trims = new RemapTrims()
   private val walker = new RemapWalker()
 
   // transactions
   status.tx << tx
   status.appending := gate.appending
-  status.free << walker.free
-  status.countUp << slots.countUp
-  status.useTxid := useTxid
+  status.free.valid := walker.free.valid
+  status.free.payload := walker.free.payload.resized
+  status.countUp.valid := slots.countUp.valid
+  status.countUp.payload := slots.countUp.payload.resized
+  status.useTxid := useTxid.resized
   useCount := status.useCount
-  older := status.older
+  older := status.older.resized
   reached := (walker.walked === useTxid) ? walker.reached | U(0, 16 bits)
-  for ((txid, n) <- Seq(gate.appendTxid, slots.named, walker.walked).zipWithIndex) status.sizeOf(n) := txid
-  txState := status.state
-  txCount := status.count
+  for ((txid, n) <- Seq(gate.appendTxid, slots.named, walker.walked).zipWithIndex) status.sizeOf(n) := txid.resized
+  shown(txState, status.state)
+  shown(txCount, status.count)
   evCommitTaken := status.evCommitTaken
   evCommitVisible := status.evCommitVisible
-  evTxid := status.evTxid
+  evTxid := status.evTxid.resized
 
   // ops
   gate.op << op
   gate.limit := grace.limit
-  gate.state := status.state
+  shown(gate.state, status.state)
   gate.size := status.size(0)
   gate.answered << slots.answered
   gate.walkEnd << slots.walkEnd
   gate.appendEnd := slots.appendEnd
   slots.start << gate.start
-  slots.state := status.state
+  shown(slots.state, status.state)
   slots.size := status.size(1)
-  slots.order := status.order
+  shown(slots.order, status.order)
   trims.begin << gate.trims
   gate.trimming := trims.busy
   trims.answer << slots.answer
@@ -101,8 +106,8 @@ class RemapEngine(p: OtxParam) extends Component {
 
   // walks
   walker.oldest.valid := status.oldest.valid && status.oldestOrder =/= grace.safe
-  walker.oldest.payload := status.oldest.payload
-  walker.aborted := status.aborted
+  walker.oldest.payload := status.oldest.payload.resized
+  walker.aborted := status.aborted.resized
   walker.size := status.size(2)
   slots.fetch << walker.fetch
   walker.fetched << slots.fetched

@@ -19,7 +19,7 @@ import spinal.lib._
   *
   * Latency: `op` to `start` 1 clock, 2 for an APPEND or TRIM; one job per clock, a part of a TRIM per 2 clocks. Reset forgets all jobs.
   */
-class RemapGate(p: OtxParam) extends Component {
+class RemapGate(p: OtxParam, slots: Int = OtxParam.slots) extends Component {
   setDefinitionName("otx_remap_gate")
 
   val op = slave port Stream(RemapOp())
@@ -92,7 +92,6 @@ class RemapGate(p: OtxParam) extends Component {
   }
 
   // the slots
-  private val slots = OtxParam.slots
   private val active, changing = Reg(Bits(slots bits)) init 0
   private val lpns = Vec.fill(slots)(Reg(UInt(p.lpnBits bits)))
   private val spare = Reg(UInt(OtxParam.slotBits bits))
@@ -101,13 +100,13 @@ class RemapGate(p: OtxParam) extends Component {
   private val haveSpare = RegInit(False)
   when(start.fire || !haveSpare) {
     spareBit := OHMasking.first(candidates)
-    spare := OHToUInt(OHMasking.first(candidates))
+    spare := OHToUInt(OHMasking.first(candidates)).resized
     haveSpare := candidates.orR
   }
   private val left = Bits(slots bits)
   left := 0
-  when(answered.valid)(left(answered.payload) := True)
-  when(walkEnd.valid)(left(walkEnd.payload) := True)
+  when(answered.valid)(left(answered.payload.resize(log2Up(slots))) := True)
+  when(walkEnd.valid)(left(walkEnd.payload.resize(log2Up(slots))) := True)
   active := (active | (start.fire ? spareBit | B(0, slots bits))) & ~left
   when(start.fire) {
     changing := changes.mux(changing | spareBit, changing & ~spareBit)

@@ -17,7 +17,7 @@ import spinal.lib.bus.amba4.axi._
   *
   * Latency: `start` to AR 0 clocks; read return to the next AR 1 clock, to `answer` 2. Reset forgets all jobs: the memory must forget its accesses as well.
   */
-class RemapSlots(p: OtxParam) extends Component {
+class RemapSlots(p: OtxParam, slots: Int = OtxParam.slots) extends Component {
   setDefinitionName("otx_remap_slots")
 
   val start = slave port Stream(RemapStart(p))
@@ -35,19 +35,18 @@ class RemapSlots(p: OtxParam) extends Component {
   val order = in port Vec(UInt(OtxParam.orderBits bits), OtxParam.txids)
   val table = master port Axi4(p.tableAxi)
 
-  private val slots = OtxParam.slots
   private val slotBits = OtxParam.slotBits
   private val map = RemapMap(p)
   private val step = new RemapStep(p)
   private val info = new RemapInfo()
 
   // what the slots know; each memory has one writer
-  private val contexts = Mem(RemapContext(p), slots)
-  private val ats = Mem(RemapAt(), slots)
-  private val starts = Mem(RemapStarts(), slots)
-  private val kepts = Mem(Word(), slots)
-  private val flags = Mem(RemapFlags(), slots)
-  private val meanings = Mem(RemapMeaning(), slots)
+  private val contexts = Mem(RemapContext(p), OtxParam.slots)
+  private val ats = Mem(RemapAt(), OtxParam.slots)
+  private val starts = Mem(RemapStarts(), OtxParam.slots)
+  private val kepts = Mem(Word(), OtxParam.slots)
+  private val flags = Mem(RemapFlags(), OtxParam.slots)
+  private val meanings = Mem(RemapMeaning(), OtxParam.slots)
 
   // the event of this clock, its first
   private val frees = new StreamFifo(Word(), 4, withAsyncRead = true)
