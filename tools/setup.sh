@@ -23,8 +23,8 @@ exec 9>build/.setup/lock
 flock 9
 [[ -e $stamp ]] && venv_is_here && exit 0
 
-# Debian: FST support of Verilator, a compiler and a cache for what it writes; a model checker; C for the RISC-V and what LiteX builds it with; network block device and file system; waveform viewer
-packages="liblz4-dev zlib1g-dev ccache clang-14 berkeley-abc
+# Debian: FST support of Verilator, a cache for the C++ it writes; a model checker; C for the RISC-V and what LiteX builds it with; network block device and file system; waveform viewer
+packages="liblz4-dev zlib1g-dev ccache berkeley-abc
   gcc-riscv64-unknown-elf meson ninja-build
   nbdkit nbdkit-plugin-dev libnbd-bin python3-libnbd e2fsprogs
   gtkwave"
