@@ -9,7 +9,7 @@ from models.remap_model import NONE, Op, State, TxOp
 from runner import run
 
 LOOKUP, APPEND, PLAIN, SWAP, TRIM = Op
-BEGIN, COMMITTING, COMMIT, ABORT, PREPARE = TxOp
+BEGIN, COMMITTING, COMMIT, ABORT, PREPARE, RECOVER = TxOp
 simulated = cocotb.test(timeout_time=20, timeout_unit="ms")
 
 
@@ -262,6 +262,31 @@ async def a_prepared_transaction_is_as_invisible_as_an_open_one_and_takes_no_mor
         await b.tx(end, txid)
         await b.drain()
     assert (await b.location(31), await b.location(32)) == (nand(1), NONE) and b.released == [nand(2)]
+
+
+@simulated
+async def recover_aborts_every_open_transaction_in_one_clock(dut):
+    b = await bench(dut)
+    for txid in range(6):
+        await b.tx(BEGIN, txid)
+        for lpn in (60, 61 + txid):
+            await b.op(APPEND, lpn, txid, nand(10 * lpn + txid))
+    await b.tx(PREPARE, 3)
+    await b.tx(COMMITTING, 4)
+    await b.commit(5)
+    await b.tx(RECOVER, 4)
+    await b.clocks(1)
+    assert [b.state(t) for t in (3, 4)] == [State.PREPARED, State.COMMITTING] and {b.state(t) for t in range(3)} <= {State.ABORTED, State.FREE}
+    assert [await b.location(lpn) for lpn in (60, 61, 62, 63)] == [nand(605), NONE, NONE, NONE]
+    await b.drain()
+    assert sorted(b.released) == sorted([nand(600 + t) for t in range(3)] + [nand(10 * (61 + t) + t) for t in range(3)])
+    assert b.judge.seen["aborted by RECOVER"] == 3
+    assert (await b.op(LOOKUP, 60, 3))["location"] == nand(603) and (await b.op(LOOKUP, 60, 4))["location"] == nand(604)
+    for txid in (0, 1, 2):
+        assert b.state(txid) == State.FREE
+        await b.tx(BEGIN, txid)
+        assert not (await b.op(LOOKUP, 60, txid))["own"]
+    await b.drain()
 
 
 def test_remap_engine():

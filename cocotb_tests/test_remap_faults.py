@@ -7,7 +7,7 @@ from models.remap_model import VER, Op, State, TxOp, word
 from runner import run
 
 LOOKUP, APPEND, PLAIN, SWAP, TRIM = Op
-BEGIN, COMMITTING, COMMIT, ABORT, PREPARE = TxOp
+BEGIN, COMMITTING, COMMIT, ABORT, PREPARE, RECOVER = TxOp
 simulated = cocotb.test(timeout_time=2, timeout_unit="ms")
 
 

@@ -8,7 +8,7 @@ from models.remap_model import Op, State, TxOp
 from runner import run
 
 LOOKUP, APPEND, PLAIN, SWAP, TRIM = Op
-BEGIN, COMMITTING, COMMIT, ABORT, PREPARE = TxOp
+BEGIN, COMMITTING, COMMIT, ABORT, PREPARE, RECOVER = TxOp
 simulated = cocotb.test(timeout_time=20, timeout_unit="ms")
 
 

@@ -7,7 +7,7 @@ from models.remap_model import VER, Op, State, TxOp
 from runner import run
 
 LOOKUP, APPEND, PLAIN, SWAP, TRIM = Op
-BEGIN, COMMITTING, COMMIT, ABORT, PREPARE = TxOp
+BEGIN, COMMITTING, COMMIT, ABORT, PREPARE, RECOVER = TxOp
 simulated = cocotb.test(timeout_time=2, timeout_unit="ms")
 
 
@@ -147,6 +147,13 @@ async def requests_but_commit_wait_for_an_append_and_a_commit_for_nothing(dut):
         await b.done(call)
         await b.clocks(2)
         assert call.rsp["error"] == (request == PREPARE) and (wait.taken is not None) and (call.rsp["error"] or wait.taken >= call.answered - 2), request
+    await b.tx(BEGIN, 5)
+    call = b.send(APPEND, 7, 5, nand(9))
+    await b.clocks(3)
+    wait = b.send_tx(RECOVER, 1)
+    await b.done(call)
+    await b.clocks(2)
+    assert not call.rsp["error"] and wait.taken >= call.answered - 2 and b.state(5) == State.ABORTED and b.state(1) == State.COMMITTING
     slow = b.send(APPEND, 8, 4, nand(8)), b.send(PLAIN, 9, location=nand(9))
     await b.clocks(4)
     flip = await b.tx(COMMIT, 1)

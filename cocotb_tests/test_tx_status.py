@@ -11,6 +11,7 @@ from models.remap_model import MOVES, State, TxOp
 from runner import run
 
 VERILOG = os.environ.get("OTX_VERILOG_DIR", "build/tiny/verilog")
+MOST = [op for op in TxOp if op != TxOp.RECOVER]
 simulated = cocotb.test(timeout_time=5, timeout_unit="ms")
 
 
@@ -46,7 +47,7 @@ class Status:
         await ReadOnly()
         taken = op is not None and bool(int(d.tx_ready.value))
         assert op is None or taken == (self.freeing is None and (op == TxOp.COMMIT or not appending)), "taken at the wrong time"
-        move = MOVES.get((self.state[txid], op)) if taken else None
+        move = MOVES.get((self.state[txid], op)) if taken and op != TxOp.RECOVER else None
         assert int(d.evCommitTaken.value) == (move == State.COMMITTED)
         walked = free is not None and self.freeing is None and (self.state[free] == State.ABORTED or self.commits[:1] == [free])
         if up is not None:
@@ -56,6 +57,8 @@ class Status:
             self.use[txid] += op == TxOp.BEGIN
             if op == TxOp.COMMIT:
                 self.commits.append(txid)
+        if taken and op == TxOp.RECOVER:
+            self.state = [State.ABORTED if state == State.OPEN else state for state in self.state]
         if self.freeing is not None:
             self.state[self.freeing], self.count[self.freeing] = State.FREE, 0
             if self.commits[:1] == [self.freeing]:
@@ -82,7 +85,7 @@ async def every_request_in_every_state_does_what_the_table_says(dut):
     ways = {State.FREE: [], State.OPEN: [0], State.PREPARED: [0, 4], State.COMMITTING: [0, 1], State.COMMITTED: [0, 1, 2], State.ABORTED: [0, 3]}
     txid = 0
     for way in ways.values():
-        for op in [*TxOp, None]:
+        for op in [*sorted({op for _, op in MOVES} - {TxOp.RECOVER}), None]:
             for earlier in way:
                 await s.step(TxOp(earlier), txid)
             if op is None:
@@ -93,6 +96,23 @@ async def every_request_in_every_state_does_what_the_table_says(dut):
             s.compare()
             txid += s.state[txid] != State.FREE or way != []  # one that is still FREE is used again
     assert set(s.state) == set(ways), "not all states were seen"
+
+
+@simulated
+async def recover_aborts_all_open_transactions_in_one_clock_and_no_other(dut):
+    s = await Status(dut).start()
+    for txid in range(30):
+        for op in [(), (0,), (0, 4), (0, 1), (0, 1, 2), (0, 3)][txid % 6]:
+            await s.step(TxOp(op), txid)
+    before = list(s.state)
+    assert not await s.step(TxOp.RECOVER, 1, appending=1) and s.state == before
+    s.compare()
+    await s.step(free=5)  # the clock after it is taken, it becomes FREE: nothing else is
+    assert not await s.step(TxOp.RECOVER, 1) and await s.step(TxOp.RECOVER, 0)
+    s.compare()
+    assert [n for n in range(32) if s.state[n] != before[n]] == sorted([5, *range(1, 30, 6)])
+    await s.step(TxOp.RECOVER, 31)  # nobody is left
+    s.compare()
 
 
 @simulated
@@ -136,8 +156,8 @@ async def random_inputs_agree_with_the_model(dut):
     commits, most = 0, 0
     for n in range(6000):
         txid = rng.randrange(32)
-        legal = [op for (state, op) in MOVES if state == s.state[txid]]
-        op = rng.choice(legal or list(TxOp)) if rng.random() < 0.8 else rng.choice([None, *TxOp, 5, 6, 7])
+        legal = [op for (state, op) in MOVES if state == s.state[txid] and op != TxOp.RECOVER]
+        op = rng.choice(legal or MOST) if rng.random() < 0.8 else rng.choice([None, *MOST, 6, 7, *[TxOp.RECOVER] * (rng.random() < 0.2)])
         walked = [t for t in range(32) if s.state[t] == State.ABORTED] + s.commits[:2]
         free = rng.choice(walked) if walked and rng.random() < 0.2 else rng.randrange(32) if rng.random() < 0.02 else None
         opens = [t for t in range(32) if s.state[t] == State.OPEN]

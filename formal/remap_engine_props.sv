@@ -32,7 +32,7 @@ module remap_engine_props (
 );
   localparam [2:0] Free = 0, Open = 1, Prepared = 2, Committing = 3, Committed = 4, Aborted = 5;
   localparam [1:0] Lookup = 0, Append = 1, Plain = 2;
-  localparam [2:0] Begin = 0, DoCommitting = 1, DoCommit = 2, Abort = 3, Prepare = 4;
+  localparam [2:0] Begin = 0, DoCommitting = 1, DoCommit = 2, Abort = 3, Prepare = 4, Recover = 5;
   localparam [31:0] MapAt = 32'h4000_0000, EntriesAt = 32'h4000_1000;
   localparam [2:0] Followed = 7;  // the location that is followed
 
@@ -272,9 +272,13 @@ module remap_engine_props (
   wire legal = tx_op == Begin ? was == Free : tx_op == DoCommit ? was == Committing : tx_op == Prepare ? was == Open :
       (tx_op == DoCommitting || tx_op == Abort) && (was == Open || was == Prepared);
   wire commits = tx_fire && legal && tx_op == DoCommit;
-  wire aborts = tx_fire && legal && tx_op == Abort;
+  wire recovers = tx_fire && tx_op == Recover;
+  wire abort = tx_fire && legal && tx_op == Abort;
+  wire [1:0] aborts = {
+    abort && tx_txid || recovers && state[1] == Open, abort && !tx_txid || recovers && state[0] == Open
+  };  // by transaction
   wire [2:0] next_state = tx_op == Begin ? Open : tx_op == DoCommitting ? Committing : tx_op == Prepare ? Prepared : Aborted;
-  wire [2:0] now = tx_fire && legal && !commits && tx_txid == txid ? next_state : state[txid];  // of the op's transaction
+  wire [2:0] now = aborts[txid] ? Aborted : tx_fire && legal && !commits && tx_txid == txid ? next_state : state[txid];  // of the op's transaction
   wire op_fire = op_valid && op_ready;
   wire own = has_tx && (now == Open || now == Prepared || now == Committing || pending[txid]) && has[txid][block];
   wire appends = op_fire && op == Append && has_tx && now == Open;
@@ -312,8 +316,9 @@ module remap_engine_props (
       end
     end
     if (tx_fire) txs <= txs + 1;
-    if (aborts) has[tx_txid] <= 0;
-    if (following && aborts && tx_txid == reader) may_lose <= 1;
+    if (aborts[0]) has[0] <= 0;
+    if (aborts[1]) has[1] <= 0;
+    if (following && aborts[reader]) may_lose <= 1;
     pending <= group_stays ? pending_now : 0;
     pending_last <= newest;
     if (!group_stays)

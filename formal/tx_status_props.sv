@@ -96,7 +96,8 @@ module tx_status_props (
   wire [15:0] ages = {order[15:12] - oldest_order, order[11:8] - oldest_order, order[7:4] - oldest_order, order[3:0] - oldest_order};
   reg [2:0] live, changed;  // how many are COMMITTED, and how many states changed
   reg [3:0] orders;
-  reg twice, known, empty, in_range;
+  reg twice, known, empty, in_range, any_open;
+  wire recovered = old_fire && old_op == 5;
   reg [3:0] any_aborted;
   integer n;
   always @* begin
@@ -105,10 +106,12 @@ module tx_status_props (
     orders = 0;
     any_aborted = 0;
     twice = 0;
+    any_open = 0;
     {known, empty, in_range} = 3'b111;
     for (n = 0; n < 4; n = n + 1) begin
       live = live + {2'd0, state[3*n+:3] == Committed};
       changed = changed + {2'd0, state[3*n+:3] != old[3*n+:3]};
+      any_open = any_open || state[3*n+:3] == Open;
       any_aborted[n] = state[3*n+:3] == Aborted;
       known = known && state[3*n+:3] <= Aborted;
       empty = empty && (state[3*n+:3] != Free || count[16*n+:16] == 0);
@@ -137,7 +140,8 @@ module tx_status_props (
     a_oldest_is_committed : assert (!oldest_valid || (state[3*oldest+:3] == Committed && order[4*oldest+:4] == oldest_order));
     a_aborted : assert (aborted == any_aborted);
     a_visible : assert (!commit_visible || !running || state[3*ev_txid+:3] == Committed);
-    if (running) a_one_at_a_time : assert (changed <= 1);
+    if (running) a_one_at_a_time : assert (changed <= 1 || recovered);
+    if (running && recovered) a_all_recovered : assert (!any_open);
   end
 
   // any one transaction whose state has changed
@@ -150,7 +154,7 @@ module tx_status_props (
     a_legal : assert ((was == Free && now == Open) || (was == Open && (now == Prepared || now == Committing || now == Aborted)) ||
                       (was == Prepared && (now == Committing || now == Aborted)) ||
                       (was == Committing && now == Committed) || ((was == Committed || was == Aborted) && now == Free));
-    a_asked : assert (now == Free ? older_free : old_fire && old_txid == t && old_op == asked_op);
+    a_asked : assert (now == Free ? older_free : old_fire && ((old_txid == t && old_op == asked_op) || (recovered && was == Open && now == Aborted)));
     a_not_beside_an_append : assert (now == Committed || now == Free || !old_appending);
     a_newest : assert (now != Committed || age == {1'b0, live} - 1);
     a_oldest_is_freed_first : assert (was != Committed || old_order[4*t+:4] == old_oldest);

@@ -117,6 +117,11 @@ class EngineModel:
         self.under.remove(done)
 
     def tx(self, op, t):
+        if op == 5:  # recover-all
+            for other in range(32):
+                if self.state[other] == OPEN:
+                    self.tx(3, other)
+            return
         start, end = {0: (FREE, OPEN), 1: (OPEN, COMMITTING), 2: (COMMITTING, COMMITTED), 3: (OPEN, ABORTED)}[op]
         assert self.state[t] == start, f"transaction op {op} in state {self.state[t]}"
         self.state[t] = end

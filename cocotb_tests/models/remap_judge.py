@@ -25,7 +25,7 @@ class RemapJudge:
         self.waiting = {}  # tag -> Call, taken and not answered
         self.clock = self.ready_clocks = 0
         self.group_limit, self.deadline = None, {}
-        self.seen = {"commit inside a group": 0, "commit beside an op": 0, "answer overtakes": 0, "16 jobs": 0}
+        self.seen = {"commit inside a group": 0, "commit beside an op": 0, "answer overtakes": 0, "16 jobs": 0, "aborted by RECOVER": 0}
 
     def op_taken(self, call):
         call.taken = self.clock
@@ -81,10 +81,13 @@ class RemapJudge:
         if op == TxOp.COMMITTING and was in (State.OPEN, State.PREPARED):
             for c in lookups:
                 c.may_commit = c.may_commit or c.fields["lpn"] in m.txs[txid].versions
+        aborted = {t for t in range(32) if op == TxOp.RECOVER and m.txs[t].state == State.OPEN}
         if op == TxOp.ABORT and was in (State.OPEN, State.PREPARED):
-            for c in lookups:
-                if c.expect["own"] and c.fields["txid"] == txid:
-                    c.may_abort = c.below
+            aborted.add(txid)
+        for c in lookups:
+            if c.expect["own"] and c.fields["txid"] in aborted:
+                c.may_abort = c.below
+        self.seen["aborted by RECOVER"] += len(aborted) * (op == TxOp.RECOVER)
         legal = m.tx(op, txid)
         if op == TxOp.COMMIT and legal:
             self.seen["commit inside a group"] += self.group_limit is not None

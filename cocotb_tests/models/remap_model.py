@@ -38,6 +38,7 @@ class TxOp(IntEnum):
     COMMIT = 2
     ABORT = 3
     PREPARE = 4
+    RECOVER = 5  # of every transaction at once
 
 
 MOVES = {
@@ -48,6 +49,7 @@ MOVES = {
     (State.COMMITTING, TxOp.COMMIT): State.COMMITTED,
     (State.OPEN, TxOp.ABORT): State.ABORTED,
     (State.PREPARED, TxOp.ABORT): State.ABORTED,
+    (State.OPEN, TxOp.RECOVER): State.ABORTED,
 }
 
 
@@ -183,7 +185,9 @@ class RemapModel:
                 v.location = new
 
     def tx(self, op, txid):
-        """True if the request was legal in this state."""
+        """True if the request was legal in this state; RECOVER: if it aborted somebody."""
+        if op == TxOp.RECOVER:
+            return any([self.tx(TxOp.ABORT, t) for t in range(32) if self.txs[t].state == State.OPEN])
         tx = self.txs[txid]
         end = MOVES.get((tx.state, op))
         if end is None:

@@ -4,7 +4,7 @@
 from models.remap_judge import op_fields
 from models.remap_model import BUF, MOVES, NAND, NONE, Op, State, TxOp, word
 
-BEGIN, COMMITTING, COMMIT, ABORT, PREPARE = TxOp
+BEGIN, COMMITTING, COMMIT, ABORT, PREPARE, RECOVER = TxOp
 
 
 class RemapTraffic:
@@ -19,7 +19,7 @@ class RemapTraffic:
         """Where the txid will be when the pending requests have been taken."""
         state = self.model.txs[txid].state
         for op, which in self.pending:
-            if which == txid:
+            if which == txid or op == RECOVER:
                 state = MOVES.get((state, op), state)
         return state
 

@@ -150,6 +150,7 @@ object TxOpcode {
   val COMMIT = 2
   val ABORT = 3
   val PREPARE = 4
+  val RECOVER = 5 // names no txid
 }
 
 case class TxOp() extends Bundle {

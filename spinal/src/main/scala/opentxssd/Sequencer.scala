@@ -63,7 +63,7 @@ class Sequencer(p: OtxParam) extends Component {
       Record,    // the log to take COMMIT or ABORT
       Tx,        // the engine to take a transaction's change
       Settle,    // its state to show
-      Scan,      // nothing: RECOVER looks at the next txid
+      Scan,      // nothing: RECOVER looks for an open transaction
       Sum,       // nothing: QUERY adds the next txid
       Wait,      // the log to take the wait
       Drop,      // the frame table to take back frames
@@ -126,6 +126,12 @@ class Sequencer(p: OtxParam) extends Component {
     txOp := what
     next := after
     state := Tx
+  }
+  private def scanned(): Unit = {
+    t := t + 1
+    next := Scan
+    state := Settle
+    when(t === OtxParam.txids - 1)(change(TxOpcode.RECOVER, Finish))
   }
   private def commit(): Unit = {
     evCommit := True
@@ -341,19 +347,13 @@ class Sequencer(p: OtxParam) extends Component {
     is(Record) {
       when(append.ready) {
         when(record === LogKind.COMMIT)(change(TxOpcode.COMMITTING, Wait))
-          .elsewhen(c.opcode === Opcode.RECOVER)(change(TxOpcode.ABORT, Scan))
+          .elsewhen(c.opcode === Opcode.RECOVER)(scanned())
           .otherwise(change(TxOpcode.ABORT, Finish))
       }
     }
     is(Tx)(when(tx.ready)(state := Settle))
     is(Settle)(state := next)
-    is(Scan) {
-      when(isOpen)(state := Record).otherwise {
-        t := t + 1
-        next := Scan
-        state := Mux(t === OtxParam.txids - 1, Finish(), Settle())
-      }
-    }
+    is(Scan)(when(isOpen)(state := Record) otherwise scanned())
     is(Sum) {
       waiting := waiting + tWaiting
       t := t + 1

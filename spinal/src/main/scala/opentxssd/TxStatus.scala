@@ -7,8 +7,8 @@ import spinal.lib._
 /** What every txid means now: a state, an entry count, a use count and a place in the commit order. This is the whole of a commit: one register changes.
   *
   * A COMMIT is taken at once, other requests while `appending` is low (no APPEND is under way); the new state is valid in the next clock. A request in the wrong state changes nothing.
-  * COMMITTING and ABORT are for OPEN and PREPARED transactions, PREPARE for OPEN ones. `free` (a walk has emptied the table) moves the oldest COMMITTED one, or an ABORTED one, to FREE two clocks later;
-  * it is not taken in the clock after another, and goes before a request. So there is at most one transition in any clock.
+  * COMMITTING and ABORT are for OPEN and PREPARED transactions, PREPARE for OPEN ones; RECOVER makes all OPEN ones ABORTED, in one clock. `free` (a walk has emptied the table) moves the oldest COMMITTED one, or an ABORTED one, to FREE two clocks later;
+  * it is not taken in the clock after another, and goes before a request. So at most one transaction changes in any clock, but for a RECOVER.
   *
   * Commit order: committed transactions are merged, and so freed, oldest first. The live orders are therefore one run of at most `txids` numbers that starts at
   * `oldestOrder`; they have two bits more than that takes, so that the sign of a difference says which of two commits, or of a commit and a reader's limit, is first.
@@ -84,6 +84,8 @@ class TxStatus(txids: Int = OtxParam.txids, wider: Int = 0) extends Component {
   tx.ready := !clearing && !frees && (isCommit || !appending)
   private val legal = tx.fire && allowed
   when(legal)(for (b <- 0 until 3) planes(b)(txid) := to(b))
+  private val opened = planes(0) & ~planes(1) & ~planes(2)
+  when(tx.fire && tx.op === TxOpcode.RECOVER)(planes(2) := planes(2) | opened) // OPEN is 1, ABORTED 5
 
   evCommitTaken := legal && isCommit
   evCommitVisible := RegNext(evCommitTaken, init = False)
