@@ -3,7 +3,7 @@
 build/area.json.
 
 Without names all of BLOCKS. Ports are not connected (nextpnr's out-of-context mode), so the clock is that of the paths between registers. `lut4`
-counts LUT4 cells, `sites` all places for one that are taken, by carries and distributed memories (`dpram`) too. `--xilinx` also counts cells of
+counts LUT4 cells, `seed` is that of the first placement that reaches 100 MHz, or the best of four; `sites` all places for one that are taken, by carries and distributed memories (`dpram`) too. `--xilinx` also counts cells of
 Yosys' synth_xilinx for Artix-7, without placing. Exit code 1 when a block fails, 2 for wrong arguments, in one line.
 """
 
@@ -19,6 +19,7 @@ OUT = "build/area"  # tools of yowasp see the working folder and below
 ECP5 = {"lut4": ["LUT4"], "ff": ["TRELLIS_FF"], "dpram": ["TRELLIS_DPR16X4"], "ebr": ["DP16KD", "PDPW16KD"]}
 XILINX_LUTS, XILINX_FFS = [f"LUT{n}" for n in range(1, 7)], ["FDRE", "FDSE", "FDCE", "FDPE"]
 CLOCK_MHZ = 100
+SEEDS = [1, 2, 3, 4]  # of the placer: one placement's clock is a few percent of luck
 
 
 class Failed(Exception):
@@ -48,11 +49,18 @@ def ecp5(block):
     script = f"read_verilog -sv {' '.join(sources(block))}; hierarchy -check -top {block}; synth_ecp5 -abc9 -top {block} -json {base}.json; tee -q -o {base}_stat.json stat -json"
     call(f"{block}_synth", "yosys", "-q", "-p", script)
     place = ["--um5g-85k", "--package", "CABGA554", "--speed", "8", "--freq", str(CLOCK_MHZ), "--out-of-context", "--timing-allow-fail"]
-    weight = ["--placer-heap-timingweight", "30", "--seed", "1", "--router", "router2"]
-    call(f"{block}_place", "nextpnr-ecp5", "--json", f"{base}.json", "--report", f"{base}_report.json", *place, *weight)
-    report = json.loads((ROOT / f"{base}_report.json").read_text())
+    best = {"mhz": 0}
+    for seed in SEEDS:
+        weight = ["--placer-heap-timingweight", "30", "--seed", str(seed), "--router", "router2"]
+        call(f"{block}_place", "nextpnr-ecp5", "--json", f"{base}.json", "--report", f"{base}_report.json", *place, *weight)
+        report = json.loads((ROOT / f"{base}_report.json").read_text())
+        mhz = round(max(c["achieved"] for c in report["fmax"].values()), 1)
+        if mhz > best["mhz"]:
+            best = {"mhz": mhz, "seed": seed}
+        if mhz >= CLOCK_MHZ:
+            break
     sites = report["utilization"]["TRELLIS_COMB"]["used"]
-    return cells(f"{base}_stat.json", ECP5) | {"sites": sites, "mhz": round(max(c["achieved"] for c in report["fmax"].values()), 1)}
+    return cells(f"{base}_stat.json", ECP5) | {"sites": sites} | best
 
 
 def xilinx(block):
