@@ -2,9 +2,10 @@
 """`area.py [--xilinx] [block ...]`: each block alone placed and routed on an ECP5-85F (speed grade 8), with the geometry of the ECPIX-5 drive; prints size and clock and writes
 build/area.json.
 
-Without names all of BLOCKS. Ports are not connected (nextpnr's out-of-context mode), so the clock is that of the paths between registers. `lut4`
-counts LUT4 cells, `seed` is that of the first placement that reaches 100 MHz, or the best of four; `sites` all places for one that are taken, by carries and distributed memories (`dpram`) too. `--xilinx` also counts cells of
-Yosys' synth_xilinx for Artix-7, without placing. Exit code 1 when a block fails, 2 for wrong arguments, in one line.
+Without names all of BLOCKS. Ports are not connected (nextpnr's out-of-context mode), so the clock is that of the paths between registers; `seed` is that of the
+first placement that reaches 100 MHz, or of the best of four. `lut4` counts LUT4 cells, `sites` all places for one that are taken, by carries and distributed
+memories (`dpram`) too. `--xilinx` also counts cells of Yosys' synth_xilinx for Artix-7, without placing. Exit code 1 when a block fails, 2 for wrong
+arguments, in one line.
 """
 
 import json
