@@ -4,6 +4,8 @@
 Two kinds of figures. Those in clocks of the drive do not depend on the machine: clocks per 4 KiB block and blocks per second at the drive's own clock, measured over its host port.
 Those per second of this machine do: clocks per CPU second, and requests per second over NBD. Each load also says how many steps of a fixed C loop one clock costs
 (measured beside it), which compares runs on different machines. The loads are on 1,024 blocks that have been written; writes are counted when the write frames are full.
+
+The loads are done three times, which takes the same clocks each time, and the least CPU time of each counts: whatever else runs on the machine only adds to it.
 """
 
 import json
@@ -22,12 +24,13 @@ ROOT = Path(__file__).resolve().parent.parent
 TITLE = "speed of the simulation and of the served drive"
 PRESET, AREA = "sim", 1024
 LEAST_CLOCKS_PER_S, MOST_RSS = 300_000, 2 << 30
+PASSES = 3
 SOCKET = ROOT / "build/otx.sock"
 NBD_LOADS = [("4 KiB random writes", "write", 1, 200), ("4 KiB random writes", "write", 16, 400), ("4 KiB random reads", "read", 1, 50), ("4 KiB random reads", "read", 16, 300)]
 
 
 class NotServed(Exception):
-    """The drive does not come up; the text says what it said."""
+    """The drive does not come up, or not the same twice; the text says what it did."""
 
 
 def build(preset):
@@ -67,10 +70,22 @@ def over_nbd(preset, area, loads):
     return [tuple(map(float, line.split())) for line in text.splitlines()]
 
 
+def direct_loads(preset):
+    """What bench/simulation_speed.py says of the fastest of several passes, load by load; with `slowest_cpu_s`."""
+    command = [sys.executable, str(ROOT / "bench/simulation_speed.py"), preset, str(AREA)]
+    passes = [json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout) for _ in range(PASSES)]
+    rows = []
+    for same in zip(*(p["rows"] for p in passes), strict=True):
+        if len({r["clocks"] for r in same}) != 1:
+            raise NotServed(f"{same[0]['load']}: the passes took {[r['clocks'] for r in same]} clocks")
+        rows.append(min(same, key=lambda r: r["cpu_s"]) | {"slowest_cpu_s": max(r["cpu_s"] for r in same)})
+    return {"rows": rows, "peak_rss_bytes": max(p["peak_rss_bytes"] for p in passes)}
+
+
 def run(preset=PRESET):
     build(preset)
     mhz = geometry.preset(preset).clock_mhz
-    direct = json.loads(subprocess.run([sys.executable, str(ROOT / "bench/simulation_speed.py"), preset, str(AREA)], stdout=subprocess.PIPE, check=True).stdout)
+    direct = direct_loads(preset)
     nbd = {(name, depth): (blocks, *times) for (name, _, depth, blocks), times in zip(NBD_LOADS, over_nbd(preset, AREA, NBD_LOADS), strict=True)}
     rows = []
     for r in direct["rows"]:
@@ -83,6 +98,7 @@ def run(preset=PRESET):
                 "clocks_per_block": round(r["clocks"] / r["blocks"], 1) if r["blocks"] else None,
                 "iops": round(r["blocks"] * mhz * 1e6 / r["clocks"]) if r["blocks"] else None,
                 "clocks_per_cpu_s": round(speed),
+                "slowest": round(r["clocks"] / r["slowest_cpu_s"]),
                 "loop_steps_per_clock": round(r["loop_steps_per_s"] / speed, 1),
                 "nbd_per_s": round(blocks / wall, 1) if blocks else None,
                 "nbd_per_cpu_s": round(blocks / cpu, 1) if blocks else None,
@@ -92,7 +108,7 @@ def run(preset=PRESET):
     ours = sum(r["clocks"] for r in busy) / sum(r["cpu_s"] for r in busy)
     rss = direct["peak_rss_bytes"]
     checks = [
-        Check(f"clocks per CPU second while writing and reading (at least {LEAST_CLOCKS_PER_S:,})", round(ours), ours >= LEAST_CLOCKS_PER_S),
+        Check(f"clocks per CPU second while writing and reading, the fastest of {PASSES} passes (at least {LEAST_CLOCKS_PER_S:,})", round(ours), ours >= LEAST_CLOCKS_PER_S),
         Check(f"peak resident memory in MiB (under {MOST_RSS >> 20:,})", rss >> 20, rss < MOST_RSS),
     ]
     where = f"preset {preset}; its NAND times are counted in this clock"

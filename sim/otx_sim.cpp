@@ -209,6 +209,7 @@ void otx_power_on() {
     top->reset = 1;
     for (int i = 0; i < reset_clocks; i++) one_clock();
     top->reset = 0;
+    one_clock();  // reset passes a register in otx_sim_top
     completions.clear();
     uart.clear();
 }

@@ -58,9 +58,12 @@ module otx_sim_top #(
   wire [8*Channels-1:0] dq_o, dq_i;
   wire [8*Dies-1:0] die_dq;
 
+  logic reset_q = 1'b1;  // a register, or Verilator works out in every evaluation what hangs on an input
+  always_ff @(posedge clk) reset_q <= reset;
+
   otx_soc soc (
       .clk,
-      .reset,
+      .reset(reset_q),
       .cmd_valid,
       .cmd_ready,
       .cmd_payload_opcode(cmd_opcode),

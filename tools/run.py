@@ -21,8 +21,8 @@ SOCKET = ROOT / "build" / "otx.sock"
 IMAGE = WORK / "drive.nand"
 DRIVE_URI = f"nbd+unix:///drive?socket={SOCKET}"
 SOURCES = ["/usr/include", "/usr/share/perl", "/usr/lib/python3", "/usr/share/doc", "/usr/lib"]
-WANTED_BYTES, MOST_FILES = 32 << 20, 4_000
-FS_BYTES = 60 << 20
+WANTED_BLOCKS, MOST_FILES = (36 << 20) // 4096, 4_000  # of files, each a whole number of blocks
+FS_BYTES = 48 << 20
 PAPER_US = 2474.0  # TxSSD, Fig. 13: the remap function in firmware
 console = Console(width=150)
 
@@ -68,22 +68,22 @@ def report(words):
 
 
 def collect_files():
-    """A folder of hard copies of a few thousand real files of this machine, 30 to 60 MiB. Returns (folder, files, bytes)."""
+    """A folder of hard copies of a few thousand real files of this machine that fill WANTED_BLOCKS. Returns (folder, files, bytes)."""
     tree = WORK / "tree"
-    count = size = 0
+    count = size = blocks = 0
     for source in SOURCES:
         for folder, dirs, names in os.walk(source):
             dirs.sort()
             for name in sorted(names):
                 path = Path(folder, name)
-                if count >= MOST_FILES or size >= WANTED_BYTES:
+                if count >= MOST_FILES or blocks >= WANTED_BLOCKS:
                     return tree, count, size
                 if path.is_symlink() or not path.is_file() or path.stat().st_size > 1 << 20:
                     continue
                 copy = tree / path.relative_to("/")
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 copy.write_bytes(path.read_bytes())
-                count, size = count + 1, size + path.stat().st_size
+                count, size, blocks = count + 1, size + path.stat().st_size, blocks - -path.stat().st_size // 4096
     return tree, count, size
 
 
