@@ -230,7 +230,10 @@ class Drive:
         return nand_faults.seen(self.lib)
 
     def power_cut(self, seed=0, program=None, erase=None):
-        """Power fails now; commands under way have no completion. Then `power_on` on the same NAND. `program`, `erase`: what it leaves of them (Cut, CutErase); faults must be on."""
+        """Power fails now; commands under way have no completion. Then `power_on` on the same NAND.
+
+        `program`, `erase`: what it leaves of them (Cut and CutErase of models/nand_faults.py); faults must be on.
+        """
         nand_faults.next_cut(self.lib, program, erase)
         self.lib.otx_power_cut(seed)
         self.pending, self.done = {}, {}
