@@ -101,6 +101,16 @@ def test_program_that_is_not_cut_leaves_its_page_and_the_lower_one_whole(nand):
         assert all(read(bus, row) == pattern(row) for _ in range(10) for row in range(PAGES))
 
 
+def test_faults_that_are_switched_off_during_a_program_leave_nothing_of_it_torn(nand):
+    for way in Cut:
+        bus = start(nand, Faults(seed=3, mlc=1, cut_program=way))
+        bus.program(0, pattern(0))
+        bus.start_program(2, pattern(2))
+        nand.set_faults(None)
+        bus.ready()
+        assert (nand.peek(0, 0), nand.peek(0, 2)) == (pattern(0), pattern(2))
+
+
 def test_ways_are_drawn_by_the_seed_of_the_cut(nand):
     def page(seed):
         bus = start(nand, Faults(seed=1, mlc=1))

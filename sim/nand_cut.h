@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the store holds of a program or erase that is under way while faults are on: from its start the state that a power cut (or a killed process) would leave, in one of the ways of nand_faults.h, and the means to take
-// it back when the operation ends well or is to be torn in another way. Way and bits are functions of the fault seed, the place, its erase count and `salt`.
+// What the store holds of a program or erase that is under way while faults are on.
+//
+// From its start the store holds the state that a power cut (or a killed process) would leave, in one of the ways of nand_faults.h; it is taken back when the operation ends
+// well or is to be torn in another way. Way and bits are functions of the fault seed, the place, its erase count and `salt`.
 
 #ifndef OTX_NAND_CUT_H
 #define OTX_NAND_CUT_H

@@ -243,10 +243,8 @@ uint32_t Die::row_of(int first) {
 
 void Die::start(Array what, long long ns) {
   array_ = what;
-  if (drive_.faults.on) {
-    if (what == Array::Reset) cut_.end();
-    else drive_.store.operations(number_)++;
-  }
+  if (what == Array::Reset) cut_.end();
+  else if (drive_.faults.on && what != Array::Param) drive_.store.operations(number_)++;
   if (fail_[2] && what != Array::Reset) fail_[2] = 0, hung_ = true;
   busy_from_ = now_ + drive_.times.t_wb * 1000LL;
   ready_at_ = hung_ ? never : busy_from_ + ns * 1000LL;
@@ -370,7 +368,7 @@ void Die::finish() {
       failed_ = failing_;
       if (!failing_) {
         uint8_t *cells = s.cells(number_, row_);
-        if (drive_.faults.on) cut_.undo(s);
+        cut_.undo(s);
         for (size_t i = 0; i < page_.size(); i++) cells[i] |= uint8_t(~page_[i]);
         if (drive_.faults.on) drive_.faults.programmed(s, number_, row_);
       }

@@ -8,7 +8,9 @@
 namespace otx {
 namespace {
 
-enum What : uint64_t { is_bad = 1, mark_page, mark_byte, bad_erase, bad_program, weak_erase, weak_program, weak_block, flips, stuck_page, stuck_content, has_stuck_bits, stuck_bit, damaged };
+enum What : uint64_t {  // what is drawn
+  is_bad = 1, mark_page, mark_byte, bad_erase, bad_program, weak_erase, weak_program, weak_block, flips, stuck_page, stuck_content, has_stuck_bits, stuck_bit, damaged
+};
 
 constexpr uint64_t one_in(int n) { return uint64_t(1) << (64 - n); }  // probability 2^-n
 
@@ -25,7 +27,8 @@ void damage(Store &s, uint32_t die, uint32_t row, uint64_t seed) {
 std::string Faults::wrong(const otx_nand_geometry &g) const {
   const otx_nand_faults &f = set;
   if (f.places > OTX_NAND_PLACES) return std::to_string(f.places) + " places, at most " + std::to_string(OTX_NAND_PLACES);
-  if (f.mark > OTX_NAND_MARK_EITHER || f.dead_kind > OTX_NAND_DEAD_BUSY || f.cut_program > OTX_NAND_CUT_ANY || f.cut_erase > OTX_NAND_CUT_ERASE_ANY) return "there is no such kind of mark, dead die or cut";
+  if (f.mark > OTX_NAND_MARK_EITHER || f.dead_kind > OTX_NAND_DEAD_BUSY || f.cut_program > OTX_NAND_CUT_ANY || f.cut_erase > OTX_NAND_CUT_ERASE_ANY)
+    return "there is no such kind of mark, dead die or cut";
   if (f.nop > 100) return "a page is programmed at most 100 times between erases";
   for (uint32_t i = 0; i < f.places; i++) {
     const otx_nand_place &p = f.place[i];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which blocks and pages have which of the faults of nand_faults.h, and what they do to reads, programs and erases. Answers are functions of the settings and of the store; nothing here is called while `on` is false.
+// Which blocks and pages have which of the faults of nand_faults.h, and what they do to reads, programs and erases.
+// Answers are functions of the settings and of the store; nothing here is called while `on` is false.
 
 #ifndef OTX_NAND_FATE_H
 #define OTX_NAND_FATE_H

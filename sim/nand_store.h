@@ -2,8 +2,8 @@
 // The cells of all dies of a drive in one image file.
 //
 // The file is mapped, so what was written survives the end of the process at any instant, SIGKILL included. It is sparse: cells are stored inverted, so that a hole reads as an erased page. Beside the pages it
-// holds, per block, the erase count and the lowest page that may be programmed next, and per page how often it was programmed since its block was erased; and, moved only while faults are on (nand_faults.h),
-// what they cannot derive: operations of a die, reads and first program of a block, whether it is weak, how often a fading page still reads well.
+// holds, per block, the erase count and the lowest page that may be programmed next, and per page how often it was programmed since its block was erased;
+// and, counted only while faults are on (nand_faults.h), what they cannot derive: operations of a die, reads and first program of a block, whether it is weak, how often a fading page still reads well.
 // The file is locked while it is open. Not made for several threads.
 
 #ifndef OTX_NAND_STORE_H
@@ -43,7 +43,7 @@ class Store {
 
   uint8_t *cells(uint32_t die, uint32_t row) { return base_ + cells_at_ + (size_t(die) * rows() + row) * row_bytes(); }  // inverted
   uint8_t &programs(uint32_t die, uint32_t row) { return base_[programs_at_ + size_t(die) * rows() + row]; }
-  uint8_t &good_reads(uint32_t die, uint32_t row) { return base_[good_reads_at_ + size_t(die) * rows() + row]; }  // left of a fading page, and the first bad one; 0: it does not fade
+  uint8_t &good_reads(uint32_t die, uint32_t row) { return base_[good_reads_at_ + size_t(die) * rows() + row]; }  // of a fading page, and the first bad one; 0: it stays
   uint32_t &operations(uint32_t die) { return reinterpret_cast<uint32_t *>(base_ + header_bytes)[die]; }
   Block &block(uint32_t die, uint32_t block) { return reinterpret_cast<Block *>(base_ + blocks_at_)[size_t(die) * geometry_.blocks + block]; }
 
