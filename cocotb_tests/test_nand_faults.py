@@ -312,7 +312,11 @@ def test_die_dies_after_so_many_operations_and_stays_dead(nand, tmp_path):
     bus = start(nand, faults, path=path)
     assert bus.program(0, pattern(0)) == 0xE0 and read(bus, 0) == pattern(0)
     bus.erase(4)
-    assert lines(bus) == (True, 0xFF)
+    for command in ((), (0x70,), (0xFF,), (0x70,), (0x00, 0, 0, 0, 0, 0), (0x30,)):
+        if command:
+            bus.command(*command)
+        assert lines(bus) == (True, 0xFF)
+    assert nand.broken() == []
     assert nand.open(**SMALL, faults=faults, path=path) is None
     bus = Bus(nand)
     bus.select()
