@@ -157,7 +157,7 @@ def test_reset_during_program_or_erase_corrupts_the_target(nand):
         bus.start_program(0, pattern(0))
         bus.command(0xFF)
         bus.ready()
-        assert read(bus, 0) != pattern(0)
+        assert read(bus, 0) not in (pattern(0), BLANK)
         bus.program(1, pattern(1))
         assert read(bus, 1) == pattern(1)
         bus.command(0x60, 0, 0, 0)
