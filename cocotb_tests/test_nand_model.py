@@ -359,7 +359,7 @@ def test_images_that_do_not_fit_are_refused_untouched(nand, tmp_path):
         ("cut short", good[:-4096], SMALL),
         ("not an image", b"", SMALL),
         ("not an image", b"x" * 9000, SMALL),
-        ("version", good[:8] + b"\x02" + good[9:], SMALL),
+        ("version 1, this program reads version 2", good[:8] + b"\x01" + good[9:], SMALL),
     ]:
         path.write_bytes(content)
         line = nand.open(**geometry, path=path)

@@ -10,8 +10,7 @@ namespace {
 
 constexpr int we_bit = 1 << 8, re_bit = 1 << 9, ale_bit = 1 << 10, cle_bit = 1 << 11, ce_bit = 1 << 12, wp_bit = 1 << 13;
 constexpr long long hold_ps = 15'000, float_ps = 30'000;  // tRHOH at least, tCHZ at most
-constexpr uint32_t unfinished = UINT32_MAX;              // Block::next during an erase
-constexpr uint8_t unerased = 255;                        // its pages' program counts
+constexpr uint8_t unerased = 255;                        // program count of the pages of a block whose erase is not finished
 
 }  // namespace
 
@@ -111,6 +110,7 @@ void Die::pin_edges(int pins) {
 void Die::cycle(bool cle, bool ale, uint8_t byte) {
   if (cle && ale) return broken("a cycle with both CLE and ALE high");
   if (cle) return command(byte);
+  if (busy() && array_ == Array::Dead) return;
   if (busy()) return broken((ale ? "an address" : "data") + std::string(" while busy"));
   if (ale) return address(byte);
   data_in(byte);
@@ -126,6 +126,7 @@ void Die::command(uint8_t c) {
     opened_ = c, cycles_ = 0, cycles_due_ = cycles;
     input_ = Input::Address;
   };
+  if (needs_reset_ && array_ == Array::Dead) return;
   if (needs_reset_ && c != 0xFF) return broken("command " + hex(c) + " before the first reset command after power-up");
   if (busy() && c != 0x70 && c != 0xFF) return broken("command " + hex(c) + " while busy");
   const bool continues = c == 0x30 || c == 0xE0 || c == 0x10 || c == 0x85 || c == 0xD0;
@@ -209,7 +210,11 @@ void Die::data_in(uint8_t byte) {
 void Die::output_byte() {
   static const uint8_t onfi[4] = {'O', 'N', 'F', 'I'};
   const bool was_busy = busy();
-  if (was_busy && output_ != Output::Status) return broken("data out while busy");
+  if (was_busy && output_ != Output::Status) {
+    if (array_ != Array::Dead) return broken("data out while busy");
+    out_ = 0xFF;
+    return;
+  }
   if (input_ != Input::None) {
     if (opened_ == 0x00 && cycles_ == 0 && page_valid_) input_ = Input::None;
     else return broken("data out in the middle of command " + hex(opened_));
@@ -238,39 +243,68 @@ uint32_t Die::row_of(int first) {
 
 void Die::start(Array what, long long ns) {
   array_ = what;
+  if (what == Array::Reset) cut_.end();
+  else if (drive_.faults.on && what != Array::Param) drive_.store.operations(number_)++;
   if (fail_[2] && what != Array::Reset) fail_[2] = 0, hung_ = true;
   busy_from_ = now_ + drive_.times.t_wb * 1000LL;
   ready_at_ = hung_ ? never : busy_from_ + ns * 1000LL;
+  if (drive_.faults.on) die_if_dead();
+}
+
+void Die::die_if_dead() {
+  if (!drive_.faults.dead(drive_.store, number_)) return;
+  array_ = Array::Dead, ready_at_ = never, needs_reset_ = true;
+  busy_from_ = drive_.faults.set.dead_kind == OTX_NAND_DEAD_BUSY ? past : never;
+  input_ = Input::None, output_ = Output::None;
 }
 
 bool Die::next_fails(int what) { return fail_[what] && --fail_[what] == 0; }
 
+void Die::check_program() {
+  Store &s = drive_.store;
+  const uint32_t pages = s.geometry().pages, block = row_ / pages, page = row_ % pages, done = s.programs(number_, row_), nop = drive_.faults.nop();
+  const Block &b = s.block(number_, block);
+  const std::string where = "page " + std::to_string(page) + " of block " + std::to_string(block);
+  if (drive_.faults.set.rule_marks && drive_.faults.bad(number_, block)) return broken("program of " + where + ", which has a factory mark");
+  if (b.next == Block::unfinished) return broken("program of " + where + ", whose erase was not finished");
+  if (done && nop == 1) return broken("program of " + where + ", which is programmed already");
+  if (done >= nop) return broken("program of " + where + ", which has been programmed " + std::to_string(nop) + " times already");
+  if (page + (done ? 1 : 0) < b.next) return broken("program of " + where + " after page " + std::to_string(b.next - 1) + ", pages must rise");
+  const uint8_t *cells = s.cells(number_, row_);
+  for (size_t i = 0; done && i < page_.size(); i++)
+    if (cells[i] & uint8_t(~page_[i])) return broken("program of " + where + " over programmed cells, in column " + std::to_string(i));
+}
+
 void Die::start_program() {
   Store &s = drive_.store;
+  Faults &faults = drive_.faults;
   const uint32_t pages = s.geometry().pages, block = row_ / pages, page = row_ % pages;
   if (input_ != Input::Data) return broken("command 10h without 80h, addresses and data");
-  if (!random_in_ && loaded_ != page_.size()) broken("program of " + std::to_string(loaded_) + " bytes, the page has " + std::to_string(page_.size()));
+  if (!random_in_ && loaded_ != page_.size() && faults.nop() == 1) broken("program of " + std::to_string(loaded_) + " bytes, the page has " + std::to_string(page_.size()));
   input_ = Input::None, output_ = Output::None;
   failed_ = failing_ = false;
   if (!(last_ & wp_bit)) {
     failing_ = true;
     return start(Array::Program, 0);
   }
+  if (faults.on) faults.program_begins(s, number_, row_);
+  check_program();
   Block &b = s.block(number_, block);
-  const std::string where = "page " + std::to_string(page) + " of block " + std::to_string(block);
-  if (b.next == unfinished) broken("program of " + where + ", whose erase was not finished");
-  else if (s.programs(number_, row_)) broken("program of " + where + ", which is programmed already");
-  else if (page < b.next) broken("program of " + where + " after page " + std::to_string(b.next - 1) + ", pages must rise");
-  uint8_t *cells = s.cells(number_, row_);
+  uint8_t *cells = s.cells(number_, row_), &programs = s.programs(number_, row_);
   failing_ = next_fails(0) || s.cells(number_, block * pages)[s.geometry().page_bytes];
-  s.programs(number_, row_) = 1;
-  if (b.next != unfinished) b.next = page + 1;
-  // Torn until it is finished: some bytes from the start, or a random part of the bits everywhere.
-  const uint64_t r = drive_.random();
-  const size_t prefix = r & 1 ? (r >> 1) % page_.size() : 0;
-  for (size_t i = 0; i < prefix; i++) cells[i] |= uint8_t(~page_[i]);
-  if (!prefix) {
-    for (size_t i = 0; i < page_.size(); i++) cells[i] |= uint8_t(uint8_t(~page_[i]) & uint8_t(drive_.random() >> 40));
+  programs = faults.nop() == 1 || programs == unerased ? 1 : uint8_t(std::min(programs + 1, int(unerased) - 1));
+  if (b.next != Block::unfinished) b.next = page + 1;
+  // Torn until it is finished.
+  if (faults.on) {
+    failing_ |= faults.program_fails(s, number_, row_);
+    cut_.program(faults, s, number_, row_, page_, failing_ ? uint32_t(OTX_NAND_CUT_SUBSET) : faults.set.cut_program);
+  } else {  // some bytes from the start, or a random part of the bits everywhere
+    const uint64_t r = drive_.random();
+    const size_t prefix = r & 1 ? (r >> 1) % page_.size() : 0;
+    for (size_t i = 0; i < prefix; i++) cells[i] |= uint8_t(~page_[i]);
+    if (!prefix) {
+      for (size_t i = 0; i < page_.size(); i++) cells[i] |= uint8_t(uint8_t(~page_[i]) & uint8_t(drive_.random() >> 40));
+    }
   }
   drive_.counts[1]++;
   start(Array::Program, drive_.times.t_prog);
@@ -278,6 +312,7 @@ void Die::start_program() {
 
 void Die::start_erase() {
   Store &s = drive_.store;
+  Faults &faults = drive_.faults;
   const uint32_t pages = s.geometry().pages;
   expect(0x60, 3, "D0h");
   input_ = Input::None, output_ = Output::None;
@@ -287,19 +322,26 @@ void Die::start_erase() {
     return start(Array::Erase, 0);
   }
   row_ = row_of(0) / pages * pages;
-  Block &b = s.block(number_, row_ / pages);
+  const uint32_t block = row_ / pages;
+  Block &b = s.block(number_, block);
   failing_ = next_fails(1) || s.cells(number_, row_)[s.geometry().page_bytes];
+  if (faults.on) {
+    if (faults.set.rule_marks && faults.bad(number_, block)) broken("erase of block " + std::to_string(block) + ", which has a factory mark");
+    const bool fails = faults.erase_fails(s, number_, block);
+    failing_ = fails || (failing_ && !faults.bad(number_, block));
+  }
   b.erases++;
-  b.next = unfinished;
+  b.next = Block::unfinished;
+  memset(&s.programs(number_, row_), unerased, pages);
+  if (faults.on) cut_.erase(faults, s, number_, row_, failing_ ? uint32_t(OTX_NAND_CUT_PARTLY) : faults.set.cut_erase);
   // Until it is finished: each page is as it was, erased, or has lost some of its bits; a factory mark stays.
-  for (uint32_t row = row_; row < row_ + pages; row++) {
+  for (uint32_t row = row_; row < row_ + pages && !faults.on; row++) {
     uint8_t *cells = s.cells(number_, row), mark = cells[s.geometry().page_bytes];
     const uint64_t r = drive_.random();
     const bool blank = std::all_of(cells, cells + page_.size(), [](uint8_t c) { return c == 0; });
     if (!blank && r % 3 == 0) memset(cells, 0, page_.size());
     if (!blank && r % 3 == 1) for (size_t i = 0; i < page_.size(); i++) cells[i] &= uint8_t(drive_.random() >> 40);
     cells[s.geometry().page_bytes] = mark;
-    s.programs(number_, row) = unerased;
   }
   drive_.counts[2]++;
   start(Array::Erase, drive_.times.t_bers);
@@ -312,6 +354,7 @@ void Die::finish() {
     case Array::Read: {
       const uint8_t *cells = s.cells(number_, row_);
       for (size_t i = 0; i < page_.size(); i++) page_[i] = uint8_t(~cells[i]);
+      if (drive_.faults.on) drive_.faults.read(s, number_, row_, page_);
       output_ = output_ == Output::Status ? output_ : Output::Page;
       page_valid_ = true;
       break;
@@ -325,16 +368,24 @@ void Die::finish() {
       failed_ = failing_;
       if (!failing_) {
         uint8_t *cells = s.cells(number_, row_);
+        cut_.undo(s);
         for (size_t i = 0; i < page_.size(); i++) cells[i] |= uint8_t(~page_[i]);
+        if (drive_.faults.on) drive_.faults.programmed(s, number_, row_);
       }
+      cut_.end();
       break;
     case Array::Erase:
       failed_ = failing_;
       if (!failing_) {
         memset(s.cells(number_, row_), 0, page_.size() * pages);
         memset(&s.programs(number_, row_), 0, pages);
-        s.block(number_, row_ / pages).next = 0;
+        memset(&s.good_reads(number_, row_), 0, pages);
+        Block &b = s.block(number_, row_ / pages);
+        b.next = b.reads = b.began = b.weak = 0;
+      } else if (drive_.faults.on) {
+        drive_.faults.erase_failed(s, number_, row_ / pages);
       }
+      cut_.end();
       break;
     default: break;
   }

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "nand_cut.h"
+#include "nand_fate.h"
 #include "nand_store.h"
 
 namespace otx {
@@ -19,6 +21,7 @@ struct Drive {
   uint8_t id[5];
   uint64_t seed = 1;
   uint64_t counts[3] = {0, 0, 0};
+  Faults faults;
   uint64_t random();  // the next number of the seed
 };
 
@@ -26,15 +29,17 @@ void rule_broken(const std::string &text);
 
 class Die {
  public:
-  Die(Drive &drive, uint32_t number) : drive_(drive), number_(number), page_(drive.store.row_bytes(), 0xFF) {}
+  Die(Drive &drive, uint32_t number) : drive_(drive), number_(number), page_(drive.store.row_bytes(), 0xFF) { die_if_dead(); }
 
   int pins(long long now, int clk, int pins, long long &wake);
   void finish_some(uint64_t seed);  // a program or erase under way becomes complete, or not
+  void tear(uint32_t program, uint32_t erase, uint64_t seed) { cut_.again(drive_.faults, drive_.store, program, erase, seed); }  // it stays unfinished, in that way
+  void die_if_dead();
   void fail(int what, uint32_t n) { fail_[what] = n; }
   int under_way() const { return array_ == Array::Program ? page_[drive_.store.geometry().page_bytes + 1] : array_ == Array::Erase ? 256 : 0; }
 
  private:
-  enum class Array { Idle, Reset, Read, Param, Program, Erase };
+  enum class Array { Idle, Reset, Read, Param, Program, Erase, Dead };
   enum class Input { None, Address, Data };
   enum class Output { None, Status, Id, Onfi, Param, Page };
   static constexpr long long never = LLONG_MAX, past = LLONG_MIN / 4;
@@ -49,6 +54,7 @@ class Die {
   void expect(uint8_t c, uint8_t cycles, const char *name);
   void output_byte();
   void start(Array what, long long ns);
+  void check_program();
   void start_program();
   void start_erase();
   void finish();
@@ -61,6 +67,7 @@ class Die {
   const uint32_t number_;
   std::vector<uint8_t> page_;  // page register
   std::vector<uint8_t> param_;
+  Cut cut_;
 
   long long now_ = 0;
   bool seen_ = false, needs_reset_ = true, hung_ = false;

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "nand_die.h"
+#include "nand_hash.h"
 
 namespace otx {
 namespace {
@@ -14,10 +15,12 @@ namespace {
 constexpr otx_nand_geometry k9f8g08 = {1, 1, 4096, 64, 4096, 128};
 constexpr otx_nand_times k9f8g08_times = {12, 10, 25, 12, 10, 25, 20, 12, 5, 20, 5, 12, 5, 12, 5, 100, 60, 100, 100, 20, 25'000, 200'000, 1'500'000, 5'000};
 
-Drive drive{{}, k9f8g08_times, {0xEC, 0xD3, 0x10, 0xA6, 0x64}};
+Drive drive{{}, k9f8g08_times, {0xEC, 0xD3, 0x10, 0xA6, 0x64}, 1, {0, 0, 0}, {}};
 std::vector<std::unique_ptr<Die>> dies;
 std::vector<std::string> violations;
 bool fatal = true;
+bool chosen_cut = false;  // otx_nand_next_cut
+uint32_t cut_program, cut_erase;
 
 Die &die_of(int number) {
   if (!drive.store.is_open()) {
@@ -38,12 +41,6 @@ uint32_t checked_row(uint32_t die, uint32_t row) {
     rule_broken("a test names row " + std::to_string(row) + ", a die has " + std::to_string(drive.store.rows()));
   }
   return row;
-}
-
-uint64_t mixed(uint64_t z) {  // splitmix64
-  z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
-  z = (z ^ z >> 27) * 0x94D049BB133111EBu;
-  return z ^ z >> 31;
 }
 
 }  // namespace
@@ -81,7 +78,7 @@ std::vector<uint8_t> onfi_parameter_page(const Drive &drive) {
   put(103, 2, g.blocks / 50);
   put(105, 2, 0x0501);  // 1 * 10^5 cycles
   put(107, 1, 1);
-  put(110, 1, 1);  // programs of a page
+  put(110, 1, drive.faults.nop());  // programs of a page
   put(112, 1, 1);  // bits to correct
   put(129, 2, t.t_rc <= 25 ? 0x1F : t.t_rc <= 30 ? 0x0F : t.t_rc <= 50 ? 0x03 : 0x01);
   put(133, 2, uint64_t(t.t_prog) / 1000);
@@ -110,10 +107,18 @@ int otx_nand_store_open(const char *path, const otx_nand_geometry *geometry, cha
   dies.clear();
   violations.clear();
   memset(drive.counts, 0, sizeof drive.counts);
+  memset(drive.faults.seen, 0, sizeof drive.faults.seen);
+  chosen_cut = false;
+  if (drive.faults.on && !(why = drive.faults.wrong(*geometry)).empty()) {
+    drive.store.close();
+    snprintf(message, size, "faults: %s", why.c_str());
+    return -1;
+  }
   if (!drive.store.open(path && *path ? path : nullptr, *geometry, why)) {
     snprintf(message, size, "%s", why.c_str());
     return -1;
   }
+  if (drive.faults.on) drive.faults.mark_blocks(drive.store);
   for (uint32_t i = 0; i < drive.store.dies(); i++) dies.push_back(std::make_unique<Die>(drive, i));
   return 0;
 }
@@ -129,10 +134,40 @@ void otx_nand_set_seed(uint64_t seed) { drive.seed = mixed(seed); }
 
 void otx_nand_power_cut(uint64_t seed) {
   for (size_t i = 0; i < dies.size(); i++) {
-    dies[i]->finish_some(mixed(seed * 64 + i));
+    if (chosen_cut) dies[i]->tear(cut_program, cut_erase, mixed(seed * 64 + i));
+    else dies[i]->finish_some(mixed(seed * 64 + i));
     dies[i] = std::make_unique<Die>(drive, uint32_t(i));
   }
+  chosen_cut = false;
 }
+
+int otx_nand_set_faults(const otx_nand_faults *faults, char *message, size_t size) {
+  Faults next;
+  next.on = faults != nullptr;
+  if (faults) next.set = *faults;
+  const std::string why = next.wrong(drive.store.is_open() ? drive.store.geometry() : otx_nand_geometry{});
+  if (!why.empty()) {
+    snprintf(message, size, "faults: %s", why.c_str());
+    return -1;
+  }
+  memcpy(next.seen, drive.faults.seen, sizeof next.seen);
+  drive.faults = next;
+  if (!drive.store.is_open() || !faults) return 0;
+  drive.faults.mark_blocks(drive.store);
+  for (auto &die : dies) die->die_if_dead();
+  return 0;
+}
+
+void otx_nand_next_cut(uint32_t program, uint32_t erase) {
+  if (!drive.faults.on || program > OTX_NAND_CUT_ANY || erase > OTX_NAND_CUT_ERASE_ANY) {
+    fatal = true;
+    rule_broken("a test chooses a power cut " + std::string(drive.faults.on ? "that there is not" : "while faults are off"));
+  }
+  chosen_cut = true, cut_program = program, cut_erase = erase;
+}
+
+int otx_nand_is_bad(uint32_t die, uint32_t block) { return drive.faults.bad(die, block); }
+uint64_t otx_nand_faults_seen(int kind) { return kind >= 0 && kind < OTX_NAND_SEEN_KINDS ? drive.faults.seen[kind] : 0; }
 
 void otx_nand_set_fatal(int on) { fatal = on != 0; }
 int otx_nand_violations(void) { return int(violations.size()); }

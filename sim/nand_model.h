@@ -3,7 +3,7 @@
 //
 // A die answers the commands of a K9F8G08 (and a parameter page, which that part has not) and checks every rule that a clock-sampled model can: times, order of cycles, busy, page order, erase before program.
 // A broken rule prints "NAND rule broken: ..." and ends the process with code 70, or, after otx_nand_set_fatal(0), is only counted. Power cut: the store holds a torn page or block from the start of a program or erase
-// to its end, so ending the process at any instant is a power cut. All is one drive per process, one thread.
+// to its end, so ending the process at any instant is a power cut. All is one drive per process, one thread. Faults by seed: nand_faults.h.
 //
 // Defaults when nothing is opened: one channel, one way of K9F8G08, memory only. `die` is `channel * ways + way`, `row` is `block * pages + page`.
 

@@ -14,7 +14,7 @@ namespace otx {
 namespace {
 
 constexpr char magic[8] = {'O', 'T', 'X', 'N', 'A', 'N', 'D', '1'};
-constexpr uint32_t version = 1;
+constexpr uint32_t version = 2;
 
 struct Header {
   char magic[8];
@@ -46,7 +46,8 @@ bool Store::open(const char *path, const otx_nand_geometry &geometry, std::strin
     return h;
   }();
   const size_t all_blocks = size_t(g.channels) * g.ways * g.blocks, all_pages = all_blocks * g.pages;
-  const size_t programs_at = header_bytes + whole_pages(all_blocks * sizeof(Block)), cells_at = programs_at + whole_pages(all_pages);
+  const size_t blocks_at = header_bytes + whole_pages(size_t(g.channels) * g.ways * sizeof(uint32_t)), programs_at = blocks_at + whole_pages(all_blocks * sizeof(Block));
+  const size_t good_reads_at = programs_at + whole_pages(all_pages), cells_at = good_reads_at + whole_pages(all_pages);
   const size_t size = cells_at + whole_pages(all_pages * (g.page_bytes + g.spare_bytes));
 
   int file = -1;
@@ -90,7 +91,8 @@ bool Store::open(const char *path, const otx_nand_geometry &geometry, std::strin
   }
   if (base == MAP_FAILED) return refuse(std::string("cannot be mapped: ") + strerror(errno));
   base_ = static_cast<uint8_t *>(base);
-  file_ = file, size_ = size, programs_at_ = programs_at, cells_at_ = cells_at, geometry_ = g;
+  file_ = file, size_ = size, geometry_ = g;
+  blocks_at_ = blocks_at, programs_at_ = programs_at, good_reads_at_ = good_reads_at, cells_at_ = cells_at;
   return true;
 }
 

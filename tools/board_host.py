@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "cocotb_tests" / "system"))
+sys.path[:0] = [str(ROOT / "cocotb_tests" / "system"), str(ROOT)]
 
 from drive import BLOCK, MAX_BLOCKS, Opcode, Query, Status, TxState  # noqa: E402
 

@@ -13,7 +13,7 @@ import traceback
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "cocotb_tests" / "system"))
+sys.path[:0] = [str(ROOT / "cocotb_tests" / "system"), str(ROOT)]
 
 from drive import BLOCK, Drive, DriveError, Opcode, Status  # noqa: E402
 

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "soc"), str(ROOT / "cocotb_tests" / "system")]
+sys.path[:0] = [str(ROOT / "soc"), str(ROOT / "cocotb_tests" / "system"), str(ROOT)]
 
 import drive  # noqa: E402
 import geometry  # noqa: E402

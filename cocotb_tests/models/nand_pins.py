@@ -6,9 +6,11 @@ import hashlib
 import subprocess
 from pathlib import Path
 
+from .nand_faults import next_cut, seen, set_faults
+
 ROOT = Path(__file__).resolve().parent.parent.parent
-SOURCES = ["sim/nand_model.cpp", "sim/nand_die.cpp", "sim/nand_store.cpp"]
-HEADERS = ["sim/nand_model.h", "sim/nand_die.h", "sim/nand_store.h"]
+SOURCES = [f"sim/nand_{n}.cpp" for n in ("model", "die", "store", "fate", "cut")]
+HEADERS = [f"sim/nand_{n}.h" for n in ("model", "die", "store", "faults", "fate", "cut", "hash")]
 K9F8G08 = {"wp": 12, "wh": 10, "wc": 25, "rp": 12, "reh": 10, "rc": 25, "rea": 20, "cls": 12, "clh": 5, "cs": 20, "ch": 5, "als": 12}
 K9F8G08 |= {"alh": 5, "ds": 12, "dh": 5, "adl": 100, "whr": 60, "rhw": 100, "wb": 100, "rr": 20}
 K9F8G08 |= {"r": 25_000, "prog": 200_000, "bers": 1_500_000, "rst": 5_000}  # names and order of struct otx_nand_times
@@ -63,12 +65,15 @@ class Nand:
         self.c.otx_nand_set_seed.argtypes = self.c.otx_nand_power_cut.argtypes = [ctypes.c_uint64]
         self.c.otx_nand_pins.argtypes = [ctypes.c_int, ctypes.c_longlong, ctypes.c_int, ctypes.c_int, ctypes.POINTER(ctypes.c_longlong)]
 
-    def open(self, channels=1, ways=2, blocks=16, pages=8, page_bytes=4096, spare_bytes=128, path=None, times=QUICK, fatal=False, seed=1):
-        """Opens the cells; returns None or the line that says why not."""
+    def open(self, channels=1, ways=2, blocks=16, pages=8, page_bytes=4096, spare_bytes=128, path=None, times=QUICK, fatal=False, seed=1, faults=None):
+        """Opens the cells; returns None or the line that says why not. `faults`: of nand_faults.py."""
         self.geometry = Geometry(channels, ways, blocks, pages, page_bytes, spare_bytes)
         self.times(**times)
         self.c.otx_nand_set_seed(seed)
         self.c.otx_nand_set_fatal(int(fatal))
+        set_faults(self.c, None)
+        self.c.otx_nand_store_close()
+        set_faults(self.c, faults)
         text = ctypes.create_string_buffer(300)
         failed = self.c.otx_nand_store_open(str(path).encode() if path else None, ctypes.byref(self.geometry), text, 300)
         return text.value.decode() if failed else None
@@ -94,7 +99,18 @@ class Nand:
     def fail(self, die, what, n=1):
         self.c.otx_nand_fail(die, what, n)
 
-    def power_cut(self, seed):
+    def set_faults(self, faults):
+        set_faults(self.c, faults)
+
+    def seen(self):
+        return seen(self.c)
+
+    def is_bad(self, die, block):
+        return bool(self.c.otx_nand_is_bad(die, block))
+
+    def power_cut(self, seed, program=None, erase=None):
+        """`program`, `erase`: what it leaves of them (Cut, CutErase); faults must be on."""
+        next_cut(self.c, program, erase)
         self.c.otx_nand_power_cut(seed)
 
     def count(self, what):

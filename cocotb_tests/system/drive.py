@@ -5,6 +5,7 @@
     drive.write(5, b"..."); drive.flush(); drive.read(5)
     with `txid=` in write, read, trim; drive.begin(3), drive.commit(3), drive.abort(3)
     drive.power_cut(seed=1); drive.power_on()    # the same NAND, a drive just switched on
+    Drive("tiny", faults=Faults(seed=1, ber=10**6))  # NAND with the faults of models/nand_faults.py
 
 `submit` and `poll` are the layer below, with up to 32 commands under way. A status that is not SUCCESS raises CommandError unless `check=False`.
 """
@@ -14,6 +15,8 @@ from collections import namedtuple
 from enum import IntEnum
 from itertools import count
 from pathlib import Path
+
+from cocotb_tests.models import nand_faults
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BLOCK, TAGS, MAX_BLOCKS = 4096, 32, 32
@@ -94,8 +97,9 @@ def open_image(lib, image, firmware=None):
 
 
 class Drive:
-    def __init__(self, preset="tiny", image=None, trace=False, boot=True, firmware=None, folder=None):
+    def __init__(self, preset="tiny", image=None, trace=False, boot=True, firmware=None, folder=None, faults=None):
         self.lib = load(preset, trace, folder)
+        nand_faults.set_faults(self.lib, faults)
         open_image(self.lib, image, firmware)
         self.lbas = self.lib.otx_lbas()
         self.pending = {}  # tag -> (opcode, buffer)
@@ -216,10 +220,21 @@ class Drive:
         word = self.query(Query.TX_WALK, txid)
         return TxState(word & 7), word >> 8 & 31, word >> 16
 
-    # Power and end
+    # Faults of the NAND, power, end
 
-    def power_cut(self, seed=0):
-        """Power fails now; commands under way have no completion. Then `power_on` on the same NAND."""
+    def set_faults(self, faults):
+        """From now on these faults; None: none."""
+        nand_faults.set_faults(self.lib, faults)
+
+    def faults_seen(self):
+        return nand_faults.seen(self.lib)
+
+    def power_cut(self, seed=0, program=None, erase=None):
+        """Power fails now; commands under way have no completion. Then `power_on` on the same NAND.
+
+        `program`, `erase`: what it leaves of them (Cut and CutErase of models/nand_faults.py); faults must be on.
+        """
+        nand_faults.next_cut(self.lib, program, erase)
         self.lib.otx_power_cut(seed)
         self.pending, self.done = {}, {}
 

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Power cuts at chosen clocks of a random workload; after each the drive is started again and judged by models/contract_model.py.
 
-    power_cut.py [--preset tiny] [--cuts 240] [--seed 1] [--only CUT] [--jobs 2] [--gap CLOCKS] [--stop]
+    power_cut.py [--preset tiny] [--cuts 240] [--seed 1] [--only CUT] [--jobs 2] [--gap CLOCKS] [--stop] [--ways]
 
 The workload (workload.py) runs on; before each cut it is taken to an instant drawn from cut_moments.py. There the process forks: the child cuts the power, cuts it again in
 some of the recoveries, lets the drive come back, reads all blocks, judges and writes. Every third to ninth cut is made in the main process instead: the workload goes on with
-what was recovered. Cut n of a seed and preset is always the same: `--only n` replays one. The last line counts cuts; before it are what was torn and which commands completed.
+what was recovered. Cut n of a seed and preset is always the same: `--only n` replays one. With `--ways` half of the cuts leave pages and blocks in the ways of
+models/nand_faults.py: unreadable, fading, looking erased. The last line counts cuts; before it are what was torn and which commands completed.
 """
 
 import json
@@ -22,6 +23,8 @@ sys.path[:0] = [str(ROOT), str(ROOT / "cocotb_tests")]
 import click  # noqa: E402
 
 from cocotb_tests.models.contract_model import History  # noqa: E402
+from cocotb_tests.models.nand_faults import Cut as Way  # noqa: E402
+from cocotb_tests.models.nand_faults import CutErase, Faults  # noqa: E402
 from cocotb_tests.system import cut_moments  # noqa: E402
 from cocotb_tests.system.drive import Drive, DriveError, TxState  # noqa: E402
 from cocotb_tests.system.workload import KINDS, LBAS, TXIDS, Workload, block, stamps  # noqa: E402
@@ -38,10 +41,12 @@ def names(torn):
 class Cut:
     """Cut `number`: all its draws are its own, so they do not depend on other cuts."""
 
-    def __init__(self, seed, number, gap):
+    def __init__(self, seed, number, gap, ways=False):
         self.number, self.rng = number, random.Random(f"power cut {seed} {number}")
         self.gap, self.moment = self.rng.randrange(1, 2 * gap), cut_moments.draw(self.rng)
         self.mount_cuts = self.rng.choices([0, 1, 2, 3], [6, 3, 1, 1])[0]
+        drawn = ways and random.Random(f"way {seed} {number}").random() < 0.5
+        self.way = {"program": Way.ANY, "erase": CutErase.ANY} if drawn else {}
 
     def approach(self, work):
         work.run(self.gap)
@@ -52,13 +57,13 @@ class Cut:
     def judge(self, drive, history):
         """Cuts, starts the drive, judges what it holds. Returns what cuts in recoveries have torn."""
         seen = []
-        drive.power_cut(self.rng.getrandbits(32))
+        drive.power_cut(self.rng.getrandbits(32), **self.way)
         for _ in range(self.mount_cuts):
             drive.power_on(boot=False)
             torn = cut_moments.part_of_boot(drive, self.rng)
             self.where += f", then in recovery at {drive.clock} {[t.name for t in torn]}"
             seen += ["in recovery", *(f"{name} in recovery" for name in names(torn))]
-            drive.power_cut(self.rng.getrandbits(32))
+            drive.power_cut(self.rng.getrandbits(32), **self.way)
         drive.power_on()
         values = dict(enumerate(stamps(drive.read(0, LBAS))))
         history.judge_after_cut(values)
@@ -128,10 +133,11 @@ def lacks(dies, cuts, counts, seen):
 @click.option("--jobs", type=click.IntRange(1, 8), default=2, show_default=True, help="cuts judged at once")
 @click.option("--gap", type=click.IntRange(100), default=90_000, show_default=True, help="clocks before a cut's moment is looked for, on average")
 @click.option("--stop", is_flag=True, help="end at the first failed cut")
-def main(preset, cuts, seed, only, jobs, gap, stop):
+@click.option("--ways", is_flag=True, help="half of the cuts tear in the ways of the NAND's faults")
+def main(preset, cuts, seed, only, jobs, gap, stop, ways):
     """Power cuts, judged by the contract."""
     try:
-        drive = Drive(preset)
+        drive = Drive(preset, faults=Faults(seed=seed) if ways else None)
     except (DriveError, OSError) as e:
         print(f"power_cut: {e}", file=sys.stderr)
         sys.exit(2)
@@ -141,7 +147,7 @@ def main(preset, cuts, seed, only, jobs, gap, stop):
     work = Workload(drive, f"workload {seed}", History())
     left = sessions.randrange(3, 10)  # cuts until the one that the workload goes on from
     for number in range(cuts):
-        cut = Cut(seed, number, gap)
+        cut = Cut(seed, number, gap, ways)
         children.seen.update(cut.approach(work))
         left -= 1
         if only == number:

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Faults of the NAND model (sim/nand_faults.h) for Python: settings, ways of a power cut, what was seen.
+
+    Faults(seed=1, bad_ppm=20_000, mark=Mark.LAST, ber=10**5, places=[Place(Fault.STUCK_PAGE, die=0, block=3, page=2)])
+
+goes to Nand.open, Drive(..., faults=) or set_faults of either. Names and meaning of the settings are those of `struct otx_nand_faults`.
+"""
+
+import ctypes
+from collections import namedtuple
+from enum import IntEnum
+
+PLACES = 32
+
+
+class Mark(IntEnum):
+    FIRST, SECOND, LAST, EITHER = range(4)
+
+
+class Fault(IntEnum):
+    BAD_BLOCK, ERASE_FAILS, PROGRAM_FAILS, STUCK_PAGE, STUCK_BITS = range(1, 6)
+
+
+class Dead(IntEnum):
+    READY, BUSY = range(2)
+
+
+class Cut(IntEnum):
+    TORN, PREFIX, SUBSET, UNREADABLE, FADES, PAIRED, ANY = range(7)
+
+
+class CutErase(IntEnum):
+    PARTLY, LOOKS_ERASED, ANY = range(3)
+
+
+SEEN = ["flips", "stuck_reads", "program_fails", "erase_fails", "faded", "weak_programs"]
+WIDE = ["seed", "ber", "ber_erase", "ber_read", "ber_age", "dead_dies"]
+NARROW = ["dead_kind", "dead_after", "bad_ppm", "mark", "erase_fail_ppm", "erase_fail_after", "program_fail_ppm", "program_fail_after", "stuck_page_ppm"]
+NARROW += ["stuck_bits_ppm", "stuck_bits", "cut_program", "cut_erase", "mlc", "rule_marks", "nop", "unfinished_allowed"]
+Place = namedtuple("Place", "kind die block page n", defaults=(0, 0))
+
+
+class _Place(ctypes.Structure):
+    _fields_ = [(n, ctypes.c_uint32) for n in Place._fields]
+
+
+class Faults(ctypes.Structure):
+    _fields_ = [(n, ctypes.c_uint64) for n in WIDE] + [(n, ctypes.c_uint32) for n in NARROW] + [("count", ctypes.c_uint32), ("place", _Place * PLACES)]
+
+    def __init__(self, places=(), **settings):
+        super().__init__(**settings)
+        if len(places) > PLACES:
+            raise ValueError(f"{len(places)} places, at most {PLACES}")
+        self.count = len(places)
+        for i, p in enumerate(places):
+            self.place[i] = _Place(*p)
+
+
+def set_faults(lib, faults):
+    """Switches them on, or with None off; ValueError in the model's words if there cannot be such faults."""
+    text = ctypes.create_string_buffer(200)
+    if lib.otx_nand_set_faults(faults and ctypes.byref(faults), text, ctypes.c_size_t(200)):
+        raise ValueError(text.value.decode())
+
+
+def next_cut(lib, program=None, erase=None):
+    if program is not None or erase is not None:
+        lib.otx_nand_next_cut(ctypes.c_uint32(program or 0), ctypes.c_uint32(erase or 0))
+
+
+def seen(lib):
+    """How often each kind was met since the drive was opened."""
+    lib.otx_nand_faults_seen.restype = ctypes.c_uint64
+    return {name: lib.otx_nand_faults_seen(i) for i, name in enumerate(SEEN)}

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The whole drive, preset tiny, on NAND with faults (models/nand_faults.py): what its user sees of them today, and that they are off unless asked for."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path[:0] = [str(Path(__file__).resolve().parent.parent.parent)]
+
+from cocotb_tests.models.nand_faults import Cut, CutErase, Dead, Faults  # noqa: E402
+from cocotb_tests.system.drive import BLOCK, Drive, DriveError, Opcode, Status, Torn  # noqa: E402
+
+
+def data(n):
+    return n.to_bytes(8, "little") * (BLOCK // 8)
+
+
+def written(faults):
+    """A drive that has put one block on NAND; (drive, clock)."""
+    drive = Drive("tiny", faults=faults)
+    drive.write(3, data(1))
+    assert drive.idle() and drive.read(3) == data(1)
+    return drive, drive.clock
+
+
+def test_a_drive_without_faults_takes_the_same_clocks_as_one_with_none_of_them():
+    assert len({written(faults)[1] for faults in (None, Faults(seed=9), None)}) == 1
+
+
+def test_flipped_bits_are_a_media_error_and_are_gone_with_the_next_read():
+    drive, _ = written(Faults(seed=1))
+    drive.set_faults(Faults(seed=1, ber=10**9))  # about 34 bits of a page
+    assert drive.command(Opcode.READ, 3, 1, check=False).status == Status.MEDIA_ERROR and drive.faults_seen()["flips"] > 0
+    drive.set_faults(None)
+    assert drive.read(3) == data(1)
+
+
+@pytest.mark.parametrize("kind", list(Dead))
+def test_a_dead_die_leaves_the_drive_closed(kind):
+    drive = Drive("tiny", boot=False, faults=Faults(dead_dies=1, dead_kind=kind))
+    with pytest.raises(DriveError, match="not ready"):
+        drive.boot(600_000)
+
+
+@pytest.mark.parametrize("way", [Cut.SUBSET, Cut.UNREADABLE, Cut.FADES])
+def test_what_was_flushed_survives_a_cut(way):
+    drive, _ = written(Faults(seed=4))
+    drive.submit(Opcode.WRITE, 3, 1, data(2))
+    for _ in range(2_000):
+        if Torn.DATA in drive.under_way():
+            break
+        if drive.step(50):
+            drive.poll()
+    assert Torn.DATA in drive.under_way()
+    drive.power_cut(1, program=way, erase=CutErase.ANY)
+    drive.power_on()
+    assert drive.read(3) == data(1)
+    drive.write(3, data(5), fua=1)
+    assert drive.read(3) == data(5)
