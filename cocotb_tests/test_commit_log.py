@@ -132,10 +132,11 @@ async def fifth_page_is_not_begun_while_four_are_under_way(dut):
         b.group(*plain(lpn=i))
     await b.until(lambda: b.model.head == 4 * MOST, 5000)
     await b.clocks(200)
-    assert b.model.head == 4 * MOST and len(b.model.pages) == 4
-    b.finish_program(2)
-    await b.clocks(200)
-    assert b.model.head == 4 * MOST
+    assert b.model.head == 4 * MOST and len(b.model.pages) == b.g["lanes"], "one page per lane"
+    if b.g["lanes"] > 2:
+        b.finish_program(2)
+        await b.clocks(200)
+        assert b.model.head == 4 * MOST
     b.finish_program(0)
     await b.until(lambda: b.model.head == 4 * MOST + 50)
 
@@ -143,6 +144,8 @@ async def fifth_page_is_not_begun_while_four_are_under_way(dut):
 @cocotb.test()
 async def durable_is_a_prefix_when_programs_finish_out_of_order(dut):
     b = await bench(dut)
+    if b.g["lanes"] < 3:
+        return  # one page per lane is under way
     b.auto_program = False
     for page in range(3):
         b.group(*plain(lpn=page))
@@ -166,7 +169,7 @@ async def watermark_moves_over_complete_entries_only_in_whatever_order_they_fini
         b.group(Entry(kind=kind))
     await b.until(lambda: b.model.head == 7)
     marks = []
-    for which, mark in ((3, 1), (1, 1), (0, 4), (0, 10)):  # outstanding are 1 2 4 6: finish 6, 2, 1, 4; a TRIM is added each time
+    for which, mark in ((2, 1), (1, 1), (0, 9)):  # outstanding are 1 2 6: finish 6, 2, 1; a TRIM is added each time
         b.finish_data(which)
         await b.clocks(20)
         assert b.model.watermark == mark
@@ -176,25 +179,25 @@ async def watermark_moves_over_complete_entries_only_in_whatever_order_they_fini
         await b.until(lambda n=n: len(b.model.pages) > n)
         marks.append(b.model.pages[-1].watermark)
         await b.until(lambda n=n: len(b.ended) == n + 1)
-    assert marks == [1, 1, 4, 11]
+    assert marks == [1, 1, 10]
 
 
 @cocotb.test()
-async def append_waits_while_1023_entries_are_above_the_watermark(dut):
+async def append_waits_while_more_than_895_entries_are_above_the_watermark(dut):
     b = await bench(dut)
     b.auto_data = False
     for i in range(1100):
         b.group(*plain(lpn=i))
-    await b.until(lambda: b.model.head == 1023, 10000)
+    await b.until(lambda: b.model.head == 896, 10000)
     await b.clocks(100)
-    assert b.model.head == 1023
+    assert b.model.head == 896
     b.finish_data(1)
     await b.clocks(100)
-    assert b.model.head == 1023
+    assert b.model.head == 896
     b.finish_data(0)
-    await b.until(lambda: b.model.head == 1025)
+    await b.until(lambda: b.model.head == 898)
     await b.clocks(100)
-    assert b.model.head == 1025
+    assert b.model.head == 898
     b.auto_data = True
     await b.until(lambda: b.model.watermark == 1100, 10000)
     await b.flushed()

@@ -149,7 +149,7 @@ async def commits_that_come_while_the_frames_are_busy_share_a_page(dut):
         b.group(write(i, i), commit(i, 1))
         b.wait(0, 2 * i + 2, i)
         await b.clocks(60)
-    assert len(b.model.pages) == 3 and b.model.head == 40, "three pages are under way, the fourth frame is the open page's"
+    assert len(b.model.pages) == min(3, b.g["lanes"]) and b.model.head == 40, "three frames hold closed pages, the fourth is the open page's"
     b.auto_program = True
     await b.until(lambda: len(b.ended) == 20)
     assert len(b.model.pages) == 4 and b.committed == list(range(20))
@@ -166,7 +166,7 @@ async def failed_log_page_ends_all_waits_and_makes_nothing_visible(dut):
     for i in range(5):
         b.group(*plain(lpn=i))
     b.wait(1, 4)
-    b.finish_program(0, status=1)
+    await b.fails(0)
     await b.until(lambda: len(b.ended) == 2)
     assert {e[2] for e in b.ended} == {WRITE_FAULT} and not b.committed and int(dut.fault.value) == 1
     for i in range(600):
@@ -191,16 +191,19 @@ async def header_that_was_begun_before_the_fault_is_still_written_right(dut):
     await b.until(lambda: b.model.head == 3)
     await b.clocks(20)
     b.aw.on = False
-    b.wait(1, 3)
+    b.group(*plain())
+    await b.until(lambda: b.model.head == 4)
+    b.wait(1, 4)
     await b.clocks(20)
-    b.finish_program(0, status=1)
+    dut.giveUp.value = 1
+    b.model.fault = True
     for i in range(20):
         b.group(*plain(lpn=i))
     await b.until(lambda: len(b.ended) == 2)
     await b.clocks(20)
-    assert b.model.head == 3, "an entry was taken while a page was being closed"
-    b.aw.on = True
-    await b.until(lambda: len(b.model.pages) == 2 and b.model.head == 23)
+    assert b.model.head == 4, "an entry was taken while a page was being closed"
+    b.aw.on = b.auto_program = True
+    await b.until(lambda: len(b.model.pages) == 2 and b.model.head == 24)
 
 
 @cocotb.test()

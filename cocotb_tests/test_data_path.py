@@ -238,23 +238,6 @@ async def a_page_that_cannot_be_read_costs_its_block_only(dut):
 
 
 @simulated
-async def after_a_failed_program_data_is_readable_and_the_drive_read_only(dut):
-    b = await DataPathBench(dut).begin()
-    b.failing = set(range(2, 1000))
-    assert await b.run(WRITE, 0, 2) == SUCCESS
-    assert await b.run(WRITE, 10, 4, txid=1) == SUCCESS
-    waits = [b.submit(FLUSH), b.submit(WRITE, 20, 32), b.submit(WRITE, 60, 32)]
-    await b.until(lambda: all(t in b.results for t in waits), 100_000)
-    assert b.results[waits[0]]["status"] == WRITE_FAULT and b.results[waits[2]]["status"] == READ_ONLY
-    assert [await b.run(op, 300, 2) for op in (WRITE, TRIM)] == [READ_ONLY] * 2 and await b.run(FLUSH) == WRITE_FAULT
-    assert await b.run(BEGIN, txid=5) == READ_ONLY and await b.run(COMMIT, txid=1) == READ_ONLY
-    assert await b.run(READ, 10, 4, txid=1) == SUCCESS and await b.run(READ, 0, 2) == SUCCESS
-    assert await b.run(ABORT, txid=1) == SUCCESS
-    for _ in range(4):
-        assert await b.run(WRITE, 100, 32) == READ_ONLY, "no frames are lost to refused writes"
-
-
-@simulated
 async def a_write_that_waits_for_a_commit_ends_when_the_commit_cannot(dut):
     b = await DataPathBench(dut).begin()
     assert await b.run(WRITE, 60, 2, txid=9) == SUCCESS

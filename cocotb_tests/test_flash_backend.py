@@ -8,6 +8,7 @@ import struct
 import cocotb
 from models.flash_bench import BLOCKS, PAGES, FlashBench, verilog
 from models.flash_model import BLANK, FAIL, OK, OOB, Op
+from models.nand_host import OWN
 from models.nand_pins import FAIL_ERASE, FAIL_PROGRAM, TIMES, Nand, verilator_args
 
 SEED = int(os.environ.get("SEED", "1"))
@@ -21,6 +22,7 @@ class Bench(FlashBench):
         self.dies = [(c, w) for w in range(g.ways) for c in range(g.channels)]
         self.nand = Nand()
         times = {name: getattr(g.timing, f"t_{name}") for name in TIMES}
+        dut.nandMode.value = OWN
         assert self.nand.open(g.channels, g.ways, BLOCKS, PAGES, times=times, seed=SEED) is None
 
     async def mount(self):
@@ -135,6 +137,4 @@ def test_flash_backend():
 
     sources = [verilog("otx_flash_backend", 2, 2), *rtl(), "sim/otx_nand_die.sv", "cocotb_tests/tb/tb_flash_backend.sv"]
     env = {"OTX_CHANNELS": "2", "OTX_WAYS": "2"}
-    # -O2 for all files makes the compiler spend many minutes on the table of names of a design this large
-    args = [arg.replace("-O2 ", "") for arg in verilator_args()]
-    run("tb_flash_backend", sources, "test_flash_backend", extra_args=args, env=env)
+    run("tb_flash_backend", sources, "test_flash_backend", extra_args=verilator_args(), env=env)

@@ -7,7 +7,8 @@ import random
 import cocotb
 import pytest
 from cocotb.triggers import with_timeout
-from models.nand_host import Host, Op, Status, oob
+from models.nand_host import Host, Op, Status
+from models.nand_page import stored
 from models.nand_pins import FAIL_ERASE, FAIL_PROGRAM, HANG, QUICK, Nand, verilator_args
 
 CLK_PS = int(os.environ.get("CLK_PS", "10000"))
@@ -59,27 +60,11 @@ async def reset_identification_and_status_answer(dut):
 
 
 @sentence
-async def parameter_page_comes_with_a_good_checksum_and_zeroes_behind(dut):
-    _, host = await drive(dut)
-    cpl = await host.run(1, Op.PARAM)
-    same(cpl, Status.OK)
-    one = cpl["data"][:256]
-    assert one[:4] == b"ONFI" and cpl["data"] == one * 3 + bytes(4096 - 768)
-    assert int.from_bytes(one[80:84], "little") == 4096 and int.from_bytes(one[92:96], "little") == PAGES
-    crc = 0x4F4E
-    for byte in one[:254]:
-        crc ^= byte << 8
-        for _ in range(8):
-            crc = (crc << 1 ^ (0x8005 if crc & 0x8000 else 0)) & 0xFFFF
-    assert crc == int.from_bytes(one[254:], "little")
-
-
-@sentence
 async def programmed_page_reads_back_with_its_oob(dut):
     nand, host = await drive(dut)
     data, row = page(1), 3 * PAGES
     same(await host.run(0, Op.PROGRAM, row, data=data, **FIELDS), Status.OK, data=None, **FIELDS)
-    assert nand.peek(0, row) == data + oob(data, **FIELDS) + b"\xff" * 108
+    assert nand.peek(0, row) == stored(data, **FIELDS)
     assert nand.peek(1, row) == b"\xff" * 4224
     same(await host.run(0, Op.READ, row), Status.OK, data=data, **FIELDS)
     same(await host.run(0, Op.VERIFY, row), Status.OK, data=None, **FIELDS)
@@ -87,31 +72,56 @@ async def programmed_page_reads_back_with_its_oob(dut):
 
 
 @sentence
-async def flipped_bit_is_found_wherever_the_checksum_looks(dut):
+async def page_of_code_words_with_a_wrong_checksum_is_not_whole(dut):
     nand, host = await drive(dut)
-    data = page(2)
+    data, other = page(2), page(3)
     await host.run(1, Op.PROGRAM, 0, data=data, **FIELDS)
-    for byte in (0, 4095, 4097, 4111, 4112, 4115):
-        nand.flip(1, 0, byte * 8 + 5)
-        assert (await host.run(1, Op.VERIFY, 0))["status"] == Status.CRC, f"byte {byte}"
-        assert (await host.run(1, Op.READ_OOB, 0))["status"] == Status.OK
-        nand.flip(1, 0, byte * 8 + 5)
-    nand.flip(1, 0, 77)
+    right, wrong = stored(data, **FIELDS), stored(other, **FIELDS)
+    # chunk 3 with its parity from another page: all eight chunks are code words, only the checksum tells
+    for byte in (*range(3 * 512, 4 * 512), *range(4120 + 39, 4120 + 52)):
+        for bit in range(8):
+            if (right[byte] ^ wrong[byte]) >> bit & 1:
+                nand.flip(1, 0, 8 * byte + bit)
+    same(await host.run(1, Op.VERIFY, 0), Status.CRC, corrected=0, **FIELDS)
     cpl = await host.run(1, Op.READ, 0)
-    same(cpl, Status.CRC, **FIELDS)
-    assert cpl["data"] == data[:9] + bytes([data[9] ^ 1 << 5]) + data[10:]
+    same(cpl, Status.CRC, data=data[: 3 * 512] + other[3 * 512 : 4 * 512] + data[4 * 512 :], corrected=0, **FIELDS)
+    same(await host.run(1, Op.READ_OOB, 0), Status.OK, corrected=0, **FIELDS)
 
 
 @sentence
 async def erased_page_is_blank_and_a_page_of_ff_is_not(dut):
-    nand, host = await drive(dut)
+    _, host = await drive(dut)
     same(await host.run(0, Op.READ, 5), Status.BLANK, data=b"\xff" * 4096)
     same(await host.run(0, Op.VERIFY, 5), Status.BLANK, data=None)
     same(await host.run(0, Op.READ_OOB, 5), Status.BLANK)
     await host.run(0, Op.PROGRAM, 5, data=b"\xff" * 4096, **FIELDS)
     same(await host.run(0, Op.READ, 5), Status.OK, data=b"\xff" * 4096, **FIELDS)
-    nand.flip(0, 6, 100)
-    same(await host.run(0, Op.VERIFY, 6), Status.CRC)
+
+
+@sentence
+async def mark_of_a_page_is_its_first_spare_byte_uncorrected(dut):
+    nand, host = await drive(dut)
+    data = page(6)
+    await host.run(0, Op.PROGRAM, 0, data=data, **FIELDS)
+    same(await host.run(0, Op.READ_MARK, 0, **FIELDS), Status.OK, **FIELDS | {"kind": 0xFF}, data=None, corrected=0)
+    same(await host.run(0, Op.READ_MARK, PAGES + 1), Status.OK, kind=0xFF)
+    for row, bits, mark in ((0, (2,), 0xFB), (PAGES + 1, range(8), 0x00)):
+        for bit in bits:
+            nand.flip(0, row, 8 * 4096 + bit)
+        same(await host.run(0, Op.READ_MARK, row), Status.OK, kind=mark, data=None, corrected=0)
+    same(await host.run(0, Op.READ, 0), Status.OK, data=data, corrected=1, **FIELDS)
+    nand.fail(1, HANG)
+    same(await host.run(1, Op.READ_MARK, 0, kind=5), Status.TIMEOUT, kind=5, data=None)
+
+
+@sentence
+async def mark_takes_tr_and_few_clocks(dut):
+    _, host = await drive(dut)
+    begin = host.clocks()
+    await host.run(0, Op.READ_MARK, PAGES)
+    clocks = host.clocks() - begin - QUICK["r"] * 1000 // CLK_PS
+    dut._log.info(f"FIGURE mark: {clocks} clocks over tR")
+    assert clocks < 110
 
 
 @sentence
@@ -183,8 +193,8 @@ async def read_takes_tr_and_one_cycle_per_byte(dut):
     begin = host.clocks()
     await host.run(0, Op.READ, 0)
     clocks = host.clocks() - begin
-    least = QUICK["r"] * 1000 // CLK_PS + 4116 * READ_CLOCKS
-    dut._log.info(f"FIGURE read: {clocks} clocks, {clocks - least} over tR and 4,116 bytes of {READ_CLOCKS} clocks")
+    least = QUICK["r"] * 1000 // CLK_PS + 4224 * READ_CLOCKS
+    dut._log.info(f"FIGURE read: {clocks} clocks, {clocks - least} over tR and 4,224 bytes of {READ_CLOCKS} clocks")
     assert clocks - least < 100
 
 
@@ -205,7 +215,7 @@ async def random_work(dut, stall, steps):
     async def work(way):
         rng, golden, following = random.Random(SEED * 2 + way), {}, [0] * 4
         for _ in range(steps):
-            op = rng.choice([Op.PROGRAM] * 3 + [Op.READ] * 2 + [Op.READ_OOB, Op.VERIFY, Op.ERASE, Op.STATUS, Op.READ_ID])
+            op = rng.choice([Op.PROGRAM] * 3 + [Op.READ] * 2 + [Op.READ_OOB, Op.VERIFY, Op.ERASE, Op.STATUS, Op.READ_ID, Op.READ_MARK])
             block, row = rng.randrange(4), rng.randrange(4 * PAGES)
             done[op] += 1
             if op == Op.ERASE or (op == Op.PROGRAM and following[block] == PAGES):
@@ -231,13 +241,13 @@ async def random_work(dut, stall, steps):
                     **fields,
                 )
             else:
-                same(await host.run(way, op), Status.OK)
+                same(await host.run(way, op, row), Status.OK, **({"kind": 0xFF} if op == Op.READ_MARK else {}))
 
     tasks = [cocotb.start_soon(work(way)) for way in range(2)]
     for task in tasks:
         await task
     dut._log.info(f"SEED={SEED}, done: { {op.name: n for op, n in done.items()} }, programs {nand.count(1)}, erases {nand.count(2)}")
-    assert all(done[op] for op in (Op.PROGRAM, Op.READ, Op.READ_OOB, Op.VERIFY, Op.ERASE))
+    assert all(done[op] for op in (Op.PROGRAM, Op.READ, Op.READ_OOB, Op.VERIFY, Op.ERASE, Op.READ_MARK))
 
 
 @sentence

@@ -260,14 +260,6 @@ def test_page_is_programmed_in_parts_as_often_as_nop_says_and_not_over_programme
     broken_by(nand, lambda: part(bus, 0, 0, b"\x00"), "program of 1 bytes")
 
 
-def test_parameter_page_says_how_often(nand):
-    for faults, times in ((None, 1), (Faults(nop=4), 4)):
-        bus = start(nand, faults)
-        bus.command(0xEC, 0)
-        bus.ready()
-        assert bus.read(111)[110] == times
-
-
 @pytest.mark.parametrize("command", [0x11, 0x15, 0x31, 0x32, 0x3F, 0x71, 0x78, 0x7B, 0x81, 0xF1, 0xF2])
 def test_cache_and_multi_plane_commands_are_unknown_to_the_part(nand, command):
     bus = start(nand)
@@ -283,7 +275,7 @@ def test_cache_and_multi_plane_commands_are_unknown_to_the_part(nand, command):
 
 
 def test_busy_die_takes_status_and_reset_only(nand):
-    for opening in (0x00, 0x05, 0x10, 0x30, 0x60, 0x80, 0x85, 0x90, 0xD0, 0xE0, 0xEC):
+    for opening in (0x00, 0x05, 0x10, 0x30, 0x60, 0x80, 0x85, 0x90, 0xD0, 0xE0):
         bus = start(nand, Faults())
         bus.start_program(0, pattern(0))
         bus.wait(200)

@@ -17,7 +17,7 @@ PER_DIE = 5  # blocks: one open, four behind it
 class Bench(Stepper):
     def __init__(self, dut, stall=0.0, seed=1):
         super().__init__(dut)
-        self.c, self.w = shape()
+        self.c, self.w, _ = shape()
         self.way_bits = flash_geometry(self.c, self.w)._bits(self.w)
         rng = random.Random(seed)
         self.alloc = self.add(Sink(dut, "alloc", [], self.given, stall, rng))
@@ -26,11 +26,12 @@ class Bench(Stepper):
         self.blocks = {(c, w): [] for w in range(self.w) for c in range(self.c)}  # in the order of allocation
         self.next = dict.fromkeys(self.blocks, 0)  # page in the open block
         self.pages, self.left, self.seen = [], 0, set()
+        self.stray = None  # page on offer of a block that was retired
         self.lefts = [0, 0]  # a clock ago and now: `allocLeft` is a clock late
 
     async def begin(self):
         cocotb.start_soon(Clock(self.dut.clk, 10, "ns").start())
-        self.dut.reset.value = 1
+        self.dut.reset.value, self.dut.retire_valid.value = 1, 0
         for _ in range(3):
             await FallingEdge(self.dut.clk)
         self.dut.reset.value = 0
@@ -54,6 +55,10 @@ class Bench(Stepper):
         """A page must be the next of the oldest block of its die."""
         page = beat["payload"]
         die = self.die_of(page // PAGES)
+        if page == self.stray:
+            self.stray = None
+            self.left -= 1
+            return
         assert self.blocks[die], f"page {page:#x} of die {die}, which has no block"
         assert page == self.blocks[die][0] * PAGES + self.next[die], f"page {page:#x} is not the next of die {die}"
         self.next[die] = (self.next[die] + 1) % PAGES
@@ -61,6 +66,28 @@ class Bench(Stepper):
             self.blocks[die].pop(0)
         self.left -= 1
         self.pages.append((die, page))
+
+    async def retire(self, block):
+        """A program failed in `block`: if it is open, its die goes on with the next one; a page on offer stays. Returns whether it was open."""
+        blocks = self.blocks[self.die_of(block)]
+        die = self.die_of(block)
+        offered = int(self.dut.alloc_payload.value) if self.dut.alloc_valid.value == 1 else None
+        keeps = bool(blocks) and offered is not None and offered // PAGES == blocks[0]
+        place = int(keeps and self.next[die] == PAGES - 1)  # with its last page on offer a block is not open any more
+        hit = blocks[place : place + 1] == [block]
+        assert not self.alloc.open and self.left == self.lefts[0] == self.lefts[1]
+        self.dut.retire_valid.value, self.dut.retire_payload.value = 1, block
+        await FallingEdge(self.dut.clk)
+        self.dut.retire_valid.value = 0
+        for _ in range(3):
+            await FallingEdge(self.dut.clk)
+        if hit:
+            blocks.pop(place)
+            self.left -= PAGES if place else PAGES - self.next[die] - keeps
+            self.lefts = [self.left] * 2
+            if not place:
+                self.next[die], self.stray = 0, offered if keeps else None
+        return hit
 
     async def step(self):
         left = self.lefts.pop(0)
@@ -178,6 +205,32 @@ async def reset_forgets_all_blocks(dut):
         again.give(die, 4)
     await again.until(lambda: len(again.pages) == PAGES * len(again.blocks))
     assert again.pages[0][1] % PAGES == 0
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_failing_block_is_left_for_the_next_one_and_other_blocks_are_not(dut):
+    b = await Bench(dut).watch().begin()
+    rng = random.Random(5)
+    hits = 0
+    for die in b.blocks:
+        for block in range(3):
+            b.give(die, block)
+    await b.until(lambda: not b.free.queue)
+    for _ in range(60):
+        b.alloc.open = True
+        await b.clocks(rng.randrange(40))
+        b.alloc.open = False
+        await b.clocks(4)
+        die = rng.choice(list(b.blocks))
+        hits += await b.retire(b.block_id(die, rng.randrange(3)))
+    b.alloc.open = True
+    await b.until(lambda: b.left == 0)
+    await b.clocks(20)
+    assert hits >= min(3, len(b.blocks)) and int(dut.alloc_valid.value) == 0
+    die = next(iter(b.blocks))
+    b.give(die, 9)
+    await b.until(lambda: b.left == PAGES - 1)
+    assert b.pages[-1][1] == b.block_id(die, 9) * PAGES
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

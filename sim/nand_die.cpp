@@ -9,10 +9,20 @@ namespace otx {
 namespace {
 
 constexpr int we_bit = 1 << 8, re_bit = 1 << 9, ale_bit = 1 << 10, cle_bit = 1 << 11, ce_bit = 1 << 12, wp_bit = 1 << 13;
-constexpr long long hold_ps = 15'000, float_ps = 30'000;  // tRHOH at least, tCHZ at most
+constexpr long long hold_ps = 15'000, float_ps = 30'000;  // tRHOH at least (none in mode 0), tCHZ at most
+constexpr int feature_ns = 1'000;                        // tFEAT
 constexpr uint8_t unerased = 255;                        // program count of the pages of a block whose erase is not finished
 
 }  // namespace
+
+int Die::mode() const {
+  if (!drive_.part.onfi) return -1;
+  if (drive_.part.features) return mode_;
+  for (int m = 5; m > 0; m--) if (drive_.part.modes >> m & 1) return m;
+  return 0;
+}
+
+const otx_nand_times &Die::times() const { return drive_.part.onfi ? drive_.modes[mode()] : drive_.times; }
 
 std::string Die::hex(int v) const {
   char text[8];
@@ -54,7 +64,8 @@ int Die::pins(long long now, int clk, int pins, long long &wake) {
 }
 
 void Die::pin_edges(int pins) {
-  const otx_nand_times &t = drive_.times;
+  const otx_nand_times &t = times();
+  const long long hold = mode() == 0 ? 0 : hold_ps;
   const int moved = pins ^ last_, rose = moved & pins, fell = moved & ~pins;
   if (fell & ce_bit) ce_fell_ = now_;
   if (rose & ce_bit) {
@@ -94,14 +105,15 @@ void Die::pin_edges(int pins) {
     if (pins & (cle_bit | ale_bit)) broken("RE# fell while CLE or ALE was high");
     re_fell_ = now_;
     output_byte();
+    if (drive_.wrong.noisy_from && mode() >= int(drive_.wrong.noisy_from)) out_ ^= 0x10;
     out_from_ = now_ + t.t_rea * 1000LL;
     out_to_ = driven_to_ = never;
   }
   if (rose & re_bit) {
     at_least(re_fell_, t.t_rp, "tRP", "RE# low time");
     re_rose_ = now_;
-    out_to_ = now_ + hold_ps;
-    driven_to_ = now_ + std::max(hold_ps, t.t_rhw * 1000LL);
+    out_to_ = now_ + hold;
+    driven_to_ = now_ + std::max(hold, t.t_rhw * 1000LL);
   }
 }
 
@@ -136,9 +148,14 @@ void Die::command(uint8_t c) {
       input_ = Input::None, output_ = Output::None;
       page_valid_ = failed_ = needs_reset_ = false;
       return start(Array::Reset, drive_.times.t_rst);
+    case 0xEE: case 0xEF:
+      if (!drive_.part.onfi || !drive_.part.features) return broken("unknown command " + hex(c));
+      return open(1);
     case 0x70: input_ = Input::None, output_ = Output::Status; return;
     case 0x90: return open(1);
-    case 0xEC: return open(1);
+    case 0xEC:
+      if (!drive_.part.onfi) return broken("unknown command " + hex(c));
+      return open(1);
     case 0x00:
       if (page_valid_) output_ = Output::Page;
       return open(5);
@@ -183,12 +200,20 @@ void Die::address(uint8_t a) {
   switch (opened_) {
     case 0x90:
       input_ = Input::None;
-      output_ = a == 0x20 ? Output::Onfi : Output::Id;
+      output_ = a == 0x20 && drive_.part.onfi ? Output::Onfi : Output::Id;
       id_at_ = 0;
       return;
     case 0xEC:
       input_ = Input::None;
       return start(Array::Param, drive_.times.t_r);
+    case 0xEE: case 0xEF:
+      if (a != 0x01) return broken("feature " + hex(a) + ", there is only 01h");
+      column_ = 0;
+      input_ = opened_ == 0xEF ? Input::Data : Input::None;
+      if (opened_ == 0xEF) return;
+      feature_[0] = uint8_t(mode_), feature_[1] = feature_[2] = feature_[3] = 0;
+      next_mode_ = mode_;
+      return start(Array::Features, feature_ns);
     case 0x80: row_ = row_of(2); [[fallthrough]];
     case 0x85:
       column_ = addresses_[0] | addresses_[1] << 8;
@@ -200,11 +225,21 @@ void Die::address(uint8_t a) {
 
 void Die::data_in(uint8_t byte) {
   if (input_ != Input::Data) return broken("data in without 80h and its addresses");
-  if (addressed_ != past) at_least(addressed_, drive_.times.t_adl, "tADL", "last address to first data");
+  if (addressed_ != past) at_least(addressed_, times().t_adl, "tADL", "last address to first data");
   addressed_ = past;
+  if (opened_ == 0xEF) return feature_in(byte);
   if (column_ >= page_.size()) return broken("data in past the end of the page of " + std::to_string(page_.size()) + " bytes");
   page_[column_++] = byte;
   loaded_++;
+}
+
+void Die::feature_in(uint8_t byte) {
+  feature_[column_++] = byte;
+  if (column_ < 4) return;
+  input_ = Input::None, output_ = Output::None;
+  if (feature_[0] > 5 || !(drive_.part.modes >> feature_[0] & 1) || feature_[1] || feature_[2] || feature_[3]) broken("SET FEATURES to a timing mode that the part has not");
+  next_mode_ = drive_.wrong.refuses ? mode_ : std::min<int>(feature_[0], 5);
+  start(Array::Features, feature_ns);
 }
 
 void Die::output_byte() {
@@ -223,6 +258,7 @@ void Die::output_byte() {
     case Output::Status: out_ = uint8_t((last_ & wp_bit ? 0x80 : 0) | (was_busy ? 0 : 0x60) | (failed_ ? 1 : 0)); return;
     case Output::Id: out_ = id_at_ < 5 ? drive_.id[id_at_++] : 0; return;
     case Output::Onfi: out_ = id_at_ < 4 ? onfi[id_at_++] : 0; return;
+    case Output::Features: out_ = column_ < 4 ? feature_[column_++] : 0; return;
     case Output::Param: out_ = column_ < param_.size() ? param_[column_++] : 0; return;
     case Output::Page:
       if (column_ >= page_.size()) return broken("data out past the end of the page of " + std::to_string(page_.size()) + " bytes");
@@ -243,10 +279,10 @@ uint32_t Die::row_of(int first) {
 
 void Die::start(Array what, long long ns) {
   array_ = what;
-  if (what == Array::Reset) cut_.end();
-  else if (drive_.faults.on && what != Array::Param) drive_.store.operations(number_)++;
+  if (what == Array::Reset) cut_.end(), mode_ = next_mode_ = 0;
+  else if (drive_.faults.on && what != Array::Param && what != Array::Features) drive_.store.operations(number_)++;
   if (fail_[2] && what != Array::Reset) fail_[2] = 0, hung_ = true;
-  busy_from_ = now_ + drive_.times.t_wb * 1000LL;
+  busy_from_ = now_ + times().t_wb * 1000LL;
   ready_at_ = hung_ ? never : busy_from_ + ns * 1000LL;
   if (drive_.faults.on) die_if_dead();
 }
@@ -360,8 +396,13 @@ void Die::finish() {
       break;
     }
     case Array::Param:
-      param_ = onfi_parameter_page(drive_);
+      param_ = onfi_parameter_page(drive_, number_);
       output_ = output_ == Output::Status ? output_ : Output::Param;
+      column_ = 0;
+      break;
+    case Array::Features:
+      mode_ = next_mode_;
+      if (opened_ == 0xEE && output_ != Output::Status) output_ = Output::Features;
       column_ = 0;
       break;
     case Array::Program:

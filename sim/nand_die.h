@@ -18,7 +18,10 @@ namespace otx {
 struct Drive {
   Store store;
   otx_nand_times times;
+  otx_nand_times modes[6];  // those of the SDR timing modes, with the array's own
   uint8_t id[5];
+  otx_nand_part part{};
+  otx_nand_part_faults wrong{};
   uint64_t seed = 1;
   uint64_t counts[3] = {0, 0, 0};
   Faults faults;
@@ -36,12 +39,13 @@ class Die {
   void tear(uint32_t program, uint32_t erase, uint64_t seed) { cut_.again(drive_.faults, drive_.store, program, erase, seed); }  // it stays unfinished, in that way
   void die_if_dead();
   void fail(int what, uint32_t n) { fail_[what] = n; }
+  int mode() const;  // SDR timing mode, -1: none, the part's own times
   int under_way() const { return array_ == Array::Program ? page_[drive_.store.geometry().page_bytes + 1] : array_ == Array::Erase ? 256 : 0; }
 
  private:
-  enum class Array { Idle, Reset, Read, Param, Program, Erase, Dead };
+  enum class Array { Idle, Reset, Read, Param, Features, Program, Erase, Dead };
   enum class Input { None, Address, Data };
-  enum class Output { None, Status, Id, Onfi, Param, Page };
+  enum class Output { None, Status, Id, Onfi, Param, Features, Page };
   static constexpr long long never = LLONG_MAX, past = LLONG_MIN / 4;
 
   void broken(const std::string &rule) const;
@@ -51,6 +55,8 @@ class Die {
   void command(uint8_t c);
   void address(uint8_t a);
   void data_in(uint8_t byte);
+  void feature_in(uint8_t byte);
+  const otx_nand_times &times() const;  // that hold now
   void expect(uint8_t c, uint8_t cycles, const char *name);
   void output_byte();
   void start(Array what, long long ns);
@@ -80,6 +86,8 @@ class Die {
   uint8_t opened_ = 0;      // the command that addresses or data belong to
   uint8_t addresses_[5] = {};
   int cycles_ = 0, cycles_due_ = 0;
+  int mode_ = 0, next_mode_ = 0;  // of an ONFI part
+  uint8_t feature_[4] = {};
   uint32_t column_ = 0, row_ = 0, loaded_ = 0, id_at_ = 0;
   bool random_in_ = false, page_valid_ = false;
 
@@ -91,7 +99,7 @@ class Die {
   long long out_from_ = past, out_to_ = past, driven_to_ = past;
 };
 
-std::vector<uint8_t> onfi_parameter_page(const Drive &drive);
+std::vector<uint8_t> onfi_parameter_page(const Drive &drive, uint32_t die);
 
 }  // namespace otx
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nand_model.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -15,12 +16,27 @@ namespace {
 constexpr otx_nand_geometry k9f8g08 = {1, 1, 4096, 64, 4096, 128};
 constexpr otx_nand_times k9f8g08_times = {12, 10, 25, 12, 10, 25, 20, 12, 5, 20, 5, 12, 5, 12, 5, 100, 60, 100, 100, 20, 25'000, 200'000, 1'500'000, 5'000};
 
-Drive drive{{}, k9f8g08_times, {0xEC, 0xD3, 0x10, 0xA6, 0x64}, 1, {0, 0, 0}, {}};
+Drive drive{{}, k9f8g08_times, {}, {0xEC, 0xD3, 0x10, 0xA6, 0x64}, {}, {}, 1, {0, 0, 0}, {}};
 std::vector<std::unique_ptr<Die>> dies;
 std::vector<std::string> violations;
 bool fatal = true;
 bool chosen_cut = false;  // otx_nand_next_cut
 uint32_t cut_program, cut_erase;
+
+// The bus times of ONFI 4.0 SDR timing modes 0 to 5, in the order of otx_nand_times.
+constexpr int mode_times[6][20] = {
+  {50, 30, 100, 50, 30, 100, 40, 50, 20, 70, 20, 50, 20, 40, 20, 400, 120, 200, 200, 40},
+  {25, 15, 45, 25, 15, 50, 30, 25, 10, 35, 10, 25, 10, 20, 10, 400, 80, 100, 100, 20},
+  {17, 15, 35, 17, 15, 35, 25, 15, 10, 25, 10, 15, 10, 15, 5, 400, 80, 100, 100, 20},
+  {15, 10, 30, 15, 10, 30, 20, 10, 5, 25, 5, 10, 5, 10, 5, 400, 80, 100, 100, 20},
+  {12, 10, 25, 12, 10, 25, 20, 10, 5, 20, 5, 10, 5, 10, 5, 400, 80, 100, 100, 20},
+  {10, 7, 20, 10, 7, 20, 16, 10, 5, 15, 5, 10, 5, 7, 5, 400, 80, 100, 100, 20},
+};
+
+void take_times(const otx_nand_times &times) {
+  drive.times = times;
+  for (int m = 0; m < 6; m++) drive.modes[m] = times, memcpy(&drive.modes[m], mode_times[m], sizeof mode_times[m]);
+}
 
 Die &die_of(int number) {
   if (!drive.store.is_open()) {
@@ -56,22 +72,24 @@ void rule_broken(const std::string &text) {
   exit(70);
 }
 
-// ONFI 4.0 section 5.7: three copies of 256 bytes, CRC-16 in the last two.
-std::vector<uint8_t> onfi_parameter_page(const Drive &drive) {
+// ONFI 4.0 section 5.7: three copies of 256 bytes, CRC-16 in the last two.  What a copy says is what the die is, but for `wrong`.
+std::vector<uint8_t> onfi_parameter_page(const Drive &drive, uint32_t die) {
   const otx_nand_geometry &g = drive.store.geometry();
   const otx_nand_times &t = drive.times;
+  const otx_nand_part_faults &wrong = drive.wrong;
   std::vector<uint8_t> p(256, 0);
   auto put = [&](size_t at, size_t bytes, uint64_t value) { for (size_t i = 0; i < bytes; i++) p[at + i] = uint8_t(value >> 8 * i); };
   auto text = [&](size_t at, size_t bytes, const char *words) { memset(&p[at], ' ', bytes), memcpy(&p[at], words, strlen(words)); };
   text(0, 4, "ONFI");
   put(4, 2, 0x0002);  // revision 1.0
+  put(8, 2, drive.part.features ? 0x0004 : 0);  // optional commands: SET FEATURES and GET FEATURES; no cache, no multi-plane
   text(32, 12, "OPENTXSSD");
   text(44, 20, "NAND MODEL");
   put(64, 1, drive.id[0]);
-  put(80, 4, g.page_bytes);
+  put(80, 4, wrong.page_bytes ? wrong.page_bytes : g.page_bytes);
   put(84, 2, g.spare_bytes);
-  put(92, 4, g.pages);
-  put(96, 4, g.blocks);
+  put(92, 4, wrong.pages ? wrong.pages : g.pages);
+  put(96, 4, wrong.odd_die == die + 1 ? 2 * g.blocks : g.blocks);
   put(100, 1, 1);     // dies in this chip
   put(101, 1, 0x23);  // column address cycles 2, row 3
   put(102, 1, 1);     // bits in a cell
@@ -80,7 +98,7 @@ std::vector<uint8_t> onfi_parameter_page(const Drive &drive) {
   put(107, 1, 1);
   put(110, 1, drive.faults.nop());  // programs of a page
   put(112, 1, 1);  // bits to correct
-  put(129, 2, t.t_rc <= 25 ? 0x1F : t.t_rc <= 30 ? 0x0F : t.t_rc <= 50 ? 0x03 : 0x01);
+  put(129, 2, drive.part.modes);
   put(133, 2, uint64_t(t.t_prog) / 1000);
   put(135, 2, uint64_t(t.t_bers) / 1000);
   put(137, 2, uint64_t(t.t_r) / 1000);
@@ -93,6 +111,16 @@ std::vector<uint8_t> onfi_parameter_page(const Drive &drive) {
   put(254, 2, crc);
   std::vector<uint8_t> all;
   for (int copy = 0; copy < 3; copy++) all.insert(all.end(), p.begin(), p.end());
+  for (uint32_t copy = 0; copy < 3; copy++) {
+    if (!(wrong.copies >> copy & 1)) continue;
+    // A third of the page is each copy's own; in it every eighth byte or so has a wrong bit, one of them in the first fields.
+    const uint32_t at = wrong.same_place ? 80 : 80 + 56 * copy;
+    for (uint32_t n = 0; n < 8; n++) {
+      const uint64_t r = mixed(drive.seed + (wrong.same_place ? 0 : copy) * 64 + n);
+      all[copy * 256 + at + (n ? r % 56 : 0)] ^= uint8_t(1 << (n ? r >> 32 & 7 : 2));
+    }
+  }
+  if (wrong.blank_page) std::fill(all.begin(), all.end(), uint8_t(0xFF));
   return all;
 }
 
@@ -128,8 +156,14 @@ void otx_nand_store_close(void) {
   drive.store.close();
 }
 
-void otx_nand_set_times(const otx_nand_times *times) { drive.times = *times; }
+void otx_nand_set_times(const otx_nand_times *times) { take_times(*times); }
 void otx_nand_set_id(const uint8_t id[5]) { memcpy(drive.id, id, 5); }
+void otx_nand_set_part(const otx_nand_part *part) {
+  drive.part = part ? *part : otx_nand_part{};
+  take_times(drive.times);
+}
+void otx_nand_set_part_faults(const otx_nand_part_faults *faults) { drive.wrong = faults ? *faults : otx_nand_part_faults{}; }
+int otx_nand_mode(uint32_t die) { return die < dies.size() ? dies[die]->mode() : -1; }
 void otx_nand_set_seed(uint64_t seed) { drive.seed = mixed(seed); }
 
 void otx_nand_power_cut(uint64_t seed) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // C interface of the NAND model: dies at pin level (driven by otx_nand_die.sv) over one store of cells.
 //
-// A die answers the commands of a K9F8G08 (and a parameter page, which that part has not) and checks every rule that a clock-sampled model can: times, order of cycles, busy, page order, erase before program.
+// A die answers the commands of a K9F8G08, or of an ONFI part (otx_nand_set_part), and checks every rule that a clock-sampled model can: times, order of cycles, busy, page order, erase before program.
+// A K9F8G08 holds the times of otx_nand_set_times for ever. An ONFI part with SET FEATURES starts in SDR timing mode 0, also after each reset command, and from then on holds the times of the mode it was set to.
 // A broken rule prints "NAND rule broken: ..." and ends the process with code 70, or, after otx_nand_set_fatal(0), is only counted. Power cut: the store holds a torn page or block from the start of a program or erase
 // to its end, so ending the process at any instant is a power cut. All is one drive per process, one thread. Faults by seed: nand_faults.h.
 //
@@ -32,11 +33,32 @@ struct otx_nand_times {
   {OTX_T_WP_NS, OTX_T_WH_NS, OTX_T_WC_NS, OTX_T_RP_NS, OTX_T_REH_NS, OTX_T_RC_NS, OTX_T_REA_NS, OTX_T_CLS_NS, OTX_T_CLH_NS, OTX_T_CS_NS, OTX_T_CH_NS, OTX_T_ALS_NS, OTX_T_ALH_NS, \
    OTX_T_DS_NS, OTX_T_DH_NS, OTX_T_ADL_NS, OTX_T_WHR_NS, OTX_T_RHW_NS, OTX_T_WB_NS, OTX_T_RR_NS, OTX_T_R_NS, OTX_T_PROG_NS, OTX_T_BERS_NS, OTX_T_RST_NS}
 
+// What kind of part it is.
+struct otx_nand_part {
+  uint32_t onfi;      // 1: signature at address 20h of 90h, parameter page
+  uint32_t features;  // 1: EFh and EEh with feature 01h; an ONFI part without holds the times of its highest mode
+  uint32_t modes;     // bit m: SDR timing mode m, 0 to 5
+};
+
+// What is wrong with it; all zero: nothing.
+struct otx_nand_part_faults {
+  uint32_t copies;      // bit c: copy c of the parameter page has wrong bits
+  uint32_t same_place;  // 1: in the same place in all copies, else in another one in each
+  uint32_t noisy_from;  // in this mode and above data comes out wrong, as over a bad board; 0: never
+  uint32_t refuses;     // 1: SET FEATURES is taken and changes nothing
+  uint32_t odd_die;     // 1 + number of a die that claims another geometry: twice the blocks; its chip is a different one
+  uint32_t page_bytes, pages;  // that the parameter page claims, 0: what is true
+  uint32_t blank_page;  // 1: the parameter page is all FFh, there is none
+};
+
 // 0, or -1 with one line in `message`. Opens cells and resets all dies to power-up. A null or empty path: memory only.
 int otx_nand_store_open(const char *path, const struct otx_nand_geometry *geometry, char *message, size_t size);
 void otx_nand_store_close(void);
 void otx_nand_set_times(const struct otx_nand_times *times);
 void otx_nand_set_id(const uint8_t id[5]);
+void otx_nand_set_part(const struct otx_nand_part *part);                 // null: a K9F8G08
+void otx_nand_set_part_faults(const struct otx_nand_part_faults *faults);  // null: none
+int otx_nand_mode(uint32_t die);                                          // the timing mode it is in, -1 if it has none
 void otx_nand_set_seed(uint64_t seed);  // of torn pages and blocks
 
 // Power fails and comes back: of the programs and erases under way an arbitrary subset is complete, the others stay torn; all dies need a reset command; clocks may start from zero again.

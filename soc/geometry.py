@@ -41,6 +41,7 @@ class NandTiming:
     t_rhw: int = 100
     t_wb: int = 100
     t_rr: int = 20
+    t_io: int = 5  # of pads and board, there and back: not the part's
     t_r: int = 25_000
     t_prog: int = 200_000
     t_prog_max: int = 700_000
@@ -51,8 +52,8 @@ class NandTiming:
 
 
 K9F8G08 = NandTiming()
-# Bus times of ONFI 4.0 SDR mode 5 (tREA may be at most 16 there) and a short array: a page takes 2 clocks a byte at 100 MHz. For simulation only.
-MODE_5 = dict(t_wp=10, t_wh=7, t_wc=20, t_rp=10, t_reh=7, t_rc=20, t_rea=15, t_cls=10, t_cs=15, t_als=10, t_ds=7)
+# Bus times of ONFI 4.0 SDR mode 5 and a short array; tREA leaves 4 ns for pads and board, so a page takes 2 clocks a byte at 100 MHz. For simulation only.
+MODE_5 = dict(t_wp=10, t_wh=7, t_wc=20, t_rp=10, t_reh=7, t_rc=20, t_rea=16, t_cls=10, t_cs=15, t_als=10, t_ds=7, t_adl=400, t_whr=80, t_io=4)
 QUICK = replace(K9F8G08, **MODE_5, t_r=1_000, t_prog=10_000, t_bers=10_000)
 
 
@@ -69,13 +70,16 @@ class Geometry:
     write_frames: int = 128
     read_frames: int = 64
     firmware_frames: int = 16
+    flash_priorities: int = 1  # 0: log pages first, then reads and all else in turn (to compare)
     tx_entries: int = 60_000
     clock_mhz: int = 100
     table_latency: int = 8  # clocks of the simulated memories, request to first beat
     frame_latency: int = 8
     table_base: int = 0x4000_0000
     frame_base: int = 0x6000_0000
-    nand_id: str = "ecd310a664"
+    nand_id: str = "ecd310a664"  # the part whose own times are `timing`; what the simulated one answers
+    nand_onfi: int = 0  # 1: the simulated part is an ONFI one
+    nand_modes: int = 0x3F  # bit m: SDR timing mode m may be used on this board; the simulated ONFI part has these
     timing: NandTiming = field(default=K9F8G08)
 
     def __post_init__(self):
@@ -100,8 +104,11 @@ class Geometry:
         need(self.write_frames >= 32, f"write_frames is {self.write_frames}, must be 32 or more: one WRITE has up to 32 blocks")
         need(self.read_frames >= 1, f"read_frames is {self.read_frames}, must be 1 or more")
         need(self.firmware_frames >= 4, f"firmware_frames is {self.firmware_frames}, must be 4 or more")
+        need(self.flash_priorities in (0, 1), f"flash_priorities is {self.flash_priorities}, must be 0 or 1")
         need(self.frames <= 1024, f"{self.frames} frames in all, at most 1024")
         need(1 <= self.tx_entries <= 60_000, f"tx_entries is {self.tx_entries}, must be 1 to 60000")
+        need(len(self.nand_id) == 10 and all(c in "0123456789abcdef" for c in self.nand_id), f"nand_id is '{self.nand_id}', must be five bytes as ten digits 0 to f")
+        need(self.nand_modes & 1 and self.nand_modes < 64, f"nand_modes is {self.nand_modes}, must have bit 0 (every part starts in mode 0) and only bits 0 to 5")
         need(20 <= self.clock_mhz <= 400, f"clock_mhz is {self.clock_mhz}, must be 20 to 400")
         need(self.table_base % 4096 == 0 and self.frame_base % 4096 == 0, "table_base and frame_base must be multiples of 4096")
 
@@ -164,11 +171,13 @@ class Geometry:
         return own | self.derived() | {f"{k}_ns": v for k, v in asdict(self.timing).items()}
 
 
+ONFI = dict(nand_id="4f54584e31", nand_onfi=1)  # "OTXN1": no part's ID, the parameter page says what it is
+
 PRESETS = {
     g.preset: g
     for g in [
-        Geometry("tiny", 1, 1, 112, 16, 1024, write_frames=40, read_frames=8, firmware_frames=8, timing=QUICK),
-        Geometry("small", 2, 2, 24, 16, 256, write_frames=40, read_frames=8, firmware_frames=8, timing=QUICK),
+        Geometry("tiny", 1, 1, 112, 16, 1024, write_frames=40, read_frames=8, firmware_frames=8, timing=QUICK, **ONFI),
+        Geometry("small", 2, 2, 24, 16, 256, write_frames=40, read_frames=8, firmware_frames=8, timing=QUICK, **ONFI),
         Geometry("sim", 4, 2, 192, 64, 65_536),
         Geometry("paper", 8, 8, 2560, 64, 8_388_608, write_frames=512, read_frames=256),
         Geometry("ecpix5", 1, 2, 4096, 64, 393_216, clock_mhz=75),

@@ -12,7 +12,7 @@ from litex.soc.interconnect import stream
 from litex.soc.interconnect.csr import CSRStatus, CSRStorage
 from migen import Cat, ClockSignal, Instance, Mux, ResetSignal, Signal
 
-OP_QUEUE, DONE_QUEUE, BLOCK_QUEUE = 8, 16, 2
+OP_QUEUE, DONE_QUEUE, BLOCK_QUEUE, MOVE_QUEUE = 8, 16, 2, 2
 TABLE_IDS, TABLE_BITS = 6, 128
 FRAME_IDS = 6
 
@@ -28,7 +28,7 @@ class OtxCore(LiteXModule):
             ports |= streams.stream_ports(name, self.host[name], layout, taken)
         ports |= streams.axi_ports("table", self.table) | streams.axi_ports("frame", self.frame)
         ports |= {("o_" if driven else "i_") + f"nand_{name}": self.nand[name] for name, _, driven in streams.nand_layout(g)}
-        ports |= self.operations() | self.blocks(g) | self.state()
+        ports |= self.operations() | self.blocks(g) | self.failing() | self.state()
         self.specials += Instance("otx_core", **ports)
 
     def operations(self):
@@ -96,14 +96,37 @@ class OtxCore(LiteXModule):
             | {"o_free_block_room": free_room, "o_log_block_room": log_room}
         )
 
+    def failing(self):
+        """Blocks in which a program failed, and pages that the firmware copied out of them."""
+        self.bad_block = CSRStatus(24, name="bad_block", description="The oldest block in which a program failed.")
+        self.bad_block_valid = CSRStatus(1, name="bad_block_valid")
+        self.bad_block_pop = CSRStorage(1, name="bad_block_pop", description="A write takes it.")
+        event = stream.Endpoint(streams.BLOCK)
+        self.comb += [self.bad_block.status.eq(event.block), self.bad_block_valid.status.eq(event.valid), event.ready.eq(self.bad_block_pop.re)]
+        for name in ["lpn", "old", "new", "seq_lo", "seq_hi"]:
+            setattr(self, f"move_{name}", CSRStorage(16 if name == "seq_hi" else 32, name=f"move_{name}"))
+        self.move_go = CSRStorage(1, name="move_go", description="A write hands over the copied page in the move registers.")
+        self.move_ready = CSRStatus(1, name="move_ready", description="One more copied page fits.")
+        moves = self.moves = stream.SyncFIFO(streams.PAGE_MOVE, MOVE_QUEUE)
+        self.comb += [
+            moves.sink.valid.eq(self.move_go.re),
+            moves.sink.lpn.eq(self.move_lpn.storage),
+            moves.sink.source.eq(self.move_old.storage),
+            moves.sink.target.eq(self.move_new.storage),
+            moves.sink.sequence.eq(Cat(self.move_seq_lo.storage, self.move_seq_hi.storage)),
+            self.move_ready.status.eq(moves.sink.ready),
+        ]
+        return streams.stream_ports("bad_block", event, streams.BLOCK, False, bare="block") | streams.stream_ports("move", moves.source, streams.PAGE_MOVE, True)
+
     def state(self):
         """Control and state registers: one port each."""
         ports = {}
-        for name, width in [("enable", 1), ("full", 1), ("generation", 32), ("drive_id", 32), ("dropped", 32)]:
+        for name, width in [("enable", 1), ("full", 1), ("generation", 32), ("drive_id", 32), ("dropped", 32), ("nand_mode", 3)]:
             register = CSRStorage(width, name=name)
             setattr(self, name, register)
             ports[f"i_{name}"] = register.storage
-        for name, width in [("alloc_left", 32), ("log_left", 32), ("log_pages", 32), ("released", 32), ("commits", 32), ("fault", 1), ("busy", 1)]:
+        states = [(name, 32) for name in ["alloc_left", "log_left", "log_pages", "log_head", "log_mark", "released", "commits"]] + [("fault", 1), ("busy", 1)]
+        for name, width in states:
             register = CSRStatus(width, name=name)
             setattr(self, name, register)
             ports[f"o_{name}"] = register.status

@@ -23,8 +23,9 @@ SOCKET = ROOT / "build" / "otx.sock"
 IMAGE = WORK / "drive.nand"
 DRIVE_URI = f"nbd+unix:///drive?socket={SOCKET}"
 SOURCES = ["/usr/include", "/usr/share/perl", "/usr/lib/python3", "/usr/share/doc", "/usr/lib"]
-WANTED_BLOCKS, MOST_FILES = (36 << 20) // 4096, 4_000  # of files, each a whole number of blocks
-FS_BYTES = 48 << 20
+WANTED_BLOCKS, MOST_FILES = (19 << 20) // 4096, 4_000  # of files, each a whole number of blocks
+LARGEST_FILE = 32 << 10
+FS_BYTES = 32 << 20
 PAPER_US = 2474.0  # TxSSD, Fig. 13: the remap function in firmware
 console = Console(width=150)
 
@@ -80,7 +81,7 @@ def collect_files():
                 path = Path(folder, name)
                 if count >= MOST_FILES or blocks >= WANTED_BLOCKS:
                     return tree, count, size
-                if path.is_symlink() or not path.is_file() or path.stat().st_size > 1 << 20:
+                if path.is_symlink() or not path.is_file() or path.stat().st_size > LARGEST_FILE:
                     continue
                 copy = tree / path.relative_to("/")
                 copy.parent.mkdir(parents=True, exist_ok=True)

@@ -19,7 +19,7 @@ WRONG = re.compile(r"^.*(ERROR:|Latch inferred|multiple conflicting drivers|foun
 def blocks():
     """{module: source files, relative to the root}: SystemVerilog modules and generated SpinalHDL blocks."""
     rtl = [line.strip() for line in (ROOT / "rtl/otx.f").read_text().splitlines() if line.startswith("rtl/")]
-    found = {Path(f).stem: rtl for f in rtl}
+    found = {Path(f).stem: rtl for f in rtl if not f.endswith("_pkg.sv")}
     for v in sorted((ROOT / "build/tiny/verilog").glob("otx_*.v")):
         found[v.stem] = [*rtl, str(v.relative_to(ROOT))]
     return found
@@ -31,7 +31,7 @@ def synthesise(module, sources):
     log, stat = f"build/synth/{module}.log", f"build/synth/{module}.json"
     (ROOT / log).parent.mkdir(parents=True, exist_ok=True)
     (ROOT / stat).unlink(missing_ok=True)
-    script = f"read_verilog -sv {' '.join(sources)}; hierarchy -check -top {module}; synth_ecp5 -noabc9 -top {module}; check; tee -q -o {stat} stat -json"
+    script = f"read_verilog -sv -defer {' '.join(sources)}; hierarchy -check -top {module}; synth_ecp5 -noabc9 -top {module}; check; tee -q -o {stat} stat -json"
     run = subprocess.run(["yosys", "-q", "-l", log, "-p", script], cwd=ROOT, capture_output=True, text=True)
     text = (ROOT / log).read_text(errors="replace")
     wrong = [m[0] for m in WRONG.finditer(text)]

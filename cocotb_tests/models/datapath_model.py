@@ -19,7 +19,8 @@ import geometry  # noqa: E402
 
 FLUSH, WRITE, READ, ZEROES, TRIM, BEGIN, COMMIT, ABORT, RECOVER, QUERY = 0, 1, 2, 8, 9, 0x80, 0x84, 0x88, 0x94, 0x98
 SUCCESS, INVALID_FIELD, TX_INVALID, TX_BUSY, TX_FULL, MEDIA_ERROR, WRITE_FAULT, CAPACITY, READ_ONLY = 0, 2, 4, 5, 6, 8, 9, 10, 11
-MAP, L_COMMIT, L_ABORT, L_TRIM = 1, 2, 3, 4
+MAP, L_COMMIT, L_ABORT, L_TRIM, RELOCATE = 1, 2, 3, 4, 6
+RESCUE = 1 << 15  # in a cookie
 NAND, BUF = 1 << 30, 2 << 30
 CMD = "opcode lba count txid hasTx fua commit relaxed barrier order stream tag arg".split()
 OP = "op lpn hasTx txid location_kind location_value newLocation_kind newLocation_value blocks tag last".split()
@@ -49,7 +50,10 @@ class DataPathBench(Stepper, EngineModel):
         self.write_sink, self.read_sink = sink("write", FLASH_OP, self.program), sink("read", FLASH_OP, self.page_read)
         self.append_sink, self.waiter = sink("append", ENTRY, self.append), sink("waiter", "tag flush relaxed txid index".split(), self.wait)
         sink("pageDone", "index hasTx txid ok".split(), self.page_done)
-        inputs = ["allocLeft", "head", "logLeft", "fault", "full", "dropped", "useCount", "memoryErrors", "older", "reached"]
+        sink("relocate", ENTRY, self.relocate)
+        self.event_sink = sink("badBlock", [], self.bad_block)
+        self.move = source("move", "lpn source target sequence".split())
+        inputs = ["durable", "eventWaits", "allocLeft", "head", "logLeft", "fault", "full", "dropped", "useCount", "memoryErrors", "older", "reached"]
         self.pin = {n: Pin(getattr(dut, n)) for n in inputs}
         self.state_pins = [Pin(getattr(dut, f"txState_{t}")) for t in range(32)]
         self.count_pins = [Pin(getattr(dut, f"txCount_{t}")) for t in range(32)]
@@ -60,10 +64,10 @@ class DataPathBench(Stepper, EngineModel):
         self.events = []
         # flash
         self.pages, self.busy_frames, self.bad_pages, self.failing, self.wrong_lpn, self.hold_programs, self.hold_reads = {}, {}, set(), set(), set(), False, False
-        self.held_programs, self.held_reads = [], []
+        self.held_programs, self.held_reads, self.reported, self.moving = [], [], [], {}
         # log
         self.log, self.complete, self.waits, self.hold_waits, self.open_group, self.links_due, self.failed = [], set(), [], False, None, [], 0
-        self.seen = set()
+        self.seen, self.durable, self.rescued_at = set(), 0, {}
 
     async def begin(self, pages=1024, log_left=1000):
         import cocotb
@@ -86,6 +90,7 @@ class DataPathBench(Stepper, EngineModel):
 
     def drive(self):
         self.pin["fault"].set(self.failed)
+        self.pin["durable"].set(self.durable)
         self.pin["head"].set(len(self.log))
         self.pin["allocLeft"].set(len(self.alloc.queue))
         self.pin["useCount"].set(self.use[int(self.dut.useTxid.value)] if self.dut.useTxid.value.is_resolvable else 0)
@@ -104,6 +109,10 @@ class DataPathBench(Stepper, EngineModel):
                 what()
         self.settle_waits()
         self.step_engine(clock)
+        if int(self.dut.giveUp.value):
+            self.failed = 1
+        if int(self.dut.rescueTo.value) > self.durable and self.rng.random() < 0.02:
+            self.durable = len(self.log)
 
     # -- host
     def submit(self, opcode, lba=0, count=1, txid=None, tag=None, **more):
@@ -167,12 +176,17 @@ class DataPathBench(Stepper, EngineModel):
         self.last_page = beat["payload"]
 
     def program(self, o, clock):
-        assert o["op"] == 6 and o["kind"] == 1 and o["cookie"] == o["frame"] and o["ppn"] not in self.pages
-        assert self.linked.get(o["frame"]) == o["lpn"], "issued before it was linked"
-        index = max(n for n, e in enumerate(self.log) if e["kind"] == MAP and e["lpn"] == o["lpn"])
-        assert (self.log[index]["location_value"], self.log[index]["sequence"]) == (o["ppn"], o["sequence"])
-        self.frame_of[index] = o["frame"]
-        self.busy_frames[o["frame"]] = "programming"
+        rescues, frame = o["cookie"] & RESCUE, o["frame"]
+        assert o["op"] == 6 and o["kind"] == 1 and o["cookie"] == frame | rescues and o["ppn"] not in self.pages and o["ppn"] not in self.failing & set(self.reported)
+        assert self.linked.get(frame) == o["lpn"], "issued before it was linked"
+        if rescues:
+            index = o["sequence"]
+            assert self.frame_of[index] == frame and self.busy_frames[frame] == "failed" and self.reported, "a rescue of a page that did not fail"
+        else:
+            index = max(n for n, e in enumerate(self.log) if e["kind"] == MAP and e["lpn"] == o["lpn"])
+            assert (self.log[index]["location_value"], self.log[index]["sequence"]) == (o["ppn"], o["sequence"])
+            self.frame_of[index] = frame
+        self.busy_frames[frame] = "programming"
         data = self.memory.page(o["frame"])
 
         def end():
@@ -180,6 +194,8 @@ class DataPathBench(Stepper, EngineModel):
             ok = o["ppn"] not in self.failing
             if ok:
                 self.pages[o["ppn"]] = (data, o["lpn"])
+            else:
+                self.busy_frames[frame] = "failed"
             self.write_done.queue.append(dict(cookie=o["cookie"], status=int(not ok), kind=1, generation=0, lpn=o["lpn"], sequence=o["sequence"]))
 
         self.held_programs.append(end) if self.hold_programs else self.later(self.program_time, end)
@@ -222,12 +238,41 @@ class DataPathBench(Stepper, EngineModel):
             assert e["arg"] == sum(x["serial"] == e["serial"] and x["kind"] in (MAP, L_TRIM) for x in self.log)
         self.log.append(e)
 
+    def bad_block(self, beat, clock):
+        assert beat["payload"] in self.failing
+        self.reported.append(beat["payload"])
+
+    def relocate(self, e, clock):
+        """After its page, between groups; complete as it is appended."""
+        fixed = dict(kind=RELOCATE, ordered=0, inTx=0, n=1, i=0, location_kind=1, serial=0, epoch=0, room=1, last=1)
+        assert {k: e[k] for k in fixed} == fixed and self.open_group is None
+        old, new = e["arg"], e["location_value"]
+        assert self.pages[new][1] == e["lpn"], "RELOCATE before its page is programmed"
+        if old in self.moving:
+            assert (e["lpn"], new, e["sequence"]) == self.moving.pop(old)
+        else:
+            entry = self.log[e["sequence"]]
+            assert (entry["location_value"], entry["lpn"]) == (old, e["lpn"]) and old in self.failing and e["sequence"] not in self.complete
+            self.rescued_at[e["sequence"]] = len(self.log)
+        self.complete.add(len(self.log))
+        self.log.append(e)
+
+    def copy(self, lpn, target):
+        """Firmware has copied the page of `lpn` to `target`."""
+        source = self.visible(lpn)[0] & 0x3FFF_FFFF
+        self.pages[target] = self.pages[source]
+        self.moving[source] = (lpn, target, 7)
+        self.move.queue.append(dict(lpn=lpn, source=source, target=target, sequence=7))
+        return source
+
     def page_done(self, beat, clock):
         entry = self.log[beat["index"]]
         assert entry["kind"] == MAP and beat["index"] not in self.complete and beat["hasTx"] == entry["inTx"]
         assert not beat["hasTx"] or beat["txid"] == entry["serial"] & 31
         self.complete.add(beat["index"])
         frame = self.frame_of.pop(beat["index"])
+        if entry["location_value"] in self.failing and beat["ok"]:
+            assert self.durable > self.rescued_at[beat["index"]], "done before its RELOCATE is durable"
         if beat["ok"]:
             assert self.busy_frames[frame] == "swapped"
             del self.busy_frames[frame], self.linked[frame]
@@ -266,6 +311,10 @@ class DataPathBench(Stepper, EngineModel):
                 target = parts.setdefault(e["serial"], []) if e["inTx"] else None
                 for lpn in lpns:
                     found.__setitem__(lpn, ppn) if target is None else target.append((lpn, ppn))
+            elif e["kind"] == RELOCATE:
+                swap = lambda ppn, e=e: e["location_value"] if ppn == e["arg"] else ppn  # noqa: E731
+                found = {lpn: swap(ppn) for lpn, ppn in found.items()}
+                parts = {serial: [(lpn, swap(ppn)) for lpn, ppn in part] for serial, part in parts.items()}
             elif e["kind"] == L_COMMIT:
                 found |= dict(parts.pop(e["serial"], []))
         return {lpn: ppn for lpn, ppn in found.items() if ppn is not None}

@@ -13,6 +13,7 @@ from cocotb.triggers import FallingEdge
 from models.flash_model import OOB, ChannelModel
 from models.frame_memory import FrameMemory
 from models.stepped import Sink, Source, Stepper
+from models.way_order import WayOrder
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "soc"))
@@ -24,14 +25,16 @@ DONE = ["cookie", "status", *OOB]
 CLIENTS = "write read log fw".split()
 
 
-def flash_geometry(channels, ways):
+def flash_geometry(channels, ways, priorities=True):
     """A small drive of that many dies."""
-    return geometry.Geometry(f"flash{channels}x{ways}", channels, ways, BLOCKS, PAGES, 64, write_frames=40, read_frames=16, firmware_frames=8, timing=geometry.QUICK)
+    name = f"flash{channels}x{ways}" + ("" if priorities else "turns")
+    small = dict(write_frames=40, read_frames=16, firmware_frames=8, flash_priorities=int(priorities), timing=geometry.QUICK)
+    return geometry.Geometry(name, channels, ways, BLOCKS, PAGES, 64, **small)
 
 
-def verilog(component, channels, ways):
+def verilog(component, channels, ways, priorities=True):
     """Path of the component's Verilog for that geometry, generated now unless OTX_FLASH_VERILOG_DIR names a folder with `<channels>x<ways>` folders of it."""
-    g = flash_geometry(channels, ways)
+    g = flash_geometry(channels, ways, priorities)
     given = os.environ.get("OTX_FLASH_VERILOG_DIR")
     if given:
         return f"{given}/{channels}x{ways}/{component}.v"
@@ -42,8 +45,8 @@ def verilog(component, channels, ways):
 
 
 def shape():
-    """Channels and ways of the design under test."""
-    return int(os.environ["OTX_CHANNELS"]), int(os.environ["OTX_WAYS"])
+    """Channels, ways and priorities of the design under test, as for flash_geometry."""
+    return int(os.environ["OTX_CHANNELS"]), int(os.environ["OTX_WAYS"]), os.environ.get("OTX_PRIORITIES", "1") == "1"
 
 
 def page(number):
@@ -52,7 +55,10 @@ def page(number):
 
 
 class FlashBench(Stepper):
-    """`op(client, ...)` queues ops; `done[cookie]` is the done beat and its clock. Every done is checked for client and cookie. `channels` False: the design has its own."""
+    """`op(client, ...)` queues ops; `done[cookie]` is the done beat and its clock. Every done is checked for client and cookie. `channels` False: the design has its own.
+
+    Without stalls each command that a channel gets is checked against `orders[channel][way]` (models/way_order.py).
+    """
 
     def __init__(self, dut, seed=1, stall=0.0, channels=True, **channel):
         super().__init__(dut)
@@ -60,7 +66,11 @@ class FlashBench(Stepper):
         self.rng = random.Random(seed)
         self.frame = self.add(FrameMemory(dut, "frame", g.frame_base, g.frames, self.rng, stall))
         self.channels = [self.add(ChannelModel(dut, c, g.ways, PAGES, self.rng, stall, **channel)) for c in range(g.channels) if channels]
-        self.clients = {c: self.add(Source(dut, c, OP, stall, self.rng)) for c in CLIENTS}
+        exact = channels and not stall
+        self.orders = [[WayOrder(shape()[2]) for _ in range(g.ways)] for _ in range(g.channels)] if exact else None
+        for channel, orders in zip(self.channels, self.orders or [], strict=False):
+            channel.on_command = lambda c, clock, orders=orders: orders[c["way"]].goes(c, clock)
+        self.clients = {c: self.add(Source(dut, c, OP, stall, self.rng, self.enters(c) if exact else None)) for c in CLIENTS}
         self.dones = {c: self.add(Sink(dut, c + "Done", DONE, self.finish(c), stall, self.rng)) for c in CLIENTS}
         self.alloc = Sink(dut, "alloc", [], lambda beat, clock: self.pages.append(beat["payload"]))
         self.free = self.add(Source(dut, "freeBlock", []))
@@ -82,6 +92,16 @@ class FlashBench(Stepper):
         g = self.geometry
         die = channel << g._bits(g.ways) | way
         return (die * BLOCKS + block) * PAGES + page
+
+    def enters(self, client):
+        g = self.geometry
+
+        def passed(op, clock):
+            die, row = divmod(op["ppn"], BLOCKS * PAGES)
+            way = die & (1 << g._bits(g.ways)) - 1
+            self.orders[die >> g._bits(g.ways)][way].comes(client, op | {"row": row}, clock)
+
+        return passed
 
     def finish(self, client):
         def got(beat, clock):

@@ -2,7 +2,8 @@
 """One NAND channel as docs/interfaces.md has it, with a page store: it takes commands, asks for data, moves one page at a time on its bus, and completes.
 
 It refuses what a channel may refuse: a command for a way that is busy, a program of a page that is not erased or not the next of its block, data nobody asked for. Array
-operations take `times[op]` clocks, a (least, most) pair; page beats pass in each clock, or with `stall` in some.
+operations take `times[op]` clocks, a (least, most) pair; page beats pass in each clock, or with `stall` in some. A share
+`wrong` of the pages that are read comes with wrong bits, which are told after the page.
 """
 
 import random
@@ -14,7 +15,7 @@ BEATS = 512
 
 
 class Op(IntEnum):
-    RESET, READ_ID, PARAM, READ, READ_OOB, VERIFY, PROGRAM, ERASE, STATUS = range(9)
+    RESET, READ_ID, PARAM, READ, READ_OOB, VERIFY, PROGRAM, ERASE, STATUS, READ_MARK = range(10)
 
 
 OK, FAIL, CRC, BLANK, TIMEOUT = range(5)
@@ -27,22 +28,24 @@ ID = 0x64A6_10D3_EC
 
 
 class ChannelModel:
-    def __init__(self, dut, channel, ways, pages_per_block, rng=None, stall=0.0, times=TIMES):
+    def __init__(self, dut, channel, ways, pages_per_block, rng=None, stall=0.0, times=TIMES, wrong=0.0):
         self.dut, self.channel, self.ways, self.ppb, self.times = dut, channel, ways, pages_per_block, times
-        self.rng, self.stall = rng or random.Random(channel), stall
+        self.rng, self.stall, self.wrong, self.told = rng or random.Random(channel), stall, wrong, 0
         name = f"channels_{channel}"
         self.cmd = Sink(dut, f"{name}_cmd", CMD, self.command, stall, self.rng)
         self.wreq = Source(dut, f"{name}_wreq", ["way"], stall, self.rng, self.asked)
         self.wdata = Sink(dut, f"{name}_wdata", ["data", "last"], self.word_in, stall, self.rng)
         self.rdata = Source(dut, f"{name}_rdata", ["way", "data", "last"], stall, self.rng, self.word_out)
-        self.cpl = Source(dut, f"{name}_cpl", ["way", "status", *OOB], stall, self.rng, self.completed)
-        self.parts = [self.cmd, self.wreq, self.wdata, self.rdata, self.cpl]
+        self.fix = Source(dut, f"{name}_fix", ["way", "byte", "mask"], stall, self.rng, self.fixed)
+        self.cpl = Source(dut, f"{name}_cpl", ["way", "status", *OOB, "corrected"], stall, self.rng, self.completed)
+        self.parts = [self.cmd, self.wreq, self.wdata, self.rdata, self.fix, self.cpl]
         self.idle = Pin(getattr(dut, f"{name}_wayIdle"), (1 << ways) - 1)
         self.pages = {}  # (way, row): (words, oob)
         self.under_way = {}  # way: its command, with `due` when the array is busy
         self.clock = 0
         self.bus = []  # ways that wait for the bus
-        self.on_bus = None
+        self.on_bus, self.fixes = None, []
+        self.on_command = lambda command, clock: None
         self.log, self.failing, self.timing_out, self.most = [], set(), set(), 0  # `failing`, `timing_out`: (way, row)
 
     def command(self, c, clock):
@@ -50,6 +53,7 @@ class ChannelModel:
         assert way < self.ways and way not in self.under_way, f"a command for busy way {way}: {c}"
         c["clock"] = clock
         self.log.append(c)
+        self.on_command(c, clock)
         run = dict(c, op=Op(c["op"]), due=None)
         self.under_way[way] = run
         self.most = max(self.most, len(self.under_way))
@@ -75,6 +79,15 @@ class ChannelModel:
 
     def word_out(self, beat, clock):
         if beat["last"]:
+            self.fix.queue += self.fixes
+            if not self.fixes:
+                self.fixed(None, clock)
+
+    def fixed(self, fix, clock):
+        if fix:
+            self.fixes.remove(fix)
+            self.told += 1
+        if not self.fixes:
             self.complete(self.on_bus)
             self.on_bus = None
 
@@ -94,8 +107,10 @@ class ChannelModel:
             oob = oob | {"sequence": ID}
         elif run["op"] == Op.STATUS:
             oob = oob | {"kind": 0xE0}
+        elif run["op"] == Op.READ_MARK:
+            oob = oob | {"kind": 0xFF}
         del run["due"]
-        self.cpl.queue.append({"way": way, "status": status, **oob})
+        self.cpl.queue.append({"way": way, "status": status, **oob, "corrected": 0})
 
     def drive(self):
         for way, run in self.under_way.items():
@@ -112,6 +127,13 @@ class ChannelModel:
                 self.wreq.queue.append({"way": way})
             else:
                 words = PARAMETERS if run["op"] == Op.PARAM else self.pages.get((way, run["row"]), ([(1 << 64) - 1] * BEATS,))[0]
+                self.fixes = []
+                if self.rng.random() < self.wrong:
+                    words = list(words)
+                    for byte in self.rng.sample(range(4096), self.rng.randint(1, 6)):
+                        mask = self.rng.randrange(1, 256)
+                        words[byte // 8] ^= mask << byte % 8 * 8
+                        self.fixes.append({"way": way, "byte": byte, "mask": mask})
                 self.rdata.queue += [{"way": way, "data": w, "last": int(i == BEATS - 1)} for i, w in enumerate(words)]
         self.idle.set(sum(1 << w for w in range(self.ways) if w not in self.under_way))
         for part in self.parts:

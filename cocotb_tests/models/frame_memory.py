@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Frame memory behind an AXI4 port, as the flash scheduler sees it, with a latency and random stalls. It accepts only what the contract allows: bursts of 32 beats of
-8 bytes inside one frame, all bytes written. Written data is there only when its response goes out, so that a done that comes too early is seen.
+8 bytes inside one frame, or single beats (corrections), all bytes written. Written data is there only when its response goes out, so that a done that comes too early is seen.
 """
 
 import random
@@ -17,7 +17,7 @@ class FrameMemory:
         self.words = [0] * (frames * BEATS)
         self.bad = set()  # frames that answer with an error
         self.reads, self.writes, self.answers = [], [], []  # bursts under way
-        self.now, self.bursts = 0, 0
+        self.now, self.bursts, self.singles = 0, 0, 0
         ax = "addr id len size burst".split()
         self.sinks = [
             Sink(dut, f"{name}_ar", ax, self.read, stall, self.rng),
@@ -38,12 +38,13 @@ class FrameMemory:
         self.words[frame * BEATS : (frame + 1) * BEATS] = words
 
     def burst(self, ax, clock, latency):
-        assert ax["len"] == BURST - 1 and ax["size"] == 3 and ax["burst"] == 1, f"not a burst of 32 beats: {ax}"
-        word = (ax["addr"] - self.base) // 8
-        assert 0 <= word < len(self.words) and ax["addr"] % (8 * BURST) == 0, f"address {ax['addr']:#x} is no quarter of a kilobyte of a frame"
-        self.bursts += 1
+        assert ax["len"] in (0, BURST - 1) and ax["size"] == 3 and ax["burst"] == 1, f"not a burst of 32 beats nor a single one: {ax}"
+        word, beats = (ax["addr"] - self.base) // 8, ax["len"] + 1
+        assert 0 <= word < len(self.words) and ax["addr"] % (8 * beats) == 0, f"address {ax['addr']:#x} is no quarter of a kilobyte of a frame"
+        self.bursts += beats == BURST
+        self.singles += beats == 1
         bad = word // BEATS in self.bad
-        return {"id": ax["id"], "word": word, "at": 0, "due": clock + latency, "resp": SLVERR if bad else OKAY, "data": []}
+        return {"id": ax["id"], "word": word, "at": 0, "due": clock + latency, "resp": SLVERR if bad else OKAY, "data": [], "beats": beats}
 
     def read(self, ax, clock):
         self.reads.append(self.burst(ax, clock, self.latency))
@@ -56,7 +57,7 @@ class FrameMemory:
         burst = self.writes[0]
         assert w["strb"] == 0xFF
         burst["data"].append(w["data"])
-        assert w["last"] == (len(burst["data"]) == BURST), "last is not on beat 32"
+        assert w["last"] == (len(burst["data"]) == burst["beats"]), "last is not on the last beat"
         if w["last"]:
             burst["due"] = clock + self.write_latency
             self.answers.append(self.writes.pop(0))
@@ -78,8 +79,8 @@ class FrameMemory:
         if self.r_burst is None and not self.stalled():
             self.r_burst = self.oldest_of_an_id(self.reads)
             if self.r_burst:
-                at = self.r_burst["at"]
-                for f, v in (("data", self.words[self.r_burst["word"] + at]), ("id", self.r_burst["id"]), ("resp", self.r_burst["resp"]), ("last", int(at == BURST - 1))):
+                at, last = self.r_burst["at"], int(self.r_burst["at"] == self.r_burst["beats"] - 1)
+                for f, v in (("data", self.words[self.r_burst["word"] + at]), ("id", self.r_burst["id"]), ("resp", self.r_burst["resp"]), ("last", last)):
                     self.r[f].set(v)
         self.r_valid.set(int(self.r_burst is not None))
         if self.b_burst is None and not self.stalled():
@@ -95,11 +96,11 @@ class FrameMemory:
             sink.sample(clock)
         if self.r_burst and self.r_ready.value == 1:
             self.r_burst["at"] += 1
-            if self.r_burst["at"] == BURST:
+            if self.r_burst["at"] == self.r_burst["beats"]:
                 self.reads = [b for b in self.reads if b is not self.r_burst]
             self.r_burst = None
         if self.b_burst and self.b_ready.value == 1:
             burst = self.b_burst
-            self.words[burst["word"] : burst["word"] + BURST] = burst["data"]
+            self.words[burst["word"] : burst["word"] + burst["beats"]] = burst["data"]
             self.answers = [b for b in self.answers if b is not burst]
             self.b_burst = None

@@ -13,7 +13,7 @@ from pathlib import Path
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, ReadOnly
-from models.log_model import COMMIT, FRAMES, MAP, PAGE, RELOCATE, Entry, LogModel
+from models.log_model import COMMIT, FRAMES, MAP, PAGE, PLACES, RELOCATE, Entry, LogModel
 
 DRIVE, GENERATION = 0x1A2B3C4D, 0x55667788
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -76,7 +76,7 @@ class Out:
     def __init__(self, dut, name, fired):
         self.valid, self.ready = getattr(dut, name + "_valid"), getattr(dut, name + "_ready")
         self.name, self.fired, self.on, self.held = name, fired, True, None
-        self.fields = {h._name[len(name) + 9 :]: h for h in dut if h._name.startswith(name + "_payload_")}
+        self.fields = {h._name[len(name) + 9 :] or "payload": h for h in dut if h._name.startswith(name + "_payload")}
         self.ready.value = 0
 
     def drive(self, go):
@@ -98,15 +98,17 @@ class Bench:
     def __init__(self, dut, g, seed=1, stall=0.0):
         self.dut, self.g, self.rng, self.stall, self.clock = dut, g, random.Random(seed), stall, 0
         self.model = m = LogModel(g["lanes"], g["pagesPerBlock"], g["writeFrames"] + g["readFrames"], DRIVE, GENERATION)
+        self.relocates = In(dut, "relocate", self._relocated)
         self.append_in, self.waits = In(dut, "append", self._appended), In(dut, "waiter", self._waits)
         self.data_done = In(dut, "pageDone", lambda b: m.page_done(**b))
         self.program_done = In(dut, "programDone", self._programmed)
         self.block_in = In(dut, "logBlock", lambda b: m.blocks[b["lane"]].append(b["block"]))
         self.program, self.tx, self.ends = Out(dut, "program", self._program), Out(dut, "tx", self._tx), Out(dut, "waitDone", self._ended)
+        self.bad = Out(dut, "badBlock", lambda b: m.bad_block(b["payload"]))
         self.aw, self.w = Out(dut, "frame_aw", self._address), Out(dut, "frame_w", self._data)
         self.b = In(dut, "frame_b", lambda b: None)
-        self.ins = [self.append_in, self.waits, self.data_done, self.program_done, self.block_in, self.b]
-        self.outs = [self.program, self.tx, self.ends, self.aw, self.w]
+        self.ins = [self.append_in, self.relocates, self.waits, self.data_done, self.program_done, self.block_in, self.b]
+        self.outs = [self.program, self.bad, self.tx, self.ends, self.aw, self.w]
         self.memory, self.addresses, self.beats, self.bursts = bytearray(b"\xee" * PAGE * FRAMES), deque(), deque(), deque()
         self.base = g["frameBase"] + PAGE * self.model.frame_base
         # entries whose data page is under way, log pages under way, frames that the flash reads
@@ -115,11 +117,11 @@ class Bench:
         self.auto_blocks, self.later = False, deque()
         self.finish_rate, self.slow_memory = 1.0, 2
         self.ended, self.committed, self.times, self.tags = [], [], {}, set(range(32))
-        self.b_resp = 0
+        self.b_resp, self.fail_rate, self.moved = 0, 0.0, []
 
     async def begin(self, blocks=3, enable=True):
         d = self.dut
-        for name, value in dict(enable=0, reset=1, generation=GENERATION, driveId=DRIVE).items():
+        for name, value in dict(enable=0, reset=1, generation=GENERATION, driveId=DRIVE, giveUp=0, rescueTo=0).items():
             getattr(d, name).value = value
         cocotb.start_soon(Clock(d.clk, 10, "ns").start())
         for _ in range(4):
@@ -129,10 +131,10 @@ class Bench:
         self.blocks(blocks)
         await self.clocks(30)
 
-    def blocks(self, count):
-        """Firmware hands `count` more blocks to each lane."""
+    def blocks(self, count, lanes=None):
+        """Firmware hands `count` more blocks to each lane, or to these."""
         for _ in range(count):
-            for lane in range(self.g["lanes"]):
+            for lane in range(self.g["lanes"]) if lanes is None else lanes:
                 self.given = getattr(self, "given", 0) + 1
                 self.block_in.queue.append(dict(lane=lane, block=self.given % (self.g["dies"] * self.g["blocksPerWay"])))
 
@@ -183,8 +185,21 @@ class Bench:
             assert int(self.dut.evRecord.value) and int(self.dut.evRecordTxid.value) == e.serial & 31
         self.model.taken()
         self.times["append", index] = self.clock
-        if e.kind in (MAP, RELOCATE):
-            self.outstanding.append((index, e.inTx and e.kind == MAP, e.serial & 31))
+        if e.kind == MAP:
+            self.outstanding.append((index, e.inTx, e.serial & 31))
+
+    def relocate(self, **fields):
+        """Offers a RELOCATE; its place in the plan is where the log takes it."""
+        self.relocates.queue.append(Entry(kind=RELOCATE, **fields).payload)
+
+    def _relocated(self, beat):
+        head = self.model.head
+        assert not head or self.model.plan[head - 1].last, "a RELOCATE inside a group"
+        location = beat["location_kind"] << 30 | beat["location_value"]
+        fields = {k: v for k, v in beat.items() if not k.startswith("location_")}
+        self.model.plan.insert(head, Entry(location=location, **fields))
+        self.model.taken()
+        self.moved.append(head)
 
     def finish_data(self, which, ok=1):
         index, has, txid = self.outstanding.pop(which)
@@ -193,6 +208,13 @@ class Bench:
     def finish_program(self, number, status=0):
         self.flying.remove(number)
         self.program_done.queue.append(dict(cookie=number % FRAMES, status=status, kind=0, generation=0, lpn=0, sequence=0))
+
+    async def fails(self, number):
+        """The program of log page `number`, which is under way, fails at all its places."""
+        for _ in range(PLACES - 1):
+            self.finish_program(number, status=1)
+            await self.until(lambda: number in self.flying)
+        self.finish_program(number, status=1)
 
     def _waits(self, beat):
         self.model.waiter(**beat)
@@ -249,9 +271,9 @@ class Bench:
             if self.auto_data and self.outstanding and r() < self.finish_rate and len(self.data_done.queue) < 4:
                 self.finish_data(self.rng.randrange(min(len(self.outstanding), 40)))
             if self.auto_program and self.flying and r() < self.finish_rate and not self.program_done.queue:
-                self.finish_program(self.rng.choice(self.flying))
+                self.finish_program(self.rng.choice(self.flying), int(r() < self.fail_rate))
             if self.auto_blocks and r() < 0.02 and not self.block_in.queue:
-                self.blocks(1)
+                self.blocks(1, [lane for lane, at in enumerate(self.model.at) if len(self.model.blocks[lane]) - at[0] < 5])
             while self.later and self.later[0]["index"] <= self.model.head:
                 self.waits.queue.append(self.later.popleft())
             for port in self.ins + self.outs:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 MAP, COMMIT, ABORT, TRIM, PREPARE, RELOCATE = 1, 2, 3, 4, 5, 6
 PAGE, MOST, FRAMES, MAGIC = 4096, 126, 4, b"OTXLOG01"
+PLACES, FIRST_PAGES = 4, 3  # how often a log page is tried; pages of a block in which a failure does not lead to the next block
 HEADER = "<8sIIIHBxQQIIQQ"
 PROGRAM, KIND_LOG = 6, 2
 SUCCESS, WRITE_FAULT = 0, 9
@@ -89,6 +90,9 @@ class LogModel:
         self.commits, self.flushes, self.shown, self.waits = deque(), deque(), deque(), []
         self.relaxed = []  # indexes of the RELAXED COMMITs that were shown
         self.fault = False
+        self.at = [(0, 0)] * lanes  # place of the next page of each lane: how manieth block, page
+        self.placed, self.flying, self.again, self.tries = {}, set(), set(), {}  # by page number
+        self.bad = deque()  # blocks of failed pages that were not reported
 
     # what goes in ------------------------------------------------------------------------------------------------------
     def taken(self):
@@ -102,22 +106,34 @@ class LogModel:
         if not ok:
             self.fault = True
             return
-        assert self.plan[index].kind in (MAP, RELOCATE) and index not in self.done
+        assert self.plan[index].kind == MAP and index not in self.done
         self.done.add(index)
         if hasTx:
             self.pending[txid] -= 1
         self._advance()
 
     def _advance(self):
-        while self.watermark < self.head and (self.plan[self.watermark].kind not in (MAP, RELOCATE) or self.watermark in self.done):
+        while self.watermark < self.head and (self.plan[self.watermark].kind != MAP or self.watermark in self.done):
             self.watermark += 1
 
     def program_done(self, cookie, status):
         number = max(n for n in range(len(self.pages)) if n % FRAMES == cookie)
-        self.finished.add(number)
-        if status:
+        self.flying.discard(number)
+        if not status:
+            self.finished.add(number)
+            return
+        lane, (b, q) = number % self.lanes, self.placed[number]
+        if self.tries[number] == PLACES:
             self.fault = True
-            self.finished.discard(number)
+            return
+        self.again.add(number)
+        self.bad.append(self.blocks[lane][b])
+        if q >= FIRST_PAGES and q != self.pages_per_block - 1:
+            self.at[lane] = (b + 1, 0)
+
+    def bad_block(self, block):
+        assert self.bad and block in self.bad, f"block {block} reported, failed are {list(self.bad)}"
+        self.bad.remove(block)
 
     def waiter(self, tag, flush, relaxed, txid, index):
         assert not (flush and relaxed)
@@ -134,43 +150,66 @@ class LogModel:
 
     @property
     def left(self):
-        """Log pages that can still be started: lane by lane until one has no next block."""
-        number = len(self.pages)
-        while self._place(number) is not None:
-            number += 1
-        return number - len(self.pages)
+        """Log pages that can still be placed: lane by lane until one has no next block."""
+        at, n = list(self.at), 0
+        while True:
+            lane = (len(self.pages) + n) % self.lanes
+            if len(self.blocks[lane]) < at[lane][0] + 2:
+                return n
+            at[lane], n = self._after(*at[lane]), n + 1
+
+    def _after(self, b, q):
+        return (b, q + 1) if q + 1 < self.pages_per_block else (b + 1, 0)
 
     def _place(self, number):
-        """(lane, current, next, page) of log page `number`, None when its lane has no next block."""
-        lane, turn = number % self.lanes, number // self.lanes
-        b, page = divmod(turn, self.pages_per_block)
-        return (lane, *self.blocks[lane][b : b + 2], page) if len(self.blocks[lane]) >= b + 2 else None
+        """(lane, current, next, page) of the place that log page `number` gets now."""
+        lane = number % self.lanes
+        b, page = self.at[lane]
+        assert len(self.blocks[lane]) >= b + 2, f"page {number} written to a lane without a next block"
+        assert not any(n % self.lanes == lane for n in self.flying), f"page {number}: a page of its lane is under way"
+        self.placed[number], self.tries[number] = (b, page), self.tries.get(number, 0) + 1
+        self.at[lane] = self._after(b, page)
+        self.flying.add(number)
+        return (lane, *self.blocks[lane][b : b + 2], page)
 
     # what comes out ------------------------------------------------------------------------------------------------------
     def program(self, op, image):
-        number = len(self.pages)
-        place = self._place(number)
-        assert place is not None, f"page {number} written to a lane without a next block"
-        lane, current, nxt, page = place
+        again = next((n for n in self.again if n % FRAMES == op["cookie"]), None)
+        number = len(self.pages) if again is None else again
+        self.again.discard(number)
+        lane, current, nxt, page = self._place(number)
         slot = number % FRAMES
         ppn = current * self.pages_per_block + page
         want = dict(op=PROGRAM, ppn=ppn, frame=self.frame_base + slot, kind=KIND_LOG, lpn=number, sequence=0, cookie=slot)
         assert op == want, f"page {number}: {op}, not {want}"
         got = Page.decode(image)
-        first = self.pages[-1].first + len(self.pages[-1].entries) if self.pages else 0
+        before = self.pages[number - 1] if number else None
+        first = before.first + len(before.entries) if before else 0
         end = first + len(got.entries)
         assert end <= self.head
-        mark = self.pages[-1].watermark if self.pages else 0
+        mark = self.pages[number].watermark if again is not None else before.watermark if before else 0
         assert mark <= got.watermark <= min(self.watermark, end), f"page {number}: watermark {got.watermark}, complete are {self.watermark}"
         golden = Page(self.drive, self.generation, number, lane, first, got.watermark, current, nxt, self.plan[first:end]).encode()
         assert bytes(image[: len(golden)]) == golden, f"page {number} is not byte-exact"
         assert self.plan[end - 1].last, f"page {number} ends inside a group"
-        full = len(got.entries) == MOST or (end < len(self.plan) and len(got.entries) + self.plan[end].room > MOST)
+        full = len(got.entries) == MOST or any(len(got.entries) + e.room > MOST for e in self._next(end))
         assert full or any(first < w for w in self.waits), f"page {number} closed with {len(got.entries)} entries and nobody waits"
+        if again is not None:
+            assert got.entries == self.pages[number].entries
+            self.pages[number], self.images[number] = got, bytes(image[: len(golden)])
+            return got
         assert number < FRAMES or number - FRAMES in self.finished, f"page {number}: more than {FRAMES} pages under way"
         self.pages.append(got)
         self.images.append(bytes(image[: len(golden)]))
         return got
+
+    def _next(self, end):
+        """The entries that may have been offered when a page ended before index `end`: RELOCATEs may have gone before the group."""
+        while end < len(self.plan):
+            yield self.plan[end]
+            if self.plan[end].kind != RELOCATE:
+                return
+            end += 1
 
     def tx(self, op, txid):
         assert op == 2 and self.commits, f"tx {op} {txid}"

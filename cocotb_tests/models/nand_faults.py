@@ -56,6 +56,17 @@ class Faults(ctypes.Structure):
             self.place[i] = _Place(*p)
 
 
+class PartFaults(ctypes.Structure):
+    """What is wrong with the parts, as `struct otx_nand_part_faults` says."""
+
+    _fields_ = [(n, ctypes.c_uint32) for n in "copies same_place noisy_from refuses odd_die page_bytes pages blank_page".split()]
+
+
+def set_part_faults(lib, faults):
+    """From now on these; None: nothing is wrong with the parts."""
+    lib.otx_nand_set_part_faults(faults and ctypes.byref(faults))
+
+
 def set_faults(lib, faults):
     """Switches them on, or with None off; ValueError in the model's words if there cannot be such faults."""
     text = ctypes.create_string_buffer(200)

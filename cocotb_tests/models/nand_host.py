@@ -12,10 +12,13 @@ from cocotb.clock import Clock
 from cocotb.triggers import Event, FallingEdge, Lock, RisingEdge
 
 BEATS = 512
+OWN = 6  # the timing mode with the part's own times
+CPL = ["way", "status", "kind", "generation", "lpn", "sequence", "corrected"]
+FIELDS = {"wreq": ["way"], "rdata": ["way", "data", "last"], "fix": ["way", "byte", "mask"], "cpl": CPL}
 
 
 class Op(IntEnum):
-    RESET, READ_ID, PARAM, READ, READ_OOB, VERIFY, PROGRAM, ERASE, STATUS = range(9)
+    RESET, READ_ID, PARAM, READ, READ_OOB, VERIFY, PROGRAM, ERASE, STATUS, READ_MARK, SET_FEATURES, GET_FEATURES = range(12)
 
 
 class Status(IntEnum):
@@ -38,6 +41,7 @@ class Host:
         self.read = [None] * ways  # page that came since the last completion
         self.waits = [None] * ways
         self.late = 0  # clocks that the last two beats of a page wait
+        self.fixes = []  # of all pages: way, byte, mask
         self.lock = Lock()  # of the command port
         for name in [
             "cmd_valid",
@@ -54,8 +58,11 @@ class Host:
             "wdata_last",
             "rdata_ready",
             "cpl_ready",
+            "fix_ready",
+            "rival",
         ]:
             getattr(dut, name).value = 0
+        dut.mode.value = OWN
 
     async def start(self, period_ps=10000):
         cocotb.start_soon(Clock(self.dut.clk, period_ps // 2 * 2, "ps").start(start_high=False))
@@ -63,7 +70,7 @@ class Host:
         for _ in range(5):
             await FallingEdge(self.dut.clk)
         self.dut.reset.value = 0
-        for run in (self._feed(), self._take(), self._complete()):
+        for run in (self._feed(), self._take(), self._fix(), self._complete()):
             cocotb.start_soon(run)
         for _ in range(5):
             await FallingEdge(self.dut.clk)
@@ -82,12 +89,7 @@ class Host:
             await FallingEdge(d.clk)
         await self._rest()
         assert int(valid.value), f"{name}: valid fell before the beat had passed"
-        fields = {
-            h: int(getattr(d, f"{name}_{h}").value)
-            for h in {"wreq": ["way"], "rdata": ["way", "data", "last"], "cpl": ["way", "status", "kind", "generation", "lpn", "sequence"]}[
-                name
-            ]
-        }
+        fields = {h: int(getattr(d, f"{name}_{h}").value) for h in FIELDS[name]}
         ready.value = 1
         await FallingEdge(d.clk)
         ready.value = 0
@@ -120,7 +122,15 @@ class Host:
                 assert beat["way"] == way and beat["last"] == (i == BEATS - 1), f"beat {i}: way {beat['way']}, last {beat['last']}"
                 words.append(beat["data"])
             assert self.read[way] is None, f"way {way}: two pages for one command"
-            self.read[way] = struct.pack(f"<{BEATS}Q", *words)
+            self.read[way] = bytearray(struct.pack(f"<{BEATS}Q", *words))
+
+    async def _fix(self):
+        """Corrections go into the page that has come, which is whole by then."""
+        while True:
+            fix = await self._beat("fix")
+            assert self.read[fix["way"]] is not None, f"way {fix['way']}: a correction without a page"
+            self.read[fix["way"]][fix["byte"]] ^= fix["mask"]
+            self.fixes.append((fix["way"], fix["byte"], fix["mask"]))
 
     async def _complete(self):
         while True:

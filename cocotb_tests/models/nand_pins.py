@@ -6,7 +6,7 @@ import hashlib
 import subprocess
 from pathlib import Path
 
-from .nand_faults import next_cut, seen, set_faults
+from .nand_faults import next_cut, seen, set_faults, set_part_faults
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SOURCES = [f"sim/nand_{n}.cpp" for n in ("model", "die", "store", "fate", "cut")]
@@ -15,6 +15,29 @@ K9F8G08 = {"wp": 12, "wh": 10, "wc": 25, "rp": 12, "reh": 10, "rc": 25, "rea": 2
 K9F8G08 |= {"alh": 5, "ds": 12, "dh": 5, "adl": 100, "whr": 60, "rhw": 100, "wb": 100, "rr": 20}
 K9F8G08 |= {"r": 25_000, "prog": 200_000, "bers": 1_500_000, "rst": 5_000}  # names and order of struct otx_nand_times
 TIMES = list(K9F8G08)
+# Bus times of ONFI SDR timing modes 0 to 5.
+MODES = {
+    "wp": (50, 25, 17, 15, 12, 10),
+    "wh": (30, 15, 15, 10, 10, 7),
+    "wc": (100, 45, 35, 30, 25, 20),
+    "rp": (50, 25, 17, 15, 12, 10),
+    "reh": (30, 15, 15, 10, 10, 7),
+    "rc": (100, 50, 35, 30, 25, 20),
+    "rea": (40, 30, 25, 20, 20, 16),
+    "cls": (50, 25, 15, 10, 10, 10),
+    "clh": (20, 10, 10, 5, 5, 5),
+    "cs": (70, 35, 25, 25, 20, 15),
+    "ch": (20, 10, 10, 5, 5, 5),
+    "als": (50, 25, 15, 10, 10, 10),
+    "alh": (20, 10, 10, 5, 5, 5),
+    "ds": (40, 20, 15, 10, 10, 7),
+    "dh": (20, 10, 5, 5, 5, 5),
+    "adl": (400,) * 6,
+    "whr": (120, 80, 80, 80, 80, 80),
+    "rhw": (200, 100, 100, 100, 100, 100),
+    "wb": (200, 100, 100, 100, 100, 100),
+    "rr": (40, 20, 20, 20, 20, 20),
+}
 QUICK = K9F8G08 | {"r": 2_000, "prog": 10_000, "bers": 20_000}
 READS, PROGRAMS, ERASES = 0, 1, 2
 FAIL_PROGRAM, FAIL_ERASE, HANG = 0, 1, 2
@@ -28,16 +51,28 @@ class Times(ctypes.Structure):
     _fields_ = [("t_" + n, ctypes.c_int) for n in TIMES]
 
 
+class Part(ctypes.Structure):
+    """An ONFI part; `modes` has bit m for timing mode m."""
+
+    _fields_ = [(n, ctypes.c_uint32) for n in ("onfi", "features", "modes")]
+
+    def __init__(self, features=1, modes=0x3F):
+        super().__init__(1, features, modes)
+
+
 def digest():
     return hashlib.sha256(b"".join((ROOT / p).read_bytes() for p in SOURCES + HEADERS)).hexdigest()[:12]
 
 
 def verilator_args():
-    """Arguments that put the model into a Verilator build and let Python call it from inside."""
+    """Arguments that put the model into a Verilator build and let Python call it from inside.
+
+    No -O2 for all files: the compiler would spend many minutes on the table of names of a large design.
+    """
     return [
         *(str(ROOT / p) for p in SOURCES),
         "-CFLAGS",
-        f"-I{ROOT / 'sim'} -O2 -std=c++17 -DNAND_MODEL_{digest()}",
+        f"-I{ROOT / 'sim'} -std=c++17 -DNAND_MODEL_{digest()}",
         "-LDFLAGS",
         "-rdynamic",
     ]
@@ -65,13 +100,15 @@ class Nand:
         self.c.otx_nand_set_seed.argtypes = self.c.otx_nand_power_cut.argtypes = [ctypes.c_uint64]
         self.c.otx_nand_pins.argtypes = [ctypes.c_int, ctypes.c_longlong, ctypes.c_int, ctypes.c_int, ctypes.POINTER(ctypes.c_longlong)]
 
-    def open(self, channels=1, ways=2, blocks=16, pages=8, page_bytes=4096, spare_bytes=128, path=None, times=QUICK, fatal=False, seed=1, faults=None):
-        """Opens the cells; returns None or the line that says why not. `faults`: of nand_faults.py."""
+    def open(self, channels=1, ways=2, blocks=16, pages=8, page_bytes=4096, spare_bytes=128, path=None, times=QUICK, fatal=False, seed=1, faults=None, part=None):
+        """Opens the cells; returns None or the line that says why not. `faults`: of nand_faults.py; `part`: a Part, or a K9F8G08."""
         self.geometry = Geometry(channels, ways, blocks, pages, page_bytes, spare_bytes)
         self.times(**times)
         self.c.otx_nand_set_seed(seed)
         self.c.otx_nand_set_fatal(int(fatal))
         set_faults(self.c, None)
+        set_part_faults(self.c, None)
+        self.c.otx_nand_set_part(part and ctypes.byref(part))
         self.c.otx_nand_store_close()
         set_faults(self.c, faults)
         text = ctypes.create_string_buffer(300)
@@ -101,6 +138,13 @@ class Nand:
 
     def set_faults(self, faults):
         set_faults(self.c, faults)
+
+    def set_part_faults(self, faults):
+        set_part_faults(self.c, faults)
+
+    def mode(self, die):
+        """The timing mode that the die is in."""
+        return self.c.otx_nand_mode(die)
 
     def seen(self):
         return seen(self.c)

@@ -5,7 +5,7 @@
     drive.write(5, b"..."); drive.flush(); drive.read(5)
     with `txid=` in write, read, trim; drive.begin(3), drive.commit(3), drive.abort(3)
     drive.power_cut(seed=1); drive.power_on()    # the same NAND, a drive just switched on
-    Drive("tiny", faults=Faults(seed=1, ber=10**6))  # NAND with the faults of models/nand_faults.py
+    Drive("tiny", faults=Faults(seed=1, ber=10**6))  # NAND with the faults of models/nand_faults.py; part_faults=PartFaults(...) of its parts
 
 `submit` and `poll` are the layer below, with up to 32 commands under way. A status that is not SUCCESS raises CommandError unless `check=False`.
 """
@@ -97,9 +97,10 @@ def open_image(lib, image, firmware=None):
 
 
 class Drive:
-    def __init__(self, preset="tiny", image=None, trace=False, boot=True, firmware=None, folder=None, faults=None):
+    def __init__(self, preset="tiny", image=None, trace=False, boot=True, firmware=None, folder=None, faults=None, part_faults=None):
         self.lib = load(preset, trace, folder)
         nand_faults.set_faults(self.lib, faults)
+        nand_faults.set_part_faults(self.lib, part_faults)
         open_image(self.lib, image, firmware)
         self.lbas = self.lib.otx_lbas()
         self.pending = {}  # tag -> (opcode, buffer)
@@ -225,6 +226,14 @@ class Drive:
     def set_faults(self, faults):
         """From now on these faults; None: none."""
         nand_faults.set_faults(self.lib, faults)
+
+    def set_part_faults(self, faults):
+        """From now on this is wrong with the parts (PartFaults of models/nand_faults.py); None: nothing."""
+        nand_faults.set_part_faults(self.lib, faults)
+
+    def modes(self):
+        """The timing mode of each die, by die."""
+        return [self.lib.otx_nand_mode(die) for die in range(len(self.under_way()))]
 
     def faults_seen(self):
         return nand_faults.seen(self.lib)

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Power cuts at chosen clocks of a random workload; after each the drive is started again and judged by models/contract_model.py.
 
-    power_cut.py [--preset tiny] [--cuts 240] [--seed 1] [--only CUT] [--jobs 2] [--gap CLOCKS] [--stop] [--ways]
+    power_cut.py [--preset tiny] [--cuts 240] [--seed 1] [--only CUT] [--jobs 2] [--gap CLOCKS] [--stop] [--ways] [--failing]
 
 The workload (workload.py) runs on; before each cut it is taken to an instant drawn from cut_moments.py. There the process forks: the child cuts the power, cuts it again in
 some of the recoveries, lets the drive come back, reads all blocks, judges and writes. Every third to ninth cut is made in the main process instead: the workload goes on with
-what was recovered. Cut n of a seed and preset is always the same: `--only n` replays one. With `--ways` half of the cuts leave pages and blocks in the ways of
-models/nand_faults.py: unreadable, fading, looking erased. The last line counts cuts; before it are what was torn and which commands completed.
+what was recovered. Cut n of a seed and preset is always the same: `--only n` replays one. With `--ways` half of the cuts leave pages and blocks in
+the ways of models/nand_faults.py: unreadable, fading, looking erased. With `--failing` 2 % of the blocks are bad from the factory, 1 % of the pages
+fail, and 3 % of the blocks from their third erase on. The last line counts cuts; before it are what was torn and which commands completed.
 """
 
 import json
@@ -29,6 +30,7 @@ from cocotb_tests.system import cut_moments  # noqa: E402
 from cocotb_tests.system.drive import Drive, DriveError, TxState  # noqa: E402
 from cocotb_tests.system.workload import KINDS, LBAS, TXIDS, Workload, block, stamps  # noqa: E402
 
+FAILING = dict(bad_ppm=20_000, rule_marks=1, ber=10**8, program_fail_ppm=10_000, program_fail_after=1, erase_fail_ppm=30_000, erase_fail_after=2)
 FULL = 60  # cuts of a campaign that must have shown everything
 
 
@@ -134,10 +136,11 @@ def lacks(dies, cuts, counts, seen):
 @click.option("--gap", type=click.IntRange(100), default=90_000, show_default=True, help="clocks before a cut's moment is looked for, on average")
 @click.option("--stop", is_flag=True, help="end at the first failed cut")
 @click.option("--ways", is_flag=True, help="half of the cuts tear in the ways of the NAND's faults")
-def main(preset, cuts, seed, only, jobs, gap, stop, ways):
+@click.option("--failing", is_flag=True, help="programs and erases fail, blocks are bad from the factory")
+def main(preset, cuts, seed, only, jobs, gap, stop, ways, failing):
     """Power cuts, judged by the contract."""
     try:
-        drive = Drive(preset, faults=Faults(seed=seed) if ways else None)
+        drive = Drive(preset, faults=Faults(seed=seed, **FAILING) if failing else Faults(seed=seed) if ways else None)
     except (DriveError, OSError) as e:
         print(f"power_cut: {e}", file=sys.stderr)
         sys.exit(2)
@@ -176,6 +179,8 @@ def main(preset, cuts, seed, only, jobs, gap, stop, ways):
     children.reap(0)
     counts.update(work.counts)
     print(f"commands completed: {dict(counts)}")
+    if failing:
+        print(f"failed in the main process: {drive.faults_seen()}; {drive.uart.strip().splitlines()[-3:]}")
     print(f"cuts at and torn: {dict(sorted(children.seen.items()))}")
     missing = lacks(dies, cuts, counts, children.seen) if cuts >= FULL else []
     if missing:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Testbench: one NAND channel with its dies on a shared bus. Two drivers of the data pins at once end the simulation.
+// Testbench: one NAND channel with its dies on a shared bus, and the corrector, which a second channel keeps busy while `rival` is high: it asks about one chunk after the other. Two drivers of the data pins at once end the simulation.
 
 `default_nettype none
 
@@ -15,12 +15,25 @@ module tb_nand_channel #(
     parameter int TRpNs      = 12,
     parameter int TRcNs      = 25,
     parameter int TReaNs     = 20,
+    parameter int TIoNs      = 5,
+    parameter int TWhNs      = 10,
+    parameter int TRehNs     = 10,
+    parameter int TClhNs     = 5,
+    parameter int TCsNs      = 20,
+    parameter int TChNs      = 5,
+    parameter int TAlhNs     = 5,
+    parameter int TDhNs      = 5,
+    parameter int TWhrNs     = 60,
+    parameter int TRhwNs     = 100,
+    parameter int TWbNs      = 100,
+    parameter int TRrNs      = 20,
     parameter int TRMaxNs    = 25000,
     parameter int TProgMaxNs = 700000,
     parameter int TBersMaxNs = 2000000
 ) (
     input  logic            clk,
     input  logic            reset,
+    input  logic [     2:0] mode,
     input  logic            cmd_valid,
     output logic            cmd_ready,
     input  logic [     3:0] cmd_way,
@@ -50,6 +63,14 @@ module tb_nand_channel #(
     output logic [    31:0] cpl_generation,
     output logic [    31:0] cpl_lpn,
     output logic [    47:0] cpl_sequence,
+    output logic [     3:0] cpl_corrected,
+    output logic            fix_valid,
+    input  logic            fix_ready,
+    output logic [     3:0] fix_way,
+    output logic [    11:0] fix_byte,
+    output logic [     7:0] fix_mask,
+    input  logic            rival,
+    output logic            asks,
     output logic [Ways-1:0] way_idle,
     output logic [    31:0] clocks
 );
@@ -58,9 +79,34 @@ module tb_nand_channel #(
   logic cle, ale, we_n, re_n, wp_n, host_oe;
   logic [7:0] host_dq, dq;
 
+  logic ask_valid, ask_ready, found_valid, found_ready, found_last, found_failed;
+  logic [2:0] ask_chunk;
+  logic [7:0] ask_byte, found_mask;
+  logic [9:0] found_byte;
+  logic [3:0] found_count;
+  logic [31:0] found_sum;
+  logic rival_valid, rival_ready, rival_found;
+  assign asks = ask_valid;
+
+  otx_nand_corrector #(.Users(2)) corrector (
+      .clk, .reset, .ask_valid({rival_valid, ask_valid}), .ask_ready({rival_ready, ask_ready}), .ask_chunk({3'd2, ask_chunk}), .ask_byte({8'hA5, ask_byte}),
+      .fix_valid({rival_found, found_valid}), .fix_ready({1'b1, found_ready}), .fix_byte(found_byte), .fix_mask(found_mask), .fix_last(found_last), .fix_failed(found_failed), .fix_count(found_count),
+      .fix_sum(found_sum)
+  );
+
+  // The rival asks from the clock in which it may until its 13 bytes are taken.
+  logic [3:0] taken_q;
+  assign rival_valid = taken_q != 0;
+  always_ff @(posedge clk) begin
+    if (taken_q == 0) taken_q <= rival && !rival_found ? 4'd13 : 4'd0;
+    else if (rival_ready) taken_q <= taken_q - 1'b1;
+    if (reset) taken_q <= 4'd0;
+  end
+
   otx_nand_channel #(
       .Ways(Ways), .ClkPs(ClkPs), .TAdlNs(TAdlNs), .TWpNs(TWpNs), .TWcNs(TWcNs), .TDsNs(TDsNs), .TClsNs(TClsNs), .TAlsNs(TAlsNs),
-      .TRpNs(TRpNs), .TRcNs(TRcNs), .TReaNs(TReaNs), .TRMaxNs(TRMaxNs), .TProgMaxNs(TProgMaxNs), .TBersMaxNs(TBersMaxNs)
+      .TWhNs(TWhNs), .TRehNs(TRehNs), .TClhNs(TClhNs), .TCsNs(TCsNs), .TChNs(TChNs), .TAlhNs(TAlhNs), .TDhNs(TDhNs), .TWhrNs(TWhrNs), .TRhwNs(TRhwNs), .TWbNs(TWbNs), .TRrNs(TRrNs),
+      .TRpNs(TRpNs), .TRcNs(TRcNs), .TReaNs(TReaNs), .TIoNs(TIoNs), .TRMaxNs(TRMaxNs), .TProgMaxNs(TProgMaxNs), .TBersMaxNs(TBersMaxNs)
   ) channel (
       .*, .nand_ce_n(ce_n), .nand_rb_n(rb_n), .nand_cle(cle), .nand_ale(ale), .nand_we_n(we_n), .nand_re_n(re_n), .nand_wp_n(wp_n), .nand_dq_o(host_dq), .nand_dq_oe(host_oe), .nand_dq_i(dq)
   );

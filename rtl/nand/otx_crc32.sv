@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // CRC-32 of IEEE 802.3 (as zlib), one byte per clock.
 //
-// `start` begins a new sum; a byte counts in each clock with `byte_valid` high (not in the clock of `start`). `sum` is the finished checksum of the bytes so far, valid in the
+// `start` begins a new sum; a byte counts in each clock with `byte_valid` high (not in the clock of `start`). `fix_valid` adds `fix`, what a correction of earlier bytes changes in the register. `sum` is the finished checksum of the bytes so far, valid in the
 // clock after the last byte; its bytes are stored lowest first. `residue` is high when the bytes so far end in their own checksum. Reset loses the sum.
 
 `default_nettype none
@@ -11,6 +11,8 @@ module otx_crc32 (
     input  logic        start,
     input  logic        byte_valid,
     input  logic [ 7:0] byte_data,
+    input  logic        fix_valid,
+    input  logic [31:0] fix,
     output logic [31:0] sum,
     output logic        residue
 );
@@ -32,6 +34,7 @@ module otx_crc32 (
   always_ff @(posedge clk) begin
     if (start) crc_q <= 32'hFFFF_FFFF;
     else if (byte_valid) crc_q <= crc_d;
+    else if (fix_valid) crc_q <= crc_q ^ fix;
   end
 endmodule
 

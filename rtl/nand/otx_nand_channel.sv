@@ -4,9 +4,11 @@
 // `cmd` may change `cmd_way` until it is taken: `cmd_ready` follows `cmd_way` and is low while that way has a command under way (`way_idle` shows all ways). Commands to different ways finish in any order.
 // `wreq`/`wdata`: 512 beats per request, in the order of the requests. `rdata`: 512 beats of one page without others between, all taken before its `cpl`. READ data is sent whatever its status
 // turns out to be (CRC and BLANK come after the beats), except that TIMEOUT sends none. Fields of `cpl` echo the command unless the page's OOB or an identification replaces them.
-// Array operations overlap; page transfers share the bus, brief turns go first. A page moves at one byte per tRC or tWC (3 clocks at 100 MHz, 2 at 75 MHz with the default times).
+// Array operations overlap; page transfers share the bus, brief turns go first. A page moves at one byte per tRC or tWC of the timing mode.
 // `wdata` and `rdata` pass a stream register each, which takes up to two beats more when the other end is stalled. A stalled `wdata`, `rdata` or `cpl` holds the bus for all ways. TIMEOUT after twice the longest busy time (up to 4 us and one clock per us later); all operations but RESET and STATUS then also wait for R/B# before they start.
-// Reset forgets all commands under way: no completion comes. Nothing is sent to the chips until a command comes; the first for each way must be RESET.
+// `mode` is the SDR timing mode of all ways: ONFI 0 to 5, 6 the part's own times (the parameters), 7 as 0. A change counts when no turn is on the bus, so before the next one. SET_FEATURES sends the four bytes of `cmd_lpn`,
+// lowest first, to the feature `cmd_kind`, GET_FEATURES returns them in `cpl_lpn`; READ_ID reads from address `cmd_kind`.
+// Reset forgets all commands under way: no completion comes. Nothing is sent to the chips until a command comes; the first for each way must be RESET, in mode 0.
 
 `default_nettype none
 
@@ -21,6 +23,7 @@ module otx_nand_channel #(
     parameter int TRehNs     = 10,
     parameter int TRcNs      = 25,
     parameter int TReaNs     = 20,
+    parameter int TIoNs      = 5,        // allowance for pads and board in the access time of a read
     parameter int TClsNs     = 12,
     parameter int TClhNs     = 5,
     parameter int TCsNs      = 20,
@@ -41,6 +44,7 @@ module otx_nand_channel #(
 ) (
     input  logic            clk,
     input  logic            reset,
+    input  logic [     2:0] mode,
     input  logic            cmd_valid,
     output logic            cmd_ready,
     input  logic [     3:0] cmd_way,
@@ -70,6 +74,24 @@ module otx_nand_channel #(
     output logic [    31:0] cpl_generation,
     output logic [    31:0] cpl_lpn,
     output logic [    47:0] cpl_sequence,
+    output logic [     3:0] cpl_corrected,
+    output logic            fix_valid,
+    input  logic            fix_ready,
+    output logic [     3:0] fix_way,
+    output logic [    11:0] fix_byte,
+    output logic [     7:0] fix_mask,
+    output logic            ask_valid,       // to and from otx_nand_corrector
+    input  logic            ask_ready,
+    output logic [     2:0] ask_chunk,
+    output logic [     7:0] ask_byte,
+    input  logic            found_valid,
+    output logic            found_ready,
+    input  logic [     9:0] found_byte,
+    input  logic [     7:0] found_mask,
+    input  logic            found_last,
+    input  logic            found_failed,
+    input  logic [     3:0] found_count,
+    input  logic [    31:0] found_sum,
     output logic [Ways-1:0] way_idle,
     output logic [Ways-1:0] nand_ce_n,
     input  logic [Ways-1:0] nand_rb_n,
@@ -82,8 +104,12 @@ module otx_nand_channel #(
     output logic            nand_dq_oe,
     input  logic [     7:0] nand_dq_i
 );
-  localparam int CsNs = TCsNs > TRrNs ? TCsNs : TRrNs;  // CE# falls after R/B# rose, so its set-up time covers tRR
-  localparam int CsClocks = CsNs * 1000 <= ClkPs ? 1 : (CsNs * 1000 + ClkPs - 1) / ClkPs;
+  function automatic int larger(input int a, input int b);
+    larger = a > b ? a : b;
+  endfunction
+
+  localparam int LongestNs = larger(larger(larger(400, TAdlNs), larger(TWhrNs, TRhwNs)), larger(larger(TWcNs + TDsNs + TClsNs + TAlsNs, TRcNs + TReaNs + TIoNs), larger(larger(TCsNs, TRrNs), TWbNs)));  // 400: tADL of the modes
+  localparam int Bits = $clog2(LongestNs * 1000 / ClkPs + 8);  // of a count of clocks on the bus
   localparam int TickClocks = (1000000 + ClkPs - 1) / ClkPs;
   localparam int TickBits = $clog2(TickClocks + 1);
   localparam int WayBits = Ways > 1 ? $clog2(Ways) : 1;
@@ -94,9 +120,6 @@ module otx_nand_channel #(
   if (RowBytes != 2 && RowBytes != 3) begin : g_check_row_bytes
     $fatal(1, "otx_nand_channel: RowBytes must be 2 or 3");
   end
-  if (TWbNs < 0 || TCsNs < 1 || TRrNs < 0) begin : g_check_times
-    $fatal(1, "otx_nand_channel: TCsNs must be 1 ns or more, TWbNs and TRrNs not negative");
-  end
 
   logic [143:0] held[Ways];  // what the command said, per way
   logic [143:0] now;
@@ -104,11 +127,14 @@ module otx_nand_channel #(
   logic [Ways*4-1:0] op;
   logic pick_valid, start, seq_issued, seq_done, tick;
   logic [3:0] pick_way, way;
+  logic resting;
+  logic [2:0] mode_q;  // that the bus is in
+  logic [Bits-1:0] we_low, we_high, re_low, re_high, sample_after, adl, whr, rhw, wb, cs;
   logic [TickBits-1:0] tick_q;
   logic bus_valid, bus_ready, bus_quiet, back_valid;
   logic [1:0] bus_kind;
   logic [7:0] bus_byte, back_byte;
-  logic in_valid, in_ready, out_valid, out_ready, out_last, end_valid, end_ready;  // sequencer's ends of wdata, rdata and cpl
+  logic in_valid, in_ready, out_valid, out_ready, out_last, end_valid, end_ready, wrong_valid, wrong_ready;  // sequencer's ends of wdata, rdata, cpl and fix
   logic [63:0] in_data, out_data;
   logic unused;
 
@@ -119,6 +145,9 @@ module otx_nand_channel #(
   assign tick = tick_q == 0;
   assign cpl_valid = end_valid && !rdata_valid;  // the last beat is taken before its completion is offered
   assign end_ready = cpl_ready && !rdata_valid;
+  assign fix_way = way;
+  assign fix_valid = wrong_valid && !rdata_valid;
+  assign wrong_ready = fix_ready && !rdata_valid;
 
   always_comb begin
     cmd_ready = 1'b0;
@@ -131,20 +160,22 @@ module otx_nand_channel #(
     assign issued[i] = seq_issued && way == 4'(i);
     assign done[i]   = seq_done && way == 4'(i);
     otx_nand_way #(
-        .ClkPs(ClkPs), .TWbNs(TWbNs), .TRstMaxNs(TRstMaxNs), .TProgMaxNs(TProgMaxNs), .TBersMaxNs(TBersMaxNs), .TRMaxNs(TRMaxNs)
+        .Bits(Bits), .TRstMaxNs(TRstMaxNs), .TProgMaxNs(TProgMaxNs), .TBersMaxNs(TBersMaxNs), .TRMaxNs(TRMaxNs)
     ) state (
-        .clk, .reset, .tick, .take(take[i]), .take_op(cmd_op), .idle(way_idle[i]), .op(op[i*4+:4]), .request(request[i]), .brief(brief[i]),
+        .clk, .reset, .tick, .wb, .take(take[i]), .take_op(cmd_op), .idle(way_idle[i]), .op(op[i*4+:4]), .request(request[i]), .brief(brief[i]),
         .start(begins[i]), .issued(issued[i]), .done(done[i]), .collect(collect[i]), .late(late[i]), .nand_rb_n(nand_rb_n[i])
     );
   end
 
   otx_nand_arbiter #(.Ways(Ways)) arbiter (.clk, .reset, .request, .brief, .taken(start), .pick_valid, .pick_way);
 
-  otx_nand_sequencer #(.Ways(Ways), .RowBytes(RowBytes), .CsClocks(CsClocks)) sequencer (
-      .clk, .reset, .pick_valid, .pick_way, .start, .way, .op(op[way[WayBits-1:0]*4+:4]), .collect(collect[way[WayBits-1:0]]), .late(late[way[WayBits-1:0]]),
+  otx_nand_sequencer #(.Ways(Ways), .RowBytes(RowBytes), .Bits(Bits)) sequencer (
+      .clk, .reset, .cs, .resting, .pick_valid, .pick_way, .start, .way, .op(op[way[WayBits-1:0]*4+:4]), .collect(collect[way[WayBits-1:0]]), .late(late[way[WayBits-1:0]]),
       .row(now[23:0]), .kind(now[31:24]), .generation(now[63:32]), .lpn(now[95:64]), .sequence_number(now[143:96]),
       .issued(seq_issued), .done(seq_done), .wreq_valid, .wreq_ready, .wdata_valid(in_valid), .wdata_ready(in_ready), .wdata_data(in_data),
-      .rdata_valid(out_valid), .rdata_ready(out_ready), .rdata_data(out_data), .rdata_last(out_last), .cpl_valid(end_valid), .cpl_ready(end_ready), .cpl_status, .cpl_kind, .cpl_generation, .cpl_lpn, .cpl_sequence,
+      .rdata_valid(out_valid), .rdata_ready(out_ready), .rdata_data(out_data), .rdata_last(out_last), .cpl_valid(end_valid), .cpl_ready(end_ready), .cpl_status, .cpl_kind, .cpl_generation, .cpl_lpn, .cpl_sequence, .cpl_corrected,
+      .fix_valid(wrong_valid), .fix_ready(wrong_ready), .fix_byte, .fix_mask, .ask_valid, .ask_ready, .ask_chunk, .ask_byte,
+      .found_valid, .found_ready, .found_byte, .found_mask, .found_last, .found_failed, .found_count, .found_sum,
       .bus_valid, .bus_ready, .bus_kind, .bus_byte, .back_valid, .back_byte, .bus_quiet, .nand_ce_n
   );
 
@@ -157,19 +188,26 @@ module otx_nand_channel #(
       .down_payload({rdata_way, rdata_last, rdata_data})
   );
 
-  otx_nand_bus #(
-      .ClkPs(ClkPs), .TWpNs(TWpNs), .TWhNs(TWhNs), .TWcNs(TWcNs), .TRpNs(TRpNs), .TRehNs(TRehNs), .TRcNs(TRcNs), .TReaNs(TReaNs), .TClsNs(TClsNs), .TClhNs(TClhNs),
-      .TChNs(TChNs), .TAlsNs(TAlsNs), .TAlhNs(TAlhNs), .TDsNs(TDsNs), .TDhNs(TDhNs), .TAdlNs(TAdlNs), .TWhrNs(TWhrNs), .TRhwNs(TRhwNs)
-  ) bus (
-      .clk, .reset, .req_valid(bus_valid), .req_ready(bus_ready), .req_kind(bus_kind), .req_byte(bus_byte), .rsp_valid(back_valid), .rsp_byte(back_byte), .quiet(bus_quiet),
+  otx_nand_times #(
+      .ClkPs(ClkPs), .Bits(Bits), .TWpNs(TWpNs), .TWhNs(TWhNs), .TWcNs(TWcNs), .TRpNs(TRpNs), .TRehNs(TRehNs), .TRcNs(TRcNs), .TReaNs(TReaNs), .TIoNs(TIoNs), .TClsNs(TClsNs), .TClhNs(TClhNs),
+      .TCsNs(TCsNs), .TChNs(TChNs), .TAlsNs(TAlsNs), .TAlhNs(TAlhNs), .TDsNs(TDsNs), .TDhNs(TDhNs), .TAdlNs(TAdlNs), .TWhrNs(TWhrNs), .TRhwNs(TRhwNs), .TWbNs(TWbNs), .TRrNs(TRrNs)
+  ) times (
+      .clk, .mode(mode_q), .we_low, .we_high, .re_low, .re_high, .sample_after, .adl, .whr, .rhw, .wb, .cs
+  );
+
+  otx_nand_bus #(.Bits(Bits)) bus (
+      .clk, .reset, .we_low, .we_high, .re_low, .re_high, .sample_after, .adl, .whr, .rhw,
+      .req_valid(bus_valid), .req_ready(bus_ready), .req_kind(bus_kind), .req_byte(bus_byte), .rsp_valid(back_valid), .rsp_byte(back_byte), .quiet(bus_quiet),
       .nand_cle, .nand_ale, .nand_we_n, .nand_re_n, .nand_dq_o, .nand_dq_oe, .nand_dq_i
   );
 
   always_ff @(posedge clk) begin
     if (cmd_valid && cmd_ready) held[cmd_way[WayBits-1:0]] <= {cmd_sequence, cmd_lpn, cmd_generation, cmd_kind, cmd_row};
+    if (resting) mode_q <= mode;
     tick_q <= tick ? TickBits'(TickClocks - 1) : tick_q - 1'b1;
     nand_wp_n <= 1'b1;
     if (reset) begin
+      mode_q <= '0;
       tick_q <= '0;
       nand_wp_n <= 1'b0;
     end

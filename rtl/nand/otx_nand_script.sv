@@ -9,50 +9,60 @@
 module otx_nand_script #(
     parameter int RowBytes   = 3,     // 2 or 3 row address cycles
     parameter int PageBytes  = 4096,
-    parameter int OobBytes   = 20,    // spare bytes that are read back
-    parameter int ParamBytes = 768
+    parameter int OobBytes   = 128,   // spare bytes that are read back
+    parameter int LastChunk  = 512,   // data bytes that READ_OOB reads too: parity covers them together with the spare bytes
+    parameter int ParamBytes = 768,
+    parameter int FeatureBytes = 4
 ) (
     input  logic [ 3:0] op,
     input  logic        collect,
     input  logic [23:0] row,
+    input  logic [ 7:0] kind,       // address of READ_ID and of a feature
     input  logic [ 3:0] step,
     output logic [ 2:0] item,       // 0 command, 1 address, 2 data in, 3 data out, 4 nothing, 5 end
     output logic [ 7:0] item_byte,
     output logic [ 3:0] first,
-    output logic [12:0] out_from,   // number of the first byte read
-    output logic [12:0] out_to,     // and one past the last
+    output logic [12:0] out_from,   // number of the first byte read, or sent by SET_FEATURES
+    output logic [12:0] out_to,     // and one past the last read
     output logic        busy
 );
-  localparam logic [3:0] OpReset = 4'd0, OpReadId = 4'd1, OpParam = 4'd2, OpRead = 4'd3, OpReadOob = 4'd4, OpVerify = 4'd5, OpProgram = 4'd6, OpErase = 4'd7;
+  localparam logic [3:0] OpReset = 4'd0, OpReadId = 4'd1, OpParam = 4'd2, OpRead = 4'd3, OpReadOob = 4'd4, OpVerify = 4'd5, OpProgram = 4'd6, OpErase = 4'd7, OpReadMark = 4'd9, OpSetFeatures = 4'd10, OpGetFeatures = 4'd11;
   localparam logic [2:0] Command = 3'd0, Address = 3'd1, DataIn = 3'd2, DataOut = 3'd3, Nothing = 3'd4, End = 3'd5;
 
-  logic reads_page, has_row, has_column, asks_status;
+  logic reads_page, has_row, has_column, feature, asks_status;
   logic [7:0] first_command, second_command;
 
-  assign reads_page = op == OpRead || op == OpReadOob || op == OpVerify;
+  assign reads_page = op == OpRead || op == OpReadOob || op == OpVerify || op == OpReadMark;
   assign has_row = reads_page || op == OpProgram || op == OpErase;
   assign has_column = reads_page || op == OpProgram;
-  assign asks_status = collect || !(has_row || op == OpReset || op == OpReadId || op == OpParam);
-  assign first = collect && (reads_page || op == OpParam) ? 4'd8 : 4'd0;
-  assign busy = !collect && (has_row || op == OpReset || op == OpParam);
+  assign feature = op == OpSetFeatures || op == OpGetFeatures;
+  assign asks_status = collect || !(has_row || feature || op == OpReset || op == OpReadId || op == OpParam);
+  assign first = collect && (reads_page || op == OpParam || op == OpGetFeatures) ? 4'd8 : 4'd0;
+  assign busy = !collect && (has_row || feature || op == OpReset || op == OpParam);
 
   always_comb begin
     case (op)
       OpReset: first_command = 8'hFF;
       OpReadId: first_command = 8'h90;
       OpParam: first_command = 8'hEC;
-      OpRead, OpReadOob, OpVerify: first_command = 8'h00;
+      OpRead, OpReadOob, OpVerify, OpReadMark: first_command = 8'h00;
       OpProgram: first_command = 8'h80;
       OpErase: first_command = 8'h60;
+      OpSetFeatures: first_command = 8'hEF;
+      OpGetFeatures: first_command = 8'hEE;
       default: first_command = 8'h70;
     endcase
     if (asks_status) first_command = 8'h70;
     second_command = reads_page ? 8'h30 : op == OpProgram ? 8'h10 : 8'hD0;
 
-    out_from = op == OpReadOob ? 13'(PageBytes) : '0;
-    if (reads_page) out_to = 13'(PageBytes + OobBytes);
+    if (op == OpReadOob) out_from = 13'(PageBytes - LastChunk);
+    else if (op == OpReadMark) out_from = 13'(PageBytes);
+    else out_from = op == OpSetFeatures ? 13'(PageBytes + OobBytes - FeatureBytes) : '0;
+    if (op == OpReadMark) out_to = 13'(PageBytes + 1);
+    else if (reads_page) out_to = 13'(PageBytes + OobBytes);
     else if (op == OpParam) out_to = 13'(ParamBytes);
     else if (op == OpReadId) out_to = 13'd5;
+    else if (op == OpGetFeatures) out_to = 13'(FeatureBytes);
     else out_to = 13'd1;
   end
 
@@ -64,11 +74,15 @@ module otx_nand_script #(
         item = Command;
         item_byte = first_command;
       end
-      4'd1: if (!asks_status && (has_column || op == OpReadId || op == OpParam)) item = Address;
+      4'd1:
+      if (!asks_status && (has_column || feature || op == OpReadId || op == OpParam)) begin
+        item = Address;
+        item_byte = feature || op == OpReadId ? kind : 8'h00;
+      end
       4'd2:
       if (!asks_status && has_column) begin
         item = Address;
-        item_byte = op == OpReadOob ? 8'(PageBytes / 256) : 8'h00;
+        item_byte = {3'd0, out_from[12:8]};
       end
       4'd3, 4'd4:
       if (!asks_status && has_row) begin
@@ -80,7 +94,7 @@ module otx_nand_script #(
         item = Address;
         item_byte = row[23:16];
       end
-      4'd6: if (!asks_status && op == OpProgram) item = DataIn;
+      4'd6: if (!asks_status && (op == OpProgram || op == OpSetFeatures)) item = DataIn;
       4'd7:
       if (!asks_status && has_row) begin
         item = Command;

@@ -11,12 +11,14 @@
 module otx_nand_sequencer #(
     parameter int Ways      = 2,
     parameter int RowBytes  = 3,
-    parameter int CsClocks  = 2,    // from CE# low to the first strobe
+    parameter int Bits      = 6,    // of `cs`
     parameter int PageBytes = 4096,
     parameter int SpareBytes = 128
 ) (
     input  logic            clk,
     input  logic            reset,
+    input  logic [Bits-1:0] cs,               // clocks from CE# low to the first strobe
+    output logic            resting,          // no turn
     input  logic            pick_valid,
     input  logic [     3:0] pick_way,
     output logic            start,
@@ -47,6 +49,23 @@ module otx_nand_sequencer #(
     output logic [    31:0] cpl_generation,
     output logic [    31:0] cpl_lpn,
     output logic [    47:0] cpl_sequence,
+    output logic [     3:0] cpl_corrected,
+    output logic            fix_valid,
+    input  logic            fix_ready,
+    output logic [    11:0] fix_byte,
+    output logic [     7:0] fix_mask,
+    output logic            ask_valid,
+    input  logic            ask_ready,
+    output logic [     2:0] ask_chunk,
+    output logic [     7:0] ask_byte,
+    input  logic            found_valid,
+    output logic            found_ready,
+    input  logic [     9:0] found_byte,
+    input  logic [     7:0] found_mask,
+    input  logic            found_last,
+    input  logic            found_failed,
+    input  logic [     3:0] found_count,
+    input  logic [    31:0] found_sum,
     output logic            bus_valid,
     input  logic            bus_ready,
     output logic [     1:0] bus_kind,
@@ -56,12 +75,11 @@ module otx_nand_sequencer #(
     input  logic            bus_quiet,
     output logic [Ways-1:0] nand_ce_n
 );
-  localparam logic [3:0] OpReset = 4'd0, OpReadId = 4'd1, OpParam = 4'd2, OpRead = 4'd3, OpReadOob = 4'd4, OpVerify = 4'd5, OpProgram = 4'd6, OpErase = 4'd7, OpStatus = 4'd8;
+  localparam logic [3:0] OpReset = 4'd0, OpReadId = 4'd1, OpParam = 4'd2, OpRead = 4'd3, OpReadOob = 4'd4, OpVerify = 4'd5, OpProgram = 4'd6, OpErase = 4'd7, OpStatus = 4'd8, OpReadMark = 4'd9, OpSetFeatures = 4'd10, OpGetFeatures = 4'd11;
   localparam logic [2:0] Ok = 3'd0, Fail = 3'd1, BadCrc = 3'd2, Blank = 3'd3, Timeout = 3'd4;
   localparam logic [2:0] ItemDataIn = 3'd2, ItemDataOut = 3'd3, ItemNothing = 3'd4, ItemEnd = 3'd5;
   localparam logic [1:0] BusIn = 2'd2, BusOut = 2'd3;
   localparam logic [12:0] Spare = 13'(PageBytes), PageEnd = 13'(PageBytes + SpareBytes);
-  localparam int CsBits = $clog2(CsClocks + 1);
 
   typedef enum logic [3:0] {
     StIdle,      // a way that wants the bus
@@ -74,16 +92,18 @@ module otx_nand_sequencer #(
     StPad,       // room for beats of zeroes up to a whole page
     StRelease,   // hold times, then CE# rises
     StDrain,     // the last beat to be taken
+    StRepair,    // the wrong bits of the page to be found and corrected
     StComplete   // the completion to be taken
   } state_e;
 
   state_e state_q;
   logic [3:0] way_q, step_q;
-  logic [CsBits-1:0] select_q;
+  logic [Bits-1:0] select_q;
   logic [12:0] asked_q, came_q;  // number of the next byte to send or ask for, and to come
-  logic wreq_q, blank_q, collect_q, late_q;
+  logic wreq_q, collect_q, late_q;
   logic [3:0] op_q;
   logic [23:0] row_q;
+  logic [7:0] kind_in_q, feature_q;  // the command's kind; byte of a feature to send
 
   logic [2:0] item, item_q;
   logic [7:0] item_byte, item_byte_q, oob_byte, page_byte, in_byte, oob_kind;
@@ -93,32 +113,35 @@ module otx_nand_sequencer #(
   logic [12:0] out_from, out_to;
   logic busy, known, streams, reads_oob, in_take, in_offer, out_take, out_offer, page_last;
   logic unpack_valid, room, empty, full, sum_valid, residue;
+  logic dirty, erased, repaired, failed, found_fix_valid, turn, sum_fix_valid;
+  logic [7:0] turn_mask, plain_byte;
   logic [7:0] unpack_byte;
   logic [31:0] sum, oob_generation, oob_lpn;
   logic [47:0] oob_sequence;
   logic [39:0] last_bytes;
 
-  assign known = op_q <= OpStatus;
+  assign known = op_q <= OpGetFeatures;
   assign streams = op_q == OpRead || op_q == OpParam;  // bytes go to rdata
   assign reads_oob = op_q == OpRead || op_q == OpReadOob || op_q == OpVerify;
   assign way = way_q;
   assign start = state_q == StIdle && pick_valid;
+  assign resting = state_q == StIdle;
 
   otx_nand_script #(.RowBytes(RowBytes), .PageBytes(PageBytes)) script (
-      .op(op_q), .collect(collect_q), .row(row_q), .step(step_q), .item, .item_byte, .first, .out_from, .out_to, .busy
+      .op(op_q), .collect(collect_q), .row(row_q), .kind(kind_in_q), .step(step_q), .item, .item_byte, .first, .out_from, .out_to, .busy
   );
 
-  // Page to the bus: data, then the spare bytes with the checksum in its place.
+  // Page to the bus: data, then the spare bytes with the checksum and the parity in their places.
   assign in_offer = state_q == StIn && in_q && (asked_q >= Spare || unpack_valid);
   assign in_take = in_offer && bus_ready;
   assign page_byte = asked_q < Spare ? unpack_byte : oob_byte;
   always_comb begin
-    in_byte = page_byte;
+    plain_byte = page_byte;
     case (asked_q)
-      Spare + 13'd16: in_byte = sum[7:0];
-      Spare + 13'd17: in_byte = sum[15:8];
-      Spare + 13'd18: in_byte = sum[23:16];
-      Spare + 13'd19: in_byte = sum[31:24];
+      Spare + 13'd16: plain_byte = sum[7:0];
+      Spare + 13'd17: plain_byte = sum[15:8];
+      Spare + 13'd18: plain_byte = sum[23:16];
+      Spare + 13'd19: plain_byte = sum[31:24];
       default: ;
     endcase
   end
@@ -140,13 +163,22 @@ module otx_nand_sequencer #(
 
   otx_nand_oob oob (
       .clk, .load(state_q == StLook), .load_kind(kind), .load_generation(generation), .load_lpn(lpn), .load_sequence(sequence_number),
-      .out_take(in_take && asked_q >= Spare), .out_byte(oob_byte), .in_valid(back_valid && (!reads_oob || came_q >= Spare)), .in_byte(back_byte),
+      .out_take(in_take && asked_q >= Spare), .out_byte(oob_byte), .in_valid(back_valid && (!reads_oob || (came_q >= Spare && came_q < Spare + 13'd20))), .in_byte(back_byte), .turn, .turn_mask,
       .kind(oob_kind), .generation(oob_generation), .lpn(oob_lpn), .sequence_number(oob_sequence), .last_bytes
   );
 
-  // The checksum covers all but the first spare byte; on reading also its own four bytes. To program, bytes past 15 do not disturb it before it is sent.
-  assign sum_valid = state_q == StIn ? in_take && asked_q != Spare && asked_q < Spare + 13'd16 : back_valid && came_q != Spare;
-  otx_crc32 crc (.clk, .start(state_q == StLook), .byte_valid(sum_valid), .byte_data(state_q == StIn ? page_byte : back_byte), .sum, .residue);
+  // The checksum covers the data and spare bytes 1 to 15; on reading also its own four bytes. To program, bytes past 15 do not disturb it before it is sent.
+  assign sum_valid = state_q == StIn ? in_take && asked_q != Spare && asked_q < Spare + 13'd16 : back_valid && came_q != Spare && came_q < Spare + 13'd20;
+  otx_crc32 crc (.clk, .start(state_q == StLook), .byte_valid(sum_valid), .byte_data(state_q == StIn ? page_byte : back_byte), .fix_valid(sum_fix_valid), .fix(found_sum), .sum, .residue);
+
+  // Corrections of data that stays here (VERIFY, READ_OOB) are dropped.
+  assign fix_valid = found_fix_valid && streams;
+  otx_nand_ecc ecc (
+      .clk, .reset, .start(state_q == StLook), .from_last(op_q == OpReadOob), .byte_valid(state_q == StIn ? in_take : back_valid && reads_oob), .check(state_q != StIn),
+      .page_byte(state_q == StIn ? plain_byte : back_byte), .sent_byte(in_byte), .dirty, .erased, .repair(state_q == StRepair), .repaired, .failed, .most(cpl_corrected),
+      .fix_valid(found_fix_valid), .fix_ready(fix_ready || !streams), .fix_byte, .fix_mask, .turn, .turn_mask, .sum_valid(sum_fix_valid), .ask_valid, .ask_ready, .ask_chunk, .ask_byte,
+      .found_valid, .found_ready, .found_byte, .found_mask, .found_last, .found_failed, .found_count
+  );
 
   always_comb begin
     bus_valid = 1'b0;
@@ -156,7 +188,7 @@ module otx_nand_sequencer #(
       StStep: bus_valid = looked_q && item_q < ItemDataIn;
       StIn: begin
         bus_valid = in_offer;
-        bus_byte  = in_byte;
+        bus_byte  = op_q == OpSetFeatures ? feature_q : in_byte;
       end
       StOut: bus_valid = out_offer;
       default: ;
@@ -182,15 +214,17 @@ module otx_nand_sequencer #(
       cpl_generation = oob_generation;
       cpl_lpn = oob_lpn;
       cpl_sequence = oob_sequence;
-      if (blank_q) cpl_status = Blank;
-      else if (op_q != OpReadOob && !residue) cpl_status = BadCrc;
+      if (erased) cpl_status = Blank;
+      else if (failed || (op_q != OpReadOob && !residue)) cpl_status = BadCrc;
     end else if (op_q == OpReadId) cpl_sequence = {8'd0, last_bytes};
-    else if (op_q == OpStatus) cpl_kind = last_bytes[39:32];
+    else if (op_q == OpStatus || op_q == OpReadMark) cpl_kind = last_bytes[39:32];
+    else if (op_q == OpGetFeatures) cpl_lpn = last_bytes[39:8];
     else if ((op_q == OpProgram || op_q == OpErase) && last_bytes[32]) cpl_status = Fail;
   end
 
   // The way's command out of registers: from StLook to the end of the turn it does not change.
-  always_ff @(posedge clk) {op_q, collect_q, late_q, row_q} <= {op, collect, late, row};
+  always_ff @(posedge clk) {op_q, collect_q, late_q, row_q, kind_in_q} <= {op, collect, late, row, kind};
+  always_ff @(posedge clk) feature_q <= lpn[{asked_q[1:0], 3'd0}+:8];  // of the last four numbers of a page
 
   always_ff @(posedge clk) begin
     item_q <= item;
@@ -202,10 +236,7 @@ module otx_nand_sequencer #(
     if (step_on) step_q <= step_q + 1'b1;
     if (wreq_ready) wreq_q <= 1'b0;
     if (in_take || out_take) asked_q <= asked_q + 1'b1;
-    if (back_valid) begin
-      came_q <= came_q + 1'b1;
-      if (back_byte != 8'hFF) blank_q <= 1'b0;
-    end
+    if (back_valid) came_q <= came_q + 1'b1;
     case (state_q)
       StIdle: begin
         way_q <= pick_way;
@@ -215,10 +246,9 @@ module otx_nand_sequencer #(
       StLook: begin
         asked_q <= out_from;
         came_q <= out_from;
-        blank_q <= 1'b1;
         step_q <= first;
-        select_q <= CsBits'(CsClocks);
-        if (late_q || !known || (collect_q && op_q == OpReset)) state_q <= StComplete;
+        select_q <= cs;
+        if (late_q || !known || (collect_q && (op_q == OpReset || op_q == OpSetFeatures))) state_q <= StComplete;
         else begin
           state_q <= StSelect;
           nand_ce_n[way_q[$clog2(Ways > 1 ? Ways : 2)-1:0]] <= 1'b0;
@@ -251,7 +281,8 @@ module otx_nand_sequencer #(
         nand_ce_n <= '1;
         state_q   <= busy ? StIdle : StDrain;
       end
-      StDrain: if (empty) state_q <= StComplete;
+      StDrain: if (empty) state_q <= dirty ? StRepair : StComplete;
+      StRepair: if (repaired) state_q <= StComplete;
       StComplete: if (cpl_ready) state_q <= StIdle;
       default: state_q <= StIdle;
     endcase

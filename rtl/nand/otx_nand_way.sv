@@ -9,8 +9,7 @@
 `default_nettype none
 
 module otx_nand_way #(
-    parameter int ClkPs      = 10000,    // clock period, ps
-    parameter int TWbNs      = 100,
+    parameter int Bits       = 6,        // of `wb`
     parameter int TRstMaxNs  = 500000,
     parameter int TProgMaxNs = 700000,
     parameter int TBersMaxNs = 2000000,
@@ -19,6 +18,7 @@ module otx_nand_way #(
     input  logic       clk,
     input  logic       reset,
     input  logic       tick,     // one clock in about a microsecond
+    input  logic [Bits-1:0] wb,  // tWB in clocks
     input  logic       take,
     input  logic [3:0] take_op,
     output logic       idle,
@@ -32,15 +32,13 @@ module otx_nand_way #(
     output logic       late,
     input  logic       nand_rb_n
 );
-  localparam logic [3:0] OpReset = 4'd0, OpProgram = 4'd6, OpErase = 4'd7, OpStatus = 4'd8;
+  localparam logic [3:0] OpReset = 4'd0, OpProgram = 4'd6, OpErase = 4'd7, OpStatus = 4'd8, OpReadMark = 4'd9, OpSetFeatures = 4'd10, OpGetFeatures = 4'd11;
 
   function automatic int microseconds(input int ns);
     microseconds = 2 * ((ns + 999) / 1000) + 2;
   endfunction
 
-  localparam int Settle = (TWbNs * 1000 + ClkPs - 1) / ClkPs + 3;  // three clocks of synchroniser
   localparam int Longest = microseconds(TBersMaxNs);
-  localparam int SettleBits = $clog2(Settle + 1);
   localparam int TimeBits = $clog2(Longest + 1);
 
   if (TBersMaxNs < TProgMaxNs || TBersMaxNs < TRstMaxNs || TBersMaxNs < TRMaxNs) begin : g_check_times
@@ -59,7 +57,7 @@ module otx_nand_way #(
 
   state_e state_q;
   logic [3:0] op_q;
-  logic [SettleBits-1:0] settle_q;
+  logic [Bits:0] settle_q;
   logic [TimeBits-1:0] time_q, limit;
   logic late_q, ready, over;
   logic [1:0] rb_q;
@@ -81,7 +79,7 @@ module otx_nand_way #(
   assign request = state_q == StReturn || (state_q == StWant && (ready || late_q || op_q == OpReset || op_q == OpStatus));
   assign collect = state_q == StReturn || state_q == StCollect;
   assign late = late_q;
-  assign brief = state_q == StReturn ? late_q || op_q == OpReset || op_q == OpProgram || op_q == OpErase : op_q != OpProgram;
+  assign brief = state_q == StReturn ? late_q || op_q == OpReset || op_q == OpProgram || op_q == OpErase || op_q == OpReadMark || op_q == OpSetFeatures || op_q == OpGetFeatures : op_q != OpProgram;
 
   always_ff @(posedge clk) begin
     rb_q <= {rb_q[0], nand_rb_n};
@@ -98,7 +96,7 @@ module otx_nand_way #(
         if (start) state_q <= StIssue;
       end
       StIssue: begin
-        settle_q <= SettleBits'(Settle);
+        settle_q <= {1'b0, wb} + (Bits + 1)'(3);  // three clocks of synchroniser
         time_q   <= '0;
         if (issued) state_q <= StSettle;
         if (done) state_q <= StIdle;

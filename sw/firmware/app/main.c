@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Boot, then hand out erased blocks for ever. Not in the path of any command. */
+/* Boot, then hand out erased blocks and look after failing ones for ever. Not in the path of any command. */
 #include "dram.h"
 #include "ftl_mount.h"
+#include "ftl_retire.h"
 #include "ftl_supply.h"
 #include "otx_geometry.h"
 #include "say.h"
 
 static struct ftl ftl;
 static struct ftl_supply supply;
+static struct ftl_retire retire;
 
 /* "ecd310a664" to a number, first byte lowest. */
 static uint64_t id_of(const char *hex) {
@@ -34,6 +36,7 @@ int main(void) {
         .firmware_frames = OTX_FIRMWARE_FRAMES,
         .tx_slots = 65536,
         .nand_id = id_of(OTX_NAND_ID),
+        .nand_modes = OTX_NAND_MODES,
     };
     ftl_geometry_init(&ftl.geometry);
     if (!dram_start())
@@ -45,8 +48,13 @@ int main(void) {
         for (;;) {
         }
     }
+    say_part(&ftl.report);
     say_mounted(&ftl.report);
     say("otx: ready\n");
     ftl_open(&ftl);
-    for (;;) ftl_supply_step(&ftl, &supply);
+    ftl_retire_begin(&ftl, &retire);
+    for (;;) {
+        ftl_supply_step(&ftl, &supply);
+        ftl_retire_step(&ftl, &supply, &retire);
+    }
 }

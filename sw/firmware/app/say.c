@@ -22,8 +22,76 @@ static void say_count(uint32_t n, const char *one, const char *many) {
     say(n == 1 ? one : many);
 }
 
+static void say_id(uint64_t id) {
+    for (uint32_t i = 0; i < 5; i++, id >>= 8) {
+        uint32_t byte = (uint32_t)id & 0xffu;
+        hal_putc(' ');
+        hal_putc("0123456789abcdef"[byte >> 4]);
+        hal_putc("0123456789abcdef"[byte & 15u]);
+    }
+}
+
+static void say_mode(uint32_t mode) {
+    if (mode == FTL_OWN_MODE) {
+        say("its own times");
+        return;
+    }
+    say("timing mode ");
+    say_number(mode);
+}
+
+static void say_can(uint32_t can) {
+    static const char *const words[] = {"set features", "cache read", "cache program", "multi-plane", "multi-plane read", "enhanced status"};
+    if (can != 0) say("; lists ");
+    for (uint32_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (can >> i & 1u) {
+            say(words[i]);
+            can &= ~(1u << i);
+            if (can != 0) say(", ");
+        }
+}
+
+static void say_sizes(const struct ftl_part *p) {
+    say("pages of ");
+    say_number(p->page_bytes);
+    say(" + ");
+    say_number(p->spare_bytes);
+    say(" bytes, ");
+    say_number(p->pages);
+    say(" in a block, ");
+    say_number(p->blocks);
+    say(" blocks, ");
+    say_count(p->luns, " LUN", " LUNs");
+}
+
+void say_part(const struct ftl_report *r) {
+    say("otx: nand ");
+    say(r->part.name);
+    say(", ");
+    say_mode(r->mode);
+    if (r->mode != r->wanted_mode) {
+        say(" because the dies do not work with ");
+        say_mode(r->wanted_mode);
+    }
+    say_can(r->part.can);
+    if (r->part.onfi && r->part.copy == FTL_PARAM_COPIES) say("; parameter page by majority");
+    else if (r->part.copy != 0) say("; first copy of the parameter page is wrong");
+    say("\n");
+}
+
+static void say_die(const struct ftl_report *r) {
+    say("die at channel ");
+    say_number(r->channel);
+    say(", way ");
+    say_number(r->way);
+}
+
 void say_mounted(const struct ftl_report *r) {
     if (r->formatted) say("otx: formatted\n");
+    if (r->blocks_bad != 0) {
+        say("otx: ");
+        say_count(r->blocks_bad, " block is bad\n", " blocks are bad\n");
+    }
     say("otx: mounted generation ");
     say_number(r->generation);
     say(": ");
@@ -41,9 +109,31 @@ void say_error(enum ftl_error error, const struct ftl_report *r) {
         say("this firmware has no room for such a geometry");
         break;
     case FTL_ERR_DIE:
-        say("die ");
-        say_number(r->die);
-        say(" does not answer with the ID of the part");
+        say_die(r);
+        say(" does not answer");
+        break;
+    case FTL_ERR_PART:
+        say_die(r);
+        say(": unknown part, ID");
+        say_id(r->part.id);
+        break;
+    case FTL_ERR_PARAM:
+        say_die(r);
+        say(": its parameter page is unreadable");
+        break;
+    case FTL_ERR_PARTS:
+        say_die(r);
+        say(" is another part than die 0");
+        break;
+    case FTL_ERR_FIT:
+        say("the drive is built for another part than ");
+        say(r->part.name);
+        say(": ");
+        say_sizes(&r->part);
+        break;
+    case FTL_ERR_MODE:
+        say_die(r);
+        say(" does not come back from a timing mode");
         break;
     case FTL_ERR_NO_ROOT:
         say("no valid root, and the drive is not blank; nothing was changed");
@@ -64,7 +154,16 @@ void say_error(enum ftl_error error, const struct ftl_report *r) {
         say("no free block for map and log");
         break;
     case FTL_ERR_PROGRAM:
-        say("map or root cannot be written");
+        say("the map cannot be written: too many programs fail");
+        break;
+    case FTL_ERR_ANCHOR:
+        say("the block for the new root cannot be erased or written; the old root still counts");
+        break;
+    case FTL_ERR_BLOCKS:
+        say_number(r->good_blocks);
+        say(" good blocks are too few for this capacity, ");
+        say_number(r->needed);
+        say(" are needed; nothing was changed");
         break;
     case FTL_OK:
         break;

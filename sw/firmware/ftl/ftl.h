@@ -3,11 +3,13 @@
 #ifndef FTL_H
 #define FTL_H
 
+#include "ftl_bbt.h"
 #include "ftl_blocks.h"
 #include "ftl_error.h"
 #include "ftl_format.h"
 #include "ftl_geometry.h"
 #include "ftl_io.h"
+#include "ftl_part.h"
 
 /* What a root says. A drive that never had one: all zero. */
 struct ftl_root {
@@ -21,16 +23,21 @@ struct ftl_root {
 /* What a mount found, for the report. */
 struct ftl_report {
     bool formatted;
-    uint32_t generation, log_pages, entries, dropped, blocks_free;
-    uint32_t die; /* with FTL_ERR_DIE */
+    uint32_t generation, log_pages, entries, dropped, blocks_free, blocks_bad;
+    uint32_t die, channel, way;  /* of an error of a die */
+    struct ftl_part part;
+    uint32_t mode, wanted_mode; /* timing mode, and the one that was tried first */
+    uint32_t needed, good_blocks; /* with FTL_ERR_BLOCKS */
 };
 
 struct ftl {
     struct ftl_geometry geometry;
     struct ftl_io io;
     struct ftl_blocks blocks;
+    struct ftl_bbt bbt;
     struct ftl_root old_root;
     struct ftl_report report;
+    bool map_must_move; /* a map page or directory is in an unwanted block */
     uint32_t lane_block[FTL_MAX_LANES][2]; /* the first two log blocks of each lane of the new generation */
 };
 
@@ -39,6 +46,8 @@ struct ftl {
 #define FTL_FRAME_ROOT 0u
 #define FTL_FRAME_DIRECTORY 1u
 #define FTL_FRAME_POOL 2u
+/* The last frame is the firmware's at any time: for pages that move out of a bad block. */
+#define FTL_FRAME_MOVE(f) ((f)->geometry.frames - 1u)
 
 static inline uint32_t ftl_pool_frames(const struct ftl *f) { return f->geometry.frames - f->geometry.firmware_frames - FTL_FRAME_POOL; }
 

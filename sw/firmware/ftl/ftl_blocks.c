@@ -3,14 +3,19 @@
 
 #include "ftl.h"
 
-enum set { SET_BUSY = 0, SET_LIVE = 1 };
+enum set { SET_BUSY = 0, SET_LIVE = 1, SET_BAD = 2, SETS = 3 };
 
-/* Word `word` of a die in a set: BUSY begins with the firmware's first frame, LIVE half way through its frames. */
+static uint32_t first_frame(const struct ftl *f, enum set set) { return f->geometry.frames - f->geometry.firmware_frames + (uint32_t)set * f->blocks.frames; }
+
+/* Word `word` of a die in a set: the sets follow one another in the firmware's frames, each in frames of its own. */
 static uint32_t *word_of(struct ftl *f, enum set set, uint32_t die, uint32_t word) {
-    const struct ftl_geometry *g = &f->geometry;
     uint32_t at = die * f->blocks.words + word;
-    uint32_t frame = g->frames - g->firmware_frames + (set == SET_LIVE ? g->firmware_frames / 2 : 0) + at / FTL_PAGE_WORDS;
-    return hal_frame(frame) + at % FTL_PAGE_WORDS;
+    return hal_frame(first_frame(f, set) + at / FTL_PAGE_WORDS) + at % FTL_PAGE_WORDS;
+}
+
+static bool has(struct ftl *f, enum set set, uint32_t block_id) {
+    uint32_t block = ftl_block_of(&f->geometry, block_id);
+    return (*word_of(f, set, ftl_die_of(&f->geometry, block_id), block / 32) >> block % 32 & 1u) != 0;
 }
 
 static bool put(struct ftl *f, enum set set, uint32_t block_id) {
@@ -22,30 +27,56 @@ static bool put(struct ftl *f, enum set set, uint32_t block_id) {
 
 static void clear(struct ftl *f, enum set set) {
     const struct ftl_geometry *g = &f->geometry;
-    for (uint32_t die = 0; die < g->dies; die++) {
-        for (uint32_t w = 0; w < f->blocks.words; w++) *word_of(f, set, die, w) = 0;
+    for (uint32_t i = 0; i < f->blocks.frames; i++)
+        for (uint32_t w = 0; w < FTL_PAGE_WORDS; w++) hal_frame(first_frame(f, set) + i)[w] = 0;
+    if (set == SET_BAD) return;
+    for (uint32_t die = 0; die < g->dies; die++)
         for (uint32_t b = g->blocks; b < f->blocks.words * 32; b++) *word_of(f, set, die, b / 32) |= 1u << b % 32;
-    }
     for (uint32_t a = 0; a < 2; a++) put(f, set, ftl_anchor(g, a));
 }
 
-uint32_t ftl_anchor(const struct ftl_geometry *g, uint32_t which) {
-    if (which == 0) return ftl_block_id(g, 0, 0);
-    return g->dies > 1 ? ftl_block_id(g, g->dies - 1, 0) : ftl_block_id(g, 0, 1);
+/* The table's blocks of a die, as bits of its first word. */
+static uint32_t table_bits(const struct ftl_geometry *g, uint32_t die) {
+    uint32_t one = ((1u << FTL_TABLE_BLOCKS) - 1u) << FTL_FIRST_TABLE_BLOCK;
+    if (g->dies == 1) return one | one << FTL_TABLE_BLOCKS;
+    return die == 0 || die == g->dies - 1 ? one : 0;
 }
 
-enum ftl_error ftl_blocks_init(struct ftl *f, uint32_t start) {
+/* Blocks of a word that cannot be taken. */
+static uint32_t closed(struct ftl *f, uint32_t die, uint32_t word) {
+    uint32_t bits = *word_of(f, SET_LIVE, die, word) | *word_of(f, SET_BAD, die, word);
+    if (!f->blocks.settled) bits |= *word_of(f, SET_BUSY, die, word);
+    return word == 0 ? bits | table_bits(&f->geometry, die) : bits;
+}
+
+static uint32_t count_ones(uint32_t v) {
+    uint32_t n = 0;
+    for (; v != 0; v &= v - 1u) n++;
+    return n;
+}
+
+uint32_t ftl_anchor(const struct ftl_geometry *g, uint32_t which) { return which == 0 ? ftl_block_id(g, 0, 0) : ftl_block_id(g, g->dies - 1, g->second_anchor); }
+
+uint32_t ftl_table_block(const struct ftl_geometry *g, uint32_t copy, uint32_t n) {
+    uint32_t first = FTL_FIRST_TABLE_BLOCK + (g->dies == 1 ? copy * FTL_TABLE_BLOCKS : 0);
+    return ftl_block_id(g, copy == 0 ? 0 : g->dies - 1, first + n);
+}
+
+enum ftl_error ftl_blocks_init(struct ftl *f) {
     struct ftl_blocks *b = &f->blocks;
     const struct ftl_geometry *g = &f->geometry;
     b->words = (g->blocks + 31) / 32;
-    if (g->dies > FTL_MAX_DIES || g->dies * b->words > g->firmware_frames / 2 * FTL_PAGE_WORDS) return FTL_ERR_CONFIG;
-    for (uint32_t die = 0; die < g->dies; die++) b->cursor[die] = start % b->words;
+    b->frames = (g->dies * b->words + FTL_PAGE_WORDS - 1) / FTL_PAGE_WORDS;
+    if (g->dies > FTL_MAX_DIES || SETS * b->frames + 1 > g->firmware_frames || b->frames > g->pages) return FTL_ERR_CONFIG;
     b->last_busy = b->last_live = FTL_NO_BLOCK;
     b->settled = false;
     b->total = 0;
-    clear(f, SET_BUSY);
-    clear(f, SET_LIVE);
+    for (uint32_t s = 0; s < SETS; s++) clear(f, (enum set)s);
     return FTL_OK;
+}
+
+void ftl_blocks_spread(struct ftl *f, uint32_t start) {
+    for (uint32_t die = 0; die < f->geometry.dies; die++) f->blocks.cursor[die] = start % f->blocks.words;
 }
 
 void ftl_blocks_busy(struct ftl *f, uint32_t block_id) {
@@ -60,6 +91,43 @@ void ftl_blocks_live(struct ftl *f, uint32_t block_id) {
     put(f, SET_LIVE, block_id);
 }
 
+bool ftl_blocks_bad(struct ftl *f, uint32_t block_id) {
+    struct ftl_blocks *b = &f->blocks;
+    uint32_t die = ftl_die_of(&f->geometry, block_id), block = ftl_block_of(&f->geometry, block_id);
+    if (block_id == ftl_anchor(&f->geometry, 0) || block_id == ftl_anchor(&f->geometry, 1)) return false;
+    bool was_free = b->settled && !(closed(f, die, block / 32) >> block % 32 & 1u);
+    if (was_free) b->free[die]--, b->total--;
+    return put(f, SET_BAD, block_id);
+}
+
+bool ftl_blocks_is_bad(struct ftl *f, uint32_t block_id) { return has(f, SET_BAD, block_id); }
+
+bool ftl_blocks_is_taken(struct ftl *f, uint32_t block_id) { return has(f, SET_LIVE, block_id) || (!f->blocks.settled && has(f, SET_BUSY, block_id)); }
+
+bool ftl_blocks_unwanted(struct ftl *f, uint32_t block_id) {
+    uint32_t block = ftl_block_of(&f->geometry, block_id);
+    return has(f, SET_BAD, block_id) || (block < 32 && table_bits(&f->geometry, ftl_die_of(&f->geometry, block_id)) >> block & 1u);
+}
+
+uint32_t ftl_blocks_bad_frame(const struct ftl *f, uint32_t n) { return first_frame(f, SET_BAD) + n; }
+
+void ftl_blocks_none_bad(struct ftl *f) { clear(f, SET_BAD); }
+
+uint32_t ftl_blocks_good(struct ftl *f) {
+    const struct ftl_geometry *g = &f->geometry;
+    uint32_t shut = 2 + 2 * FTL_TABLE_BLOCKS; /* and of the bad ones those that are not shut anyway */
+    for (uint32_t die = 0; die < g->dies; die++)
+        for (uint32_t w = 0; w < f->blocks.words; w++) shut += count_ones(*word_of(f, SET_BAD, die, w) & ~(w == 0 ? table_bits(g, die) : 0));
+    return g->dies * g->blocks - shut;
+}
+
+uint32_t ftl_blocks_count_bad(struct ftl *f) {
+    uint32_t n = 0;
+    for (uint32_t die = 0; die < f->geometry.dies; die++)
+        for (uint32_t w = 0; w < f->blocks.words; w++) n += count_ones(*word_of(f, SET_BAD, die, w));
+    return n;
+}
+
 void ftl_blocks_live_is_busy(struct ftl *f) {
     for (uint32_t die = 0; die < f->geometry.dies; die++)
         for (uint32_t w = 0; w < f->blocks.words; w++) *word_of(f, SET_LIVE, die, w) = *word_of(f, SET_BUSY, die, w);
@@ -72,25 +140,21 @@ void ftl_blocks_live_is_anchors(struct ftl *f) {
 
 void ftl_blocks_settle(struct ftl *f) {
     struct ftl_blocks *b = &f->blocks;
+    b->settled = true;
     b->total = 0;
     for (uint32_t die = 0; die < f->geometry.dies; die++) {
-        uint32_t n = 0;
-        for (uint32_t w = 0; w < b->words; w++)
-            for (uint32_t v = ~*word_of(f, SET_LIVE, die, w); v != 0; v &= v - 1u) n++;
-        b->free[die] = n;
-        b->total += n;
+        b->free[die] = 0;
+        for (uint32_t w = 0; w < b->words; w++) b->free[die] += count_ones(~closed(f, die, w));
+        b->total += b->free[die];
     }
-    b->settled = true;
 }
 
 uint32_t ftl_blocks_take(struct ftl *f, uint32_t die) {
     struct ftl_blocks *b = &f->blocks;
     if (b->settled && b->free[die] == 0) return FTL_NO_BLOCK;
     for (uint32_t n = 0, w = b->cursor[die]; n < b->words; n++, w = w + 1 == b->words ? 0 : w + 1) {
-        uint32_t taken = *word_of(f, SET_LIVE, die, w);
-        if (!b->settled) taken |= *word_of(f, SET_BUSY, die, w);
+        uint32_t taken = closed(f, die, w), bit = 0;
         if (taken == 0xffffffffu) continue;
-        uint32_t bit = 0;
         while (taken >> bit & 1u) bit++;
         uint32_t id = ftl_block_id(&f->geometry, die, w * 32 + bit);
         put(f, SET_LIVE, id);
@@ -114,5 +178,5 @@ uint32_t ftl_blocks_take_near(struct ftl *f, uint32_t channel) {
 uint32_t ftl_blocks_mount_reserve(const struct ftl_geometry *g) {
     uint32_t pages = g->map_pages + g->directories, round = g->dies * g->pages;
     uint32_t map_blocks = pages <= g->dies ? pages : (pages + round - 1) / round * g->dies;
-    return map_blocks + 2 * g->lanes;
+    return map_blocks + 2 * g->lanes + FTL_MOUNT_SPARE;
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which blocks are taken. Two sets of one bit per block, in the firmware's own frames:
+/* Which blocks are taken. Three sets of one bit per block, in the firmware's own frames:
  *
  * BUSY  what the old root, its map and its log name; nothing of it is erased before the new root is whole
- * LIVE  what the new root names; from the new root on it is the only set that counts
+ * LIVE  what the new root names; from the new root on it counts instead of BUSY
+ * BAD   blocks that are never erased, programmed or handed out again: the bad-block table (ftl_bbt.h). A bad block may hold live pages still
  *
- * A block that is taken is in both. After ftl_blocks_settle() BUSY is forgotten and a taken block stays taken for the session: blocks come
- * back by the next mount (garbage collection is a later issue), blocks that fail to erase do not come back before it either. */
+ * A block that is taken is in BUSY and LIVE. After ftl_blocks_settle() BUSY is forgotten and a taken block stays taken for the session: blocks come
+ * back by the next mount (garbage collection is a later issue). The table's own blocks are given to nobody, whatever the sets say; a drive of
+ * an earlier version of this format may hold data in them. */
 #ifndef FTL_BLOCKS_H
 #define FTL_BLOCKS_H
 
@@ -16,11 +18,15 @@
 #include "ftl_geometry.h"
 
 #define FTL_NO_BLOCK 0xffffffffu
+#define FTL_MOUNT_SPARE 4u     /* free blocks that a mount may lose to failing erases and programs */
+#define FTL_TABLE_BLOCKS 3u    /* blocks kept for each of the two copies of the bad-block table */
+#define FTL_FIRST_TABLE_BLOCK 2u
 
 struct ftl;
 
 struct ftl_blocks {
     uint32_t words;                 /* 32-bit words of a die in a set */
+    uint32_t frames;                /* frames of a set: pages of the bad-block table */
     uint32_t cursor[FTL_MAX_DIES];  /* word at which the search in a die goes on */
     uint32_t free[FTL_MAX_DIES];    /* free blocks per die and in all; counted by ftl_blocks_settle */
     uint32_t total;
@@ -28,21 +34,41 @@ struct ftl_blocks {
     uint32_t last_busy, last_live; /* block last put in, to make the same one again cheap */
 };
 
-/* Both sets empty but for the two anchors. `start` says where the search begins, so that erases spread. FTL_ERR_CONFIG: no room for the sets. */
-FTL_MUST_CHECK enum ftl_error ftl_blocks_init(struct ftl *f, uint32_t start);
+/* All sets empty, but for the two anchors in BUSY and LIVE. FTL_ERR_CONFIG: no room for three sets and one frame more. */
+FTL_MUST_CHECK enum ftl_error ftl_blocks_init(struct ftl *f);
+/* Where the search for free blocks begins, so that erases spread. */
+void ftl_blocks_spread(struct ftl *f, uint32_t start);
 
-/* The two anchors: block 0 of die 0, and block 0 of the last die or block 1 of the only one. */
+/* The two anchors: block 0 of die 0, and block g->second_anchor of the last die. */
 uint32_t ftl_anchor(const struct ftl_geometry *g, uint32_t which);
+/* Block n < FTL_TABLE_BLOCKS of copy 0 or 1 of the bad-block table: blocks 2 to 4 of the first die, and of the last one; 5 to 7 of the only one. */
+uint32_t ftl_table_block(const struct ftl_geometry *g, uint32_t copy, uint32_t n);
 
 /* Puts the block of a page that exists into a set. */
 void ftl_blocks_busy(struct ftl *f, uint32_t block_id);
 void ftl_blocks_live(struct ftl *f, uint32_t block_id);
+/* The same for BAD; false: it was there. An anchor never gets there. */
+bool ftl_blocks_bad(struct ftl *f, uint32_t block_id);
+
+bool ftl_blocks_is_bad(struct ftl *f, uint32_t block_id);
+/* In BUSY or LIVE; once settled in LIVE. */
+bool ftl_blocks_is_taken(struct ftl *f, uint32_t block_id);
+/* BAD, or the table's own: what lives there has to leave. */
+bool ftl_blocks_unwanted(struct ftl *f, uint32_t block_id);
+
+/* Frame n < frames of BAD: as it is, page n of the bad-block table. */
+uint32_t ftl_blocks_bad_frame(const struct ftl *f, uint32_t n);
+/* BAD := nothing. */
+void ftl_blocks_none_bad(struct ftl *f);
+/* How many blocks there are that are neither bad nor an anchor nor the table's; how many are bad. */
+uint32_t ftl_blocks_good(struct ftl *f);
+uint32_t ftl_blocks_count_bad(struct ftl *f);
 
 /* LIVE := BUSY (the map stays as it is), LIVE := anchors (the map is written anew). */
 void ftl_blocks_live_is_busy(struct ftl *f);
 void ftl_blocks_live_is_anchors(struct ftl *f);
 
-/* From now on only LIVE counts. Counts the free blocks. */
+/* From now on only LIVE and BAD count. Counts the free blocks. */
 void ftl_blocks_settle(struct ftl *f);
 
 /* Takes a free block of a die; FTL_NO_BLOCK: there is none. It is not erased yet. */

@@ -8,10 +8,11 @@ static bool erase_one(struct ftl *f, uint32_t id) {
     return done.status == FTL_PAGE_OK;
 }
 
-/* The block that failed stays taken; another one in its place. */
+/* The block that failed goes into the bad-block table; another one in its place. */
 static enum ftl_error replace(struct ftl *f, uint32_t *id) {
     uint32_t channel = ftl_die_of(&f->geometry, *id) / f->geometry.ways;
     do {
+        (void)ftl_bbt_mark(f, *id);
         *id = ftl_blocks_take_near(f, channel);
         if (*id == FTL_NO_BLOCK) return FTL_ERR_NO_BLOCK;
     } while (!erase_one(f, *id));
@@ -39,4 +40,4 @@ enum ftl_error ftl_erase(struct ftl *f, uint32_t *ids, uint32_t n) {
     return FTL_OK;
 }
 
-enum ftl_error ftl_erase_anchor(struct ftl *f, uint32_t which) { return erase_one(f, ftl_anchor(&f->geometry, which)) ? FTL_OK : FTL_ERR_PROGRAM; }
+enum ftl_error ftl_erase_anchor(struct ftl *f, uint32_t which) { return erase_one(f, ftl_anchor(&f->geometry, which)) ? FTL_OK : FTL_ERR_ANCHOR; }

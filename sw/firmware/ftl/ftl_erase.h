@@ -5,7 +5,8 @@
 
 #include "ftl.h"
 
-/* Erases n taken blocks, all dies at the same time. One that fails is replaced in ids[] by another free block, of the same channel if it can be. */
+/* Erases n taken blocks, all dies at the same time. One that fails becomes bad and is replaced in ids[] by another free
+ * block, of the same channel if it can be. */
 FTL_MUST_CHECK enum ftl_error ftl_erase(struct ftl *f, uint32_t *ids, uint32_t n);
 
 /* Erases a block that nothing can replace: an anchor. */

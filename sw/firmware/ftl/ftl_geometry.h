@@ -13,9 +13,11 @@ struct ftl_geometry {
     uint32_t channels, ways, blocks, pages, lbas; /* blocks per way, pages per block */
     uint32_t frames, firmware_frames;             /* all frames; the last ones are the firmware's for good */
     uint32_t tx_slots;                            /* 16-byte slots of a txid's work area, a power of two */
-    uint64_t nand_id;                             /* five bytes, first one lowest; 0: any */
+    uint64_t nand_id;                             /* of the part whose own times the controller has; five bytes, first one lowest */
+    uint32_t nand_modes;                          /* bit m: SDR timing mode m may be used on this board */
     /* derived by ftl_geometry_init */
     uint32_t dies, lanes, way_bits, block_bits, page_bits, map_pages, directories;
+    uint32_t second_anchor; /* block of the last die: 0, or 1 of an only die; there ftl_root.h may choose another one */
 };
 
 void ftl_geometry_init(struct ftl_geometry *g);

@@ -3,13 +3,19 @@
  *
  * ftl_log_scan() walks it: page k is in lane k mod lanes, the pages of a lane follow one another in a block and then in the block that the
  * header names as next. A page counts when it is whole and is a LOG page of this drive, generation and number; the log ends before the first
- * page that does not. OOBs are probed several at a time, so that only pages that look right are read.
+ * page that is nowhere. OOBs are probed several at a time, so that only pages that look right are read.
+ * A page whose program failed was written again at the place after: (block, page + 1) from pages 0 to 2 of a block, else page 0 of the next block. So a page that
+ * is not where it should be is looked for at FTL_LOG_PLACES places after that: a page has four places, and the page before it may have been
+ * found at the first of its own four, which failed but can be read. A copy that failed is as good as its successor.
  * Afterwards any page can be had by number. A log that fits in the free frames is read once, a longer one again in runs of 16 pages.
  * The PPNs of its pages are kept in the upper halves of the work areas of txids 1 to 31, the lower halves are the replay's. */
 #ifndef FTL_LOG_H
 #define FTL_LOG_H
 
 #include "ftl.h"
+
+#define FTL_LOG_RETRY_PAGE 3u /* a page that fails there or later goes to the next block */
+#define FTL_LOG_PLACES 7u
 
 struct ftl_log {
     uint32_t pages;     /* how many */

@@ -6,6 +6,12 @@ static bool is_page(const struct ftl *f, const struct hal_nand_done *done, uint3
     return done->status == FTL_PAGE_OK && done->kind == kind && done->lpn == lpn && done->sequence == r->map_sequence && done->generation == r->map_generation;
 }
 
+/* A block with pages of the map: BUSY, and if it is unwanted the map has to be written anew. */
+static void holds_map(struct ftl *f, uint32_t block_id) {
+    ftl_blocks_busy(f, block_id);
+    if (ftl_blocks_unwanted(f, block_id)) f->map_must_move = true;
+}
+
 static uint32_t words_of(const struct ftl *f, uint32_t map_page) {
     uint32_t left = f->geometry.lbas - map_page * FTL_PAGE_WORDS;
     return left < FTL_PAGE_WORDS ? left : FTL_PAGE_WORDS;
@@ -38,7 +44,7 @@ static enum ftl_error load_directory(struct ftl *f, uint32_t d, uint32_t ppn) {
     struct hal_nand_op o = {.op = HAL_READ, .ppn = ppn, .frame = FTL_FRAME_DIRECTORY};
     struct hal_nand_done done;
     if (!ftl_block_exists(g, ppn >> g->page_bits)) return FTL_ERR_MAP;
-    ftl_blocks_busy(f, ppn >> g->page_bits);
+    holds_map(f, ppn >> g->page_bits);
     ftl_io_one(&f->io, &o, &done);
     if (!is_page(f, &done, FTL_KIND_DIRECTORY, d)) return FTL_ERR_MAP;
     const uint32_t *ppns = hal_frame(FTL_FRAME_DIRECTORY);
@@ -50,7 +56,7 @@ static enum ftl_error load_directory(struct ftl *f, uint32_t d, uint32_t ppn) {
             o.frame = FTL_FRAME_POOL + put % HAL_NAND_DEPTH;
             if (o.ppn == FTL_NO_PPN) continue;
             if (!ftl_block_exists(g, o.ppn >> g->page_bits)) return FTL_ERR_MAP;
-            ftl_blocks_busy(f, o.ppn >> g->page_bits);
+            holds_map(f, o.ppn >> g->page_bits);
             ftl_io_put(&f->io, &o);
         }
         if (ppns[m - first] == FTL_NO_PPN) {

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pages go round robin over the dies, each die with one open block; blocks are erased for all dies at once when all open ones are full. */
+/* Pages go round robin over the dies, each die with one open block; blocks are erased for all dies at once when all open ones are full. A page whose program
+ * fails is programmed again when nothing is in flight; its block becomes bad and gets no further page, what it holds stays until the next mount. */
 #include "ftl_erase.h"
 #include "ftl_map.h"
 
-#define PROGRAM_TRIES 8u /* program failures survived in one mount */
+#define PROGRAM_TRIES 64u /* program failures survived in one mount: a die that fails always shall not take all its blocks into the table */
 
 struct writer {
     uint32_t next[FTL_MAX_DIES], left[FTL_MAX_DIES]; /* open block per die */
     uint32_t die, tries;
     uint32_t pages_to_go;
-    struct {
+    struct write {
         uint32_t page, frame;
-    } flight[HAL_NAND_DEPTH]; /* what the operations in flight are, in order */
-    uint32_t put, got;
+    } flight[HAL_NAND_DEPTH], again[HAL_NAND_DEPTH]; /* what the operations in flight are, in order; what failed */
+    uint32_t put, got, fails;
 };
 
 /* Opens blocks: one per die, but no more than there are pages to write. Nothing is in flight. */
@@ -49,43 +50,47 @@ static uint32_t next_page(const struct ftl *f, struct writer *w) {
     return w->next[die]++;
 }
 
-/* Takes the oldest result; a page that failed is programmed again elsewhere, its block gets no further pages. */
-static enum ftl_error collect(struct ftl *f, struct writer *w, uint32_t kind, const struct ftl_root *root, uint32_t *ppns) {
+/* Takes the oldest result. */
+static enum ftl_error collect(struct ftl *f, struct writer *w, const uint32_t *ppns) {
     struct hal_nand_done done;
     ftl_io_get(&f->io, &done);
-    uint32_t slot = w->got++ % HAL_NAND_DEPTH, page = w->flight[slot].page;
+    struct write write = w->flight[w->got++ % HAL_NAND_DEPTH];
     if (done.status == FTL_PAGE_OK) return FTL_OK;
-    if (++w->tries > PROGRAM_TRIES) return FTL_ERR_PROGRAM;
-    w->left[ftl_die_of(&f->geometry, ppns[page % FTL_PAGE_WORDS] >> f->geometry.page_bits)] = 0;
-    if (!any_open(f, w)) return FTL_ERR_PROGRAM;
-    struct hal_nand_op o = {.op = HAL_PROGRAM, .frame = w->flight[slot].frame, .kind = kind, .lpn = page, .sequence = root->map_sequence};
-    o.ppn = ppns[page % FTL_PAGE_WORDS] = next_page(f, w);
-    w->flight[w->put++ % HAL_NAND_DEPTH] = w->flight[slot];
-    ftl_io_put(&f->io, &o);
-    return FTL_OK;
+    uint32_t block = ppns[write.page % FTL_PAGE_WORDS] >> f->geometry.page_bits, die = ftl_die_of(&f->geometry, block);
+    if (w->left[die] != 0 && w->next[die] >> f->geometry.page_bits == block) w->left[die] = 0;
+    (void)ftl_bbt_mark(f, block);
+    w->again[w->fails++] = write;
+    return ++w->tries > PROGRAM_TRIES ? FTL_ERR_PROGRAM : FTL_OK;
 }
 
+static void start(struct ftl *f, struct writer *w, uint32_t kind, const struct ftl_root *root, uint32_t *ppns, struct write write) {
+    struct hal_nand_op o = {.op = HAL_PROGRAM, .frame = write.frame, .kind = kind, .lpn = write.page, .sequence = root->map_sequence};
+    o.ppn = ppns[write.page % FTL_PAGE_WORDS] = next_page(f, w);
+    w->flight[w->put++ % HAL_NAND_DEPTH] = write;
+    ftl_io_put(&f->io, &o);
+}
+
+/* Until nothing is in flight and nothing is left that failed. */
 static enum ftl_error drain(struct ftl *f, struct writer *w, uint32_t kind, const struct ftl_root *root, uint32_t *ppns) {
     enum ftl_error error = FTL_OK;
-    while (!ftl_io_empty(&f->io) && error == FTL_OK) error = collect(f, w, kind, root, ppns);
+    while (error == FTL_OK) {
+        while (!ftl_io_empty(&f->io) && error == FTL_OK) error = collect(f, w, ppns);
+        if (error != FTL_OK || w->fails == 0) return error;
+        if (!any_open(f, w)) error = open_blocks(f, w);
+        if (error == FTL_OK) start(f, w, kind, root, ppns, w->again[--w->fails]);
+    }
     return error;
 }
 
 static enum ftl_error program(struct ftl *f, struct writer *w, uint32_t kind, const struct ftl_root *root, uint32_t *ppns, uint32_t page, uint32_t frame) {
     enum ftl_error error = FTL_OK;
-    if (!any_open(f, w)) {
+    while (!ftl_io_room(&f->io) && error == FTL_OK) error = collect(f, w, ppns);
+    if (error == FTL_OK && (w->fails != 0 || !any_open(f, w))) {
         error = drain(f, w, kind, root, ppns);
         if (error == FTL_OK && !any_open(f, w)) error = open_blocks(f, w);
-        if (error != FTL_OK) return error;
     }
-    while (!ftl_io_room(&f->io) && error == FTL_OK) error = collect(f, w, kind, root, ppns);
     if (error != FTL_OK) return error;
-    if (!any_open(f, w)) return FTL_ERR_PROGRAM;
-    struct hal_nand_op o = {.op = HAL_PROGRAM, .frame = frame, .kind = kind, .lpn = page, .sequence = root->map_sequence};
-    o.ppn = ppns[page % FTL_PAGE_WORDS] = next_page(f, w);
-    w->flight[w->put % HAL_NAND_DEPTH].page = page;
-    w->flight[w->put++ % HAL_NAND_DEPTH].frame = frame;
-    ftl_io_put(&f->io, &o);
+    start(f, w, kind, root, ppns, (struct write){.page = page, .frame = frame});
     if (w->pages_to_go > 1) w->pages_to_go--;
     return FTL_OK;
 }
@@ -117,7 +122,7 @@ enum ftl_error ftl_map_store(struct ftl *f, struct ftl_root *root) {
             /* twice as many frames as operations; after a failure one page at a time, so no frame is filled that is still to be programmed */
             if (w.tries != 0) error = drain(f, &w, FTL_KIND_MAP, root, ppns);
             uint32_t frame = FTL_FRAME_POOL + ring;
-            while (!ftl_io_room(&f->io) && error == FTL_OK) error = collect(f, &w, FTL_KIND_MAP, root, ppns);
+            while (!ftl_io_room(&f->io) && error == FTL_OK) error = collect(f, &w, ppns);
             if (error != FTL_OK || !copy_out(f, m, frame)) continue;
             error = program(f, &w, FTL_KIND_MAP, root, ppns, m, frame);
             ring = ring + 1 == 2 * HAL_NAND_DEPTH ? 0 : ring + 1;

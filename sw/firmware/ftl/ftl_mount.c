@@ -4,13 +4,26 @@
 #include "ftl_erase.h"
 #include "ftl_log.h"
 #include "ftl_map.h"
+#include "ftl_marks.h"
 #include "ftl_replay.h"
 #include "ftl_root.h"
 #include "ftl_scan.h"
+#include "ftl_supply.h"
 
 static bool config_fits(const struct ftl_geometry *g) {
     return g->dies <= FTL_MAX_DIES && g->directories <= FTL_MAX_DIRECTORIES && g->frames >= g->firmware_frames + FTL_FRAME_POOL + 2 * HAL_NAND_DEPTH &&
            (g->tx_slots & (g->tx_slots - 1)) == 0 && g->tx_slots != 0;
+}
+
+/* What is bad: the table, or if there is none the factory marks. */
+static enum ftl_error find_bad_blocks(struct ftl *f) { return ftl_bbt_load(f) ? FTL_OK : ftl_marks_read(f); }
+
+/* Blocks for all LPNs, for the log, for what the next mount needs, and two that wait for data on each die. */
+static enum ftl_error enough_blocks(struct ftl *f) {
+    const struct ftl_geometry *g = &f->geometry;
+    f->report.good_blocks = ftl_blocks_good(f);
+    f->report.needed = (g->lbas + g->pages - 1) / g->pages + ftl_blocks_mount_reserve(g) + (2 + FTL_LOG_RESERVE) * g->lanes + 2 * g->dies;
+    return f->report.good_blocks < f->report.needed ? FTL_ERR_BLOCKS : FTL_OK;
 }
 
 /* Two erased blocks per lane, on the lane's channel if it has any. */
@@ -44,6 +57,7 @@ static enum ftl_error new_generation(struct ftl *f, bool blank, bool changed, ui
         root->map_generation = root->generation;
         error = ftl_map_store(f, root);
     }
+    if (error == FTL_OK) ftl_bbt_write(f);
     if (error == FTL_OK) error = ftl_erase_anchor(f, root->anchor);
     if (error == FTL_OK) error = ftl_root_write(f, root);
     return error;
@@ -56,16 +70,22 @@ enum ftl_error ftl_mount(struct ftl *f) {
     bool blank;
     if (!config_fits(&f->geometry)) return FTL_ERR_CONFIG;
     enum ftl_error error = ftl_scan(f);
+    if (error == FTL_OK) error = ftl_root_anchors(f);
+    if (error == FTL_OK) error = ftl_blocks_init(f);
     if (error == FTL_OK) error = ftl_root_find(f, &blank);
-    if (error == FTL_OK) error = ftl_blocks_init(f, f->old_root.generation);
-    if (error == FTL_OK) error = ftl_map_load(f);
+    if (error == FTL_OK) error = find_bad_blocks(f);
+    if (error == FTL_OK && blank) error = ftl_root_never(f) ? enough_blocks(f) : FTL_ERR_NO_ROOT;
+    if (error != FTL_OK) return error;
+    ftl_blocks_spread(f, f->old_root.generation);
+    error = ftl_map_load(f);
     if (error != FTL_OK) return error;
     ftl_blocks_live_is_busy(f); /* holds when the log turns out to be empty */
     error = ftl_log_scan(f, &log);
     if (error == FTL_OK) error = ftl_replay(f, &log, &dropped);
-    if (error == FTL_OK) error = new_generation(f, blank, log.entries != 0, dropped, &root);
+    if (error == FTL_OK) error = new_generation(f, blank, log.entries != 0 || f->map_must_move, dropped, &root);
     if (error != FTL_OK) return error;
     ftl_blocks_settle(f);
+    ftl_bbt_write(f); /* a copy whose blocks were in use until now */
     hal_identity(root.drive_id, dropped);
     f->report = (struct ftl_report){
         .formatted = blank,
@@ -74,6 +94,10 @@ enum ftl_error ftl_mount(struct ftl *f) {
         .entries = (uint32_t)log.entries,
         .dropped = dropped,
         .blocks_free = f->blocks.total,
+        .part = f->report.part,
+        .mode = f->report.mode,
+        .wanted_mode = f->report.wanted_mode,
+        .blocks_bad = ftl_blocks_count_bad(f),
     };
     return FTL_OK;
 }

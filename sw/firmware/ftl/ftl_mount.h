@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From power-on to an open drive.
  *
- * Scan, newest root, map, log, replay; then a new root of the next generation (rule "generation"), before anything that the old one or its log
- * names is erased or overwritten: cut at any instant, the next mount finds either root whole and comes to the same map. Blocks that were partly
- * written when power failed get no further pages. A drive that was never written is formatted by the same steps with an empty map. */
+ * Scan, newest root, bad-block table (of a drive without one: factory marks), map, log, replay; then the table, if it changed, and a new root of the
+ * next generation (rule "generation"), before anything that the old one or its log names is erased or overwritten: cut at any instant, the next
+ * mount finds either root whole and comes to the same map. Blocks that were partly written when power failed get no further pages. Blocks that
+ * fail to erase or program on the way become bad, and others take their place; what lives in bad blocks is moved by ftl_retire.h. A drive that was
+ * never written is formatted by the same steps with an empty map, if it has good blocks enough. */
 #ifndef FTL_MOUNT_H
 #define FTL_MOUNT_H
 

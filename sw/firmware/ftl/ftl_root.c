@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ftl_root.h"
 
+#include "ftl_marks.h"
+
 #define ROOT_TRIES 3u /* pages tried when the program fails */
 
 static void page_op(struct ftl *f, enum hal_op op, uint32_t block_id, uint32_t page, struct hal_nand_done *done) {
@@ -8,10 +10,17 @@ static void page_op(struct ftl *f, enum hal_op op, uint32_t block_id, uint32_t p
     ftl_io_one(&f->io, &o, done);
 }
 
-/* Number of pages written in an anchor, by doubling steps, then halves: roots are appended. `last` is the OOB of the last one. */
+/* Number of pages written in an anchor. The first three are all asked, because a page whose program failed may look blank; then by doubling steps, then
+ * halves: roots are appended. `last` is the OOB of the last one. */
 static uint32_t written_pages(struct ftl *f, uint32_t block_id, struct hal_nand_done *last) {
-    uint32_t low = 0, high = 1, pages = f->geometry.pages; /* pages below `low` are written; `high` is the next one asked, plus one */
+    uint32_t low = ROOT_TRIES, high, pages = f->geometry.pages; /* pages below `low` are written; `high` is the next one asked, plus one */
     struct hal_nand_done done;
+    for (; low > 0; low--) {
+        page_op(f, HAL_READ_OOB, block_id, low - 1, last);
+        if (last->status != FTL_PAGE_BLANK) break;
+    }
+    if (low < ROOT_TRIES) return low;
+    high = low + 1;
     while (high <= pages) {
         page_op(f, HAL_READ_OOB, block_id, high - 1, &done);
         if (done.status == FTL_PAGE_BLANK) break;
@@ -42,33 +51,51 @@ static bool all_blank(struct ftl *f, uint32_t block_id, uint32_t from) {
     return true;
 }
 
-/* Whether no block outside the anchors was ever begun. */
+/* Whether a first page says that this drive was in use. In the table's blocks a bad-block table, or the rest of one, says nothing. */
+static bool in_use(struct ftl *f, uint32_t block_id, const struct hal_nand_done *done) {
+    if (ftl_blocks_is_bad(f, block_id) || done->status == FTL_PAGE_BLANK) return false;
+    return !ftl_blocks_unwanted(f, block_id) || (done->status == FTL_PAGE_OK && done->kind != FTL_KIND_BBT);
+}
+
+/* Whether no block outside the anchors was ever begun. VERIFY: the table's pages are not taken for others by a torn OOB. */
 static bool nothing_else_written(struct ftl *f) {
     const struct ftl_geometry *g = &f->geometry;
     bool blank = true;
     for (uint32_t block = 0; block < g->blocks && blank; block++) {
+        uint32_t asked[HAL_NAND_DEPTH];
         for (uint32_t die = 0; die < g->dies || !ftl_io_empty(&f->io);) {
             if (die < g->dies && ftl_io_room(&f->io)) {
                 uint32_t id = ftl_block_id(g, die++, block);
                 if (id == ftl_anchor(g, 0) || id == ftl_anchor(g, 1)) continue;
-                struct hal_nand_op o = {.op = HAL_READ_OOB, .ppn = ftl_first_ppn(g, id)};
+                struct hal_nand_op o = {.op = HAL_VERIFY, .ppn = ftl_first_ppn(g, id)};
+                asked[f->io.put % HAL_NAND_DEPTH] = id;
                 ftl_io_put(&f->io, &o);
                 continue;
             }
             struct hal_nand_done done;
+            uint32_t id = asked[f->io.got % HAL_NAND_DEPTH];
             ftl_io_get(&f->io, &done);
-            blank = blank && done.status == FTL_PAGE_BLANK;
+            blank = blank && !in_use(f, id, &done);
         }
     }
     return blank;
 }
 
-static bool never_formatted(struct ftl *f) {
+bool ftl_root_never(struct ftl *f) {
     const struct ftl_geometry *g = &f->geometry;
-    struct hal_nand_done first;
-    if (!all_blank(f, ftl_anchor(g, 1), 0) || !all_blank(f, ftl_anchor(g, 0), 1)) return false;
-    page_op(f, HAL_READ_OOB, ftl_anchor(g, 0), 0, &first);
-    return first.status == FTL_PAGE_BLANK || nothing_else_written(f);
+    if (!all_blank(f, ftl_anchor(g, 1), 0) || !all_blank(f, ftl_anchor(g, 0), ROOT_TRIES)) return false;
+    return all_blank(f, ftl_anchor(g, 0), 0) || nothing_else_written(f);
+}
+
+enum ftl_error ftl_root_anchors(struct ftl *f) {
+    struct ftl_geometry *g = &f->geometry;
+    enum ftl_error error = FTL_OK;
+    bool bad = g->dies == 1;
+    for (uint32_t block = 1; bad && block < g->blocks && error == FTL_OK; block = block == 1 ? FTL_FIRST_TABLE_BLOCK + 2 * FTL_TABLE_BLOCKS : block + 1) {
+        g->second_anchor = block;
+        error = ftl_marks_of(f, ftl_anchor(g, 1), &bad);
+    }
+    return error;
 }
 
 static enum ftl_error take(struct ftl *f, uint32_t anchor) {
@@ -97,10 +124,10 @@ static enum ftl_error take(struct ftl *f, uint32_t anchor) {
     return FTL_OK;
 }
 
-enum ftl_error ftl_root_find(struct ftl *f, bool *blank) {
+enum ftl_error ftl_root_find(struct ftl *f, bool *none) {
     uint32_t left[2]; /* pages of each anchor not yet looked at, from the end */
     struct hal_nand_done oob[2], done;
-    *blank = false;
+    *none = false;
     f->old_root = (struct ftl_root){0};
     for (uint32_t a = 0; a < 2; a++) left[a] = written_pages(f, ftl_anchor(&f->geometry, a), &oob[a]);
     while (left[0] + left[1] > 0) {
@@ -109,8 +136,7 @@ enum ftl_error ftl_root_find(struct ftl *f, bool *blank) {
         if (done.status == FTL_PAGE_OK && done.kind == FTL_KIND_ROOT) return take(f, a);
         if (--left[a] > 0) page_op(f, HAL_READ_OOB, block, left[a] - 1, &oob[a]);
     }
-    if (!never_formatted(f)) return FTL_ERR_NO_ROOT;
-    *blank = true;
+    *none = true;
     return FTL_OK;
 }
 
@@ -143,5 +169,5 @@ enum ftl_error ftl_root_write(struct ftl *f, const struct ftl_root *root) {
         ftl_io_one(&f->io, &o, &done);
         if (done.status == FTL_PAGE_OK) return FTL_OK;
     }
-    return FTL_ERR_PROGRAM;
+    return FTL_ERR_ANCHOR;
 }

@@ -10,7 +10,12 @@ static void collect(struct ftl *f, struct ftl_supply *s) {
         struct ftl_queue *q = queue_of(s, s->erasing[slot].queue);
         ftl_io_get(&f->io, &done);
         q->coming--;
-        if (done.status == FTL_PAGE_OK) q->block[q->waiting++] = s->erasing[slot].block;
+        if (done.status == FTL_PAGE_OK) {
+            q->block[q->waiting++] = s->erasing[slot].block;
+        } else {
+            (void)ftl_bbt_mark(f, s->erasing[slot].block);
+            if (s->erasing[slot].queue < FTL_MAX_DIES) s->owed++;
+        }
     }
 }
 
@@ -40,7 +45,7 @@ static bool supply_log(struct ftl *f, struct ftl_supply *s) {
     for (uint32_t l = 0; l < f->geometry.lanes; l++) {
         struct ftl_queue *q = &s->lane[l];
         if (q->waiting != 0 && room >> l & 1u) hal_log_block(l, pop(q));
-        while (wants(q) && f->blocks.total > reserve && ftl_io_room(&f->io)) {
+        while (wants(q) && f->blocks.total > reserve && !s->hold && ftl_io_room(&f->io)) {
             uint32_t block = ftl_blocks_take_near(f, l);
             if (block == FTL_NO_BLOCK) break;
             start_erase(f, s, FTL_MAX_DIES + l, block);
@@ -50,17 +55,28 @@ static bool supply_log(struct ftl *f, struct ftl_supply *s) {
     return content;
 }
 
+static uint32_t data_reserve(const struct ftl *f) { return ftl_blocks_mount_reserve(&f->geometry) + FTL_LOG_RESERVE * f->geometry.lanes; }
+
+/* Whether data may take one more block. */
+static bool data_may(const struct ftl *f, const struct ftl_supply *s) {
+    if (f->blocks.total > data_reserve(f)) return true;
+    return s->owed != 0 && f->blocks.total > ftl_blocks_mount_reserve(&f->geometry) + FTL_LOG_LAST * f->geometry.lanes;
+}
+
 static void supply_data(struct ftl *f, struct ftl_supply *s, bool may_take) {
     const struct ftl_geometry *g = &f->geometry;
     uint64_t room = hal_data_room();
-    uint32_t reserve = ftl_blocks_mount_reserve(g) + FTL_LOG_RESERVE * g->lanes, die = s->next_die;
+    uint32_t die = s->next_die;
     bool none = true, could = false;
     for (uint32_t n = 0; n < g->dies; n++) {
         struct ftl_queue *q = &s->die[die];
         if (q->waiting != 0 && room >> die & 1u) hal_data_block(pop(q));
-        if (wants(q) && f->blocks.total > reserve && f->blocks.free[die] != 0) {
+        if (wants(q) && data_may(f, s) && f->blocks.free[die] != 0) {
             could = true;
-            if (may_take && ftl_io_room(&f->io)) start_erase(f, s, die, ftl_blocks_take(f, die));
+            if (may_take && !s->hold && ftl_io_room(&f->io)) {
+                if (f->blocks.total <= data_reserve(f)) s->owed--;
+                start_erase(f, s, die, ftl_blocks_take(f, die));
+            }
         }
         if (q->waiting != 0 || q->coming != 0) none = false;
         die = die + 1 == g->dies ? 0 : die + 1;
@@ -70,6 +86,13 @@ static void supply_data(struct ftl *f, struct ftl_supply *s, bool may_take) {
         s->full = none && !could;
         hal_full(s->full);
     }
+}
+
+void ftl_supply_replace(const struct ftl *f, struct ftl_supply *s) {
+    s->owed++;
+    if (!s->full || !data_may(f, s)) return;
+    s->full = false;
+    hal_full(false);
 }
 
 void ftl_supply_step(struct ftl *f, struct ftl_supply *s) {

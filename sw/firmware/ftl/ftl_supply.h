@@ -4,13 +4,15 @@
  * The log comes first: while data still gets blocks, its lanes have theirs. Blocks are kept back in two steps, counted over all dies:
  *   mount reserve               map and first log blocks of the next mount; nobody gets these in this session
  *   + FTL_LOG_RESERVE per lane  only the log gets these, so that FLUSH, COMMIT and TRIM go on when data has no more room
- * `full` is set when data can get no further block and none is on its way. A block whose erase fails is not used again in this session. */
+ * `full` is set when data can get no further block and none is on its way. A block whose erase fails becomes bad.
+ * For each block that fails while the drive runs, data gets one of the log's reserve, but FTL_LOG_LAST per lane: what a failing block takes away comes back. */
 #ifndef FTL_SUPPLY_H
 #define FTL_SUPPLY_H
 
 #include "ftl.h"
 
 #define FTL_LOG_RESERVE 4u
+#define FTL_LOG_LAST 2u
 #define FTL_AHEAD 2u /* erased blocks that wait per die and per lane */
 
 struct ftl_queue {
@@ -25,10 +27,15 @@ struct ftl_supply {
         uint8_t queue; /* die, or FTL_MAX_DIES + lane */
     } erasing[HAL_NAND_DEPTH]; /* in the order of the operations */
     uint32_t next_die; /* where the search for work goes on */
+    uint32_t owed;     /* blocks that data gets although it has its share */
+    bool hold;         /* no new erases: somebody waits until nothing is in flight */
     bool full;
 };
 
 /* One round: never waits for the NAND. The drive is enabled and nothing but this module has operations in flight. */
 void ftl_supply_step(struct ftl *f, struct ftl_supply *s);
+
+/* A data block failed: data gets another one if there is one; `full` is taken back at once then. */
+void ftl_supply_replace(const struct ftl *f, struct ftl_supply *s);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the FTL needs from a machine: NAND operations, two memories, block hand-over, a few control words, a character output.
  *
- * hal_otx.c is the target; test/sim_*.c is a simulated drive. One caller, no interrupts.
+ * hal_otx.c is the target; test/sim.c and test/drive*.c are a simulated drive. One caller, no interrupts.
  * NAND: operations of one die run in the order they were started, dies run at the same time; every started operation has exactly one done
  * record, in any order between dies. PROGRAM reads and READ fills the frame between start and done; after done the frame's words are seen.
  * PROGRAM writes the generation given last with hal_generation() into the OOB.
@@ -23,14 +23,18 @@ enum hal_op {
     HAL_VERIFY = 5,
     HAL_PROGRAM = 6,
     HAL_ERASE = 7,
-    HAL_STATUS = 8
+    HAL_STATUS = 8,
+    HAL_READ_MARK = 9, /* done.kind: first spare byte of that page, the factory bad-block mark; status OK or TIMEOUT */
+    HAL_SET_FEATURES = 10,
+    HAL_GET_FEATURES = 11
 };
+#define HAL_OPS 12u
 
 struct hal_nand_op {
     enum hal_op op;
-    uint32_t ppn; /* of any page of the block for ERASE, of the die for RESET and READ_ID */
+    uint32_t ppn; /* of any page of the block for ERASE, of the die for what is no page's */
     uint32_t frame;
-    uint32_t kind, lpn; /* OOB of PROGRAM */
+    uint32_t kind, lpn; /* OOB of PROGRAM; kind: address of READ_ID, or of a feature, whose four bytes are lpn, also in the done record */
     uint64_t sequence;
     uint32_t cookie; /* comes back in the done record */
 };
@@ -56,11 +60,26 @@ void hal_data_block(uint32_t block_id);
 uint32_t hal_log_room(void);
 void hal_log_block(uint32_t lane, uint32_t block_id);
 
+/* SDR timing mode of all channels: 0 to 5, or 6, the times the controller was built with. Nothing is in flight. */
+void hal_nand_mode(uint32_t mode);
+
 /* Control. hal_enable() opens the drive for commands and lets the log take blocks; it is never closed again. */
 void hal_generation(uint32_t generation);
 void hal_identity(uint32_t drive_id, uint32_t dropped);
 void hal_enable(void);
 void hal_full(bool full);
+
+/* Failing blocks (docs/decisions/011-failing-nand.md). hal_bad_block: looks at the oldest event "a program of the running drive failed in this block"; false:
+ * there is none. hal_bad_block_taken: takes it; before that hal_full(false), if the drive is to get a block for it. */
+bool hal_bad_block(uint32_t *block_id);
+void hal_bad_block_taken(void);
+/* Low 32 bits of the index that the next log entry gets, and of the watermark: every entry below it is complete. */
+uint32_t hal_log_head(void);
+uint32_t hal_log_mark(void);
+/* A page was copied from old_ppn to new_ppn, programmed with that LPN and sequence: RELOCATE is logged and whoever holds the old one gets the new one. One at
+ * a time; room: one more fits. */
+bool hal_relocate_room(void);
+void hal_relocate(uint32_t lpn, uint32_t old_ppn, uint32_t new_ppn, uint64_t sequence);
 
 /* A number for a drive that is formatted now. */
 uint32_t hal_new_drive_id(void);

@@ -14,9 +14,9 @@ bool hal_nand_start(const struct hal_nand_op *op) {
     otx_fw_ppn_write(op->ppn);
     otx_fw_frame_write(op->frame);
     otx_fw_cookie_write(op->cookie);
+    otx_fw_kind_write(op->kind);
+    otx_fw_lpn_write(op->lpn);
     if (op->op == HAL_PROGRAM) {
-        otx_fw_kind_write(op->kind);
-        otx_fw_lpn_write(op->lpn);
         otx_fw_seq_lo_write((uint32_t)op->sequence);
         otx_fw_seq_hi_write((uint32_t)(op->sequence >> 32));
     }
@@ -59,6 +59,8 @@ void hal_log_block(uint32_t lane, uint32_t block_id) {
     otx_log_block_write(block_id);
 }
 
+void hal_nand_mode(uint32_t mode) { otx_nand_mode_write(mode); }
+
 void hal_generation(uint32_t generation) { otx_generation_write(generation); }
 
 void hal_identity(uint32_t drive_id, uint32_t dropped) {
@@ -69,6 +71,29 @@ void hal_identity(uint32_t drive_id, uint32_t dropped) {
 void hal_enable(void) { otx_enable_write(1); }
 
 void hal_full(bool full) { otx_full_write(full); }
+
+bool hal_bad_block(uint32_t *block_id) {
+    if (!otx_bad_block_valid_read()) return false;
+    *block_id = otx_bad_block_read();
+    return true;
+}
+
+void hal_bad_block_taken(void) { otx_bad_block_pop_write(1); }
+
+uint32_t hal_log_head(void) { return otx_log_head_read(); }
+
+uint32_t hal_log_mark(void) { return otx_log_mark_read(); }
+
+bool hal_relocate_room(void) { return otx_move_ready_read(); }
+
+void hal_relocate(uint32_t lpn, uint32_t old_ppn, uint32_t new_ppn, uint64_t sequence) {
+    otx_move_lpn_write(lpn);
+    otx_move_old_write(old_ppn);
+    otx_move_new_write(new_ppn);
+    otx_move_seq_lo_write((uint32_t)sequence);
+    otx_move_seq_hi_write((uint32_t)(sequence >> 32));
+    otx_move_go_write(1);
+}
 
 /* There is no source of chance here: drives of one geometry get one number. The log of another drive is kept apart by generation and PPN too. */
 uint32_t hal_new_drive_id(void) { return (OTX_RAW_PAGES * 2654435761u ^ OTX_LBAS << 8 ^ OTX_DIES) | 1u; }

@@ -6,7 +6,9 @@
  * Directory page:  PPNs of 1,024 map pages. OOB: DIRECTORY, lpn = directory number, sequence = sequence of the root that first named it.
  * Map page:        1,024 map words (NONE or NAND). OOB: MAP, lpn = map page number, sequence as for the directory.
  * Log page:        header and up to 126 entries. The members of a group follow one another in one page. OOB: LOG, lpn = page number, sequence 0.
- * Data page:       4,096 bytes of one LPN. OOB: DATA, lpn, sequence of its log entry. Every OOB carries the generation it was written in. */
+ * Data page:       4,096 bytes of one LPN. OOB: DATA, lpn, sequence of its log entry. Every OOB carries the generation it was written in.
+ * Table page:      bad blocks, one bit each: words of die 0, die 1, ..., (blocks per way + 31) / 32 words per die. OOB: BBT, lpn = which 1,024 of these words,
+ *                  sequence = version of the table. */
 #ifndef FTL_FORMAT_H
 #define FTL_FORMAT_H
 
@@ -16,13 +18,15 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "pages are moved as wo
 
 #define FTL_PAGE_BYTES 4096u
 #define FTL_PAGE_WORDS 1024u
+#define FTL_SPARE_BYTES 128u
 #define FTL_NO_PPN 0xffffffffu /* in a directory: all blocks of that map page are NONE; in a root: no such block */
 
-enum ftl_page_kind { FTL_KIND_DATA = 1, FTL_KIND_LOG = 2, FTL_KIND_MAP = 3, FTL_KIND_DIRECTORY = 4, FTL_KIND_ROOT = 5 };
+enum ftl_page_kind { FTL_KIND_DATA = 1, FTL_KIND_LOG = 2, FTL_KIND_MAP = 3, FTL_KIND_DIRECTORY = 4, FTL_KIND_ROOT = 5, FTL_KIND_BBT = 6 };
 enum ftl_page_status { FTL_PAGE_OK = 0, FTL_PAGE_FAIL = 1, FTL_PAGE_CRC = 2, FTL_PAGE_BLANK = 3, FTL_PAGE_TIMEOUT = 4 };
 
 /* Map word: kind in bits 31:30, value in 29:0. On flash only NONE and NAND occur. */
 #define FTL_WORD_NONE 0u
+#define FTL_WORD_CHAIN 3u /* in table memory, while the drive runs: versions of transactions hang here */
 #define FTL_WORD_KIND(w) ((w) >> 30)
 #define FTL_WORD_VALUE(w) ((w) & 0x3fffffffu)
 #define FTL_WORD_NAND(ppn) ((1u << 30) | (ppn))

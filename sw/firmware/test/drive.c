@@ -1,40 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "drive.h"
-
 #include <string.h>
 
-#define LOG_FLIGHT 4u
-#define DATA_FLIGHT 256u
+#include "drive_hw.h"
 
 struct drive drive;
-
-struct log_flight {
-    uint32_t ppn, number;
-    uint64_t first, end, mark;
-    uint32_t words[FTL_PAGE_WORDS];
-    bool done;
-};
-
-static struct {
-    struct ftl_entry entry[DRIVE_LOG];
-    bool done[DRIVE_LOG], held[DRIVE_LOG];
-    uint64_t head, closed, durable, watermark, sequence;
-    uint32_t pages;
-    struct log_flight flight[LOG_FLIGHT];
-    uint32_t flights; /* in page order */
-    struct {
-        uint32_t block, next, page;
-    } lane[FTL_MAX_LANES];
-    struct {
-        uint32_t block, left;
-    } open[FTL_MAX_DIES];
-    uint32_t die;
-    struct {
-        uint32_t ppn, lpn, value;
-        uint64_t sequence, index;
-    } data[DATA_FLIGHT];
-    uint32_t datas;
-} hw;
+struct drive_hw hw;
 
 uint32_t drive_lpn(uint32_t i) { return i * (sim.g.lbas / DRIVE_LPNS); }
 
@@ -50,7 +20,12 @@ uint32_t drive_value(uint32_t lpn) {
 }
 
 void drive_supply(uint32_t steps) {
-    while (steps-- > 0) ftl_supply_step(&drive.ftl, &drive.supply);
+    while (steps-- > 0) {
+        ftl_supply_step(&drive.ftl, &drive.supply);
+        ftl_retire_step(&drive.ftl, &drive.supply, &drive.retire);
+        (void)fail_step();
+    }
+    sim_learn(&drive.ftl);
 }
 
 static uint32_t pop(struct sim_fifo *fifo) {
@@ -65,6 +40,7 @@ void drive_start(void) {
     CHECK(sim.enabled);
     memset(&drive, 0, sizeof drive);
     memset(&hw, 0, sizeof hw);
+    hw.rescue_ppn = NO_PAGE;
     drive.ftl = ftl;
     drive.stamp = 1 + sim.generation * 100000;
     for (uint32_t l = 0; l < sim.g.lanes; l++) {
@@ -75,12 +51,16 @@ void drive_start(void) {
     for (uint32_t l = 0; l < sim.g.lbas; l++)
         if (number_of(l) >= DRIVE_LPNS || drive_lpn(number_of(l)) != l) CHECK(hal_map()[l] == FTL_WORD_NONE);
     for (uint32_t i = 0; i < DRIVE_LPNS; i++) drive.before[i] = drive_value(drive_lpn(i));
+    map_start();
+    ftl_retire_begin(&drive.ftl, &drive.retire);
     drive_supply(30);
 }
 
 uint64_t drive_sequence(void) { return hw.sequence++; }
 
-bool drive_page(uint32_t *ppn) {
+bool drive_page(uint32_t *ppn) { return hw_page(ppn); }
+
+bool hw_page(uint32_t *ppn) {
     for (uint32_t n = 0; n < sim.g.dies; n++) {
         uint32_t die = hw.die;
         hw.die = (die + 1) % sim.g.dies;
@@ -101,7 +81,7 @@ static uint32_t pages_left(void) {
     return left;
 }
 
-static void advance(void) {
+void hw_advance(void) {
     while (hw.watermark < hw.head && hw.done[hw.watermark]) hw.watermark++;
     while (hw.flights != 0 && hw.flight[0].done) {
         hw.durable = hw.flight[0].end;
@@ -118,6 +98,7 @@ static void advance(void) {
         for (uint64_t x = 0; x < c->index && done && !c->relaxed; x++) done = hw.done[x] || !(hw.entry[x].flags & FTL_ENTRY_IN_TX) || hw.entry[x].serial != c->serial;
         if (!done) break; /* visible and acknowledged in order */
         c->visible = true;
+        map_visible(c->serial);
         for (uint32_t k = 0; k <= i && !c->relaxed; k++)
             if (drive.item[k].kind == ITEM_COMMIT) drive.item[k].must = true;
     }
@@ -129,27 +110,39 @@ uint64_t drive_append(struct ftl_entry e) {
     hw.done[hw.head] = e.kind != FTL_MAP && e.kind != FTL_RELOCATE;
     hw.held[hw.head] = false;
     hw.head++;
-    advance();
+    hw_advance();
     return hw.head - 1;
 }
 
 bool drive_can_close(void) {
-    return hw.closed < hw.head && hw.flights < LOG_FLIGHT && (hw.lane[hw.pages % sim.g.lanes].page < sim.g.pages || sim.lane[hw.pages % sim.g.lanes].n != 0);
+    uint32_t l = hw.pages % sim.g.lanes;
+    for (uint32_t i = 0; i < hw.flights; i++) /* a lane has one page under way */
+        if (!hw.flight[i].done && hw.flight[i].number % sim.g.lanes == l) return false;
+    return hw.closed < hw.head && hw.flights < LOG_FLIGHT && (hw.lane[l].page < sim.g.pages || sim.lane[l].n != 0) && !hw.stopped;
 }
 
 uint32_t drive_next_log_ppn(void) { return ftl_first_ppn(&sim.g, hw.lane[hw.pages % sim.g.lanes].block) + hw.lane[hw.pages % sim.g.lanes].page; }
 
-void drive_close(void) {
-    CHECK(drive_can_close());
-    uint32_t l = hw.pages % sim.g.lanes;
+/* The page goes to the lane's next place. */
+static void place(struct log_flight *p) {
+    uint32_t l = p->number % sim.g.lanes;
+    p->ppn = NO_PAGE;
     if (hw.lane[l].page == sim.g.pages) {
+        if (sim.lane[l].n == 0) return;
         hw.lane[l].block = hw.lane[l].next;
         hw.lane[l].next = pop(&sim.lane[l]);
         hw.lane[l].page = 0;
     }
+    p->ppn = ftl_first_ppn(&sim.g, hw.lane[l].block) + hw.lane[l].page++;
+    p->words[FTL_LOG_BLOCK] = hw.lane[l].block;
+    p->words[FTL_LOG_NEXT] = hw.lane[l].next;
+}
+
+void drive_close(void) {
+    CHECK(drive_can_close());
+    uint32_t l = hw.pages % sim.g.lanes;
     struct log_flight *p = &hw.flight[hw.flights++];
     memset(p, 0, sizeof *p);
-    p->ppn = ftl_first_ppn(&sim.g, hw.lane[l].block) + hw.lane[l].page++;
     p->number = hw.pages++;
     p->first = hw.closed;
     p->mark = hw.watermark;
@@ -167,8 +160,7 @@ void drive_close(void) {
     p->words[FTL_LOG_COUNT_LANE] = count | l << 16;
     ftl_put48(p->words, FTL_LOG_FIRST, p->first);
     ftl_put48(p->words, FTL_LOG_WATERMARK, p->mark);
-    p->words[FTL_LOG_BLOCK] = hw.lane[l].block;
-    p->words[FTL_LOG_NEXT] = hw.lane[l].next;
+    place(p);
 }
 
 static bool first_of_die(uint32_t data) {
@@ -180,40 +172,66 @@ static bool first_of_die(uint32_t data) {
 
 static bool first_log_of_die(uint32_t flight) {
     uint32_t die = ftl_die_of(&sim.g, hw.flight[flight].ppn >> sim.g.page_bits);
+    if (hw.flight[flight].ppn == NO_PAGE) place(&hw.flight[flight]);
+    if (hw.flight[flight].ppn == NO_PAGE || hw.stopped) return false;
     for (uint32_t i = 0; i < flight; i++)
-        if (!hw.flight[i].done && ftl_die_of(&sim.g, hw.flight[i].ppn >> sim.g.page_bits) == die) return false;
+        if (!hw.flight[i].done && hw.flight[i].ppn != NO_PAGE && ftl_die_of(&sim.g, hw.flight[i].ppn >> sim.g.page_bits) == die) return false;
     return !hw.flight[flight].done;
 }
 
 static void finish_data(uint32_t i) {
-    sim_program(hw.data[i].ppn, FTL_KIND_DATA, hw.data[i].lpn, hw.data[i].sequence)->stamp = hw.data[i].value;
-    hw.done[hw.data[i].index] = true;
+    struct sim_page *p = sim_program(hw.data[i].ppn, FTL_KIND_DATA, hw.data[i].lpn, hw.data[i].sequence);
+    p->stamp = hw.data[i].value;
+    bool ok = hw.entry[hw.data[i].index].kind != FTL_MAP || !sim_program_fails(hw.data[i].ppn, FTL_KIND_DATA);
+    if (!ok) sim_spoil(p);
+    if (hw.data[i].rescue) {
+        fail_rescued(i, ok);
+    } else if (ok) {
+        hw.done[hw.data[i].index] = true;
+        map_complete(hw.data[i].ppn);
+    } else {
+        fail_data(i);
+    }
     hw.datas--;
     memmove(&hw.data[i], &hw.data[i + 1], (hw.datas - i) * sizeof hw.data[0]);
 }
 
 static void finish_log(uint32_t i) {
-    memcpy(sim_program(hw.flight[i].ppn, FTL_KIND_LOG, hw.flight[i].number, 0)->words, hw.flight[i].words, sizeof hw.flight[i].words);
-    hw.flight[i].done = true;
+    struct log_flight *p = &hw.flight[i];
+    struct sim_page *page = sim_program(p->ppn, FTL_KIND_LOG, p->number, 0);
+    memcpy(page->words, p->words, sizeof p->words);
+    p->done = !sim_program_fails(p->ppn, FTL_KIND_LOG);
+    if (p->done) return;
+    sim_spoil(page);
+    fail_event(p->ppn);
+    uint32_t l = p->number % sim.g.lanes;
+    if ((p->ppn & (sim.g.pages - 1)) >= FTL_LOG_RETRY_PAGE) hw.lane[l].page = sim.g.pages;
+    if (++p->places == LOG_PLACES) hw.stopped = true;
+    else place(p);
 }
 
 bool drive_finish_one(void) {
     uint32_t n = hw.datas + hw.flights, at = n ? sim_random(n) : 0;
+    if (sim_random(4) == 0 && fail_step()) return true;
     for (uint32_t i = 0; i < n; i++, at = (at + 1) % n) {
         bool data = at < hw.datas;
         if (data ? !first_of_die(at) || hw.held[hw.data[at].index] : !first_log_of_die(at - hw.datas)) continue;
         if (data) finish_data(at);
         else finish_log(at - hw.datas);
-        advance();
+        hw_advance();
         return true;
     }
-    return false;
+    return fail_step();
 }
 
 void drive_finish_log(void) {
     for (uint32_t i = 0; i < hw.flights; i++)
-        if (!hw.flight[i].done) finish_log(i);
-    advance();
+        for (uint32_t tries = 0; !hw.flight[i].done && !hw.stopped; tries++) {
+            if (hw.flight[i].ppn == NO_PAGE) place(&hw.flight[i]);
+            if (hw.flight[i].ppn != NO_PAGE) finish_log(i);
+            CHECK(tries < 8);
+        }
+    hw_advance();
 }
 
 void drive_finish_data(void) {
@@ -221,10 +239,12 @@ void drive_finish_data(void) {
         if (hw.held[hw.data[i].index]) i++;
         else finish_data(i);
     }
-    advance();
+    hw_advance();
 }
 
 void drive_hold(uint64_t index) { hw.held[index] = true; }
+
+void drive_release(uint64_t index) { hw.held[index] = false; }
 
 void drive_data_under_way(uint32_t ppn, uint32_t lpn, uint64_t sequence, uint64_t index, uint32_t value) {
     CHECK(hw.datas < DATA_FLIGHT);
@@ -232,6 +252,7 @@ void drive_data_under_way(uint32_t ppn, uint32_t lpn, uint64_t sequence, uint64_
     hw.data[hw.datas].lpn = lpn;
     hw.data[hw.datas].sequence = sequence;
     hw.data[hw.datas].index = index;
+    hw.data[hw.datas].rescue = false;
     hw.data[hw.datas++].value = value;
 }
 
@@ -245,7 +266,8 @@ static bool committing(uint32_t lpn) {
 
 static bool no_room(uint32_t pages) {
     drive_supply(8);
-    return pages_left() < pages || hw.datas + pages > DATA_FLIGHT || hw.head + pages + 2 > DRIVE_LOG || drive.items + 1 >= DRIVE_ITEMS || hw.head - hw.watermark > 900;
+    bool log_full = hw.head + pages + 2 > DRIVE_LOG || hw.head - hw.watermark > 800 || hw.stopped;
+    return log_full || pages_left() < pages || hw.datas + pages > DATA_FLIGHT || drive.items + 1 >= DRIVE_ITEMS;
 }
 
 static uint64_t map_entry(uint32_t lpn, uint32_t n, uint32_t i, uint32_t flags, uint32_t serial, uint32_t value) {
@@ -267,7 +289,8 @@ bool drive_write(const uint32_t *lpns, uint32_t n, bool ordered) {
     for (uint32_t i = 0; i < n; i++) {
         item->lpn[i] = lpns[i];
         item->value[i] = value;
-        map_entry(lpns[i], n, i, ordered ? FTL_ENTRY_ORDERED : 0, 0, value);
+        uint64_t index = map_entry(lpns[i], n, i, ordered ? FTL_ENTRY_ORDERED : 0, 0, value);
+        map_plain(lpns[i], FTL_WORD_VALUE(hw.entry[index].location));
     }
     item->index = hw.head;
     return true;
@@ -278,6 +301,7 @@ bool drive_trim(uint32_t lpn) {
     struct drive_item *item = &drive.item[drive.items++];
     *item = (struct drive_item){.kind = ITEM_WRITE, .n = 1, .lpn[0] = lpn, .epoch = drive.epoch};
     drive_append((struct ftl_entry){.kind = FTL_TRIM, .n = 1, .lpn = lpn, .arg = 1, .epoch = drive.epoch});
+    map_plain(lpn, NO_PAGE);
     item->index = hw.head;
     return true;
 }
@@ -302,7 +326,8 @@ static struct drive_tx *open_tx(uint32_t txid) {
 bool drive_tx_write(uint32_t txid, uint32_t lpn) {
     if (no_room(1)) return false;
     tx_put(open_tx(txid), lpn, drive.stamp);
-    map_entry(lpn, 1, 0, FTL_ENTRY_IN_TX, serial_of(txid), drive.stamp++);
+    uint64_t index = map_entry(lpn, 1, 0, FTL_ENTRY_IN_TX, serial_of(txid), drive.stamp++);
+    map_in_tx(txid, lpn, FTL_WORD_VALUE(hw.entry[index].location));
     return true;
 }
 
@@ -310,6 +335,7 @@ bool drive_tx_trim(uint32_t txid, uint32_t lpn) {
     if (no_room(1)) return false;
     tx_put(open_tx(txid), lpn, NOTHING);
     drive_append((struct ftl_entry){.kind = FTL_TRIM, .flags = FTL_ENTRY_IN_TX, .n = 1, .lpn = lpn, .arg = 1, .serial = serial_of(txid), .epoch = drive.epoch});
+    map_in_tx(txid, lpn, NO_PAGE);
     return true;
 }
 
@@ -321,6 +347,7 @@ static bool commit(uint32_t txid, bool relaxed) {
     memcpy(item->lpn, t->lpn, sizeof t->lpn);
     memcpy(item->value, t->value, sizeof t->value);
     item->index = hw.head + 1;
+    map_commit(txid, serial_of(txid));
     drive_append((struct ftl_entry){.kind = FTL_COMMIT, .n = 1, .serial = serial_of(txid), .arg = t->logged, .epoch = drive.epoch});
     t->open = false;
     return true;
@@ -332,23 +359,24 @@ bool drive_commit_relaxed(uint32_t txid) { return commit(txid, true); }
 
 void drive_abort(uint32_t txid) {
     if (drive.tx[txid].open) drive_append((struct ftl_entry){.kind = FTL_ABORT, .n = 1, .serial = serial_of(txid)});
+    if (drive.tx[txid].open) map_abort(txid);
     drive.tx[txid].open = false;
 }
 
 void drive_flush(void) {
     uint64_t upto = hw.head;
     uint32_t items = drive.items;
-    for (uint32_t tries = 0; hw.durable < upto || hw.watermark < upto; tries++) {
+    for (uint32_t tries = 0; !hw.stopped && (hw.durable < upto || hw.watermark < upto); tries++) {
         CHECK(tries < 100000);
         drive_supply(2);
-        if (hw.closed < upto && drive_can_close()) drive_close();
+        if ((hw.closed < upto || fail_wants_close()) && drive_can_close()) drive_close();
         else drive_finish_one();
     }
-    for (uint32_t i = 0; i < items; i++)
+    for (uint32_t i = 0; i < items && !hw.stopped; i++)
         if (drive.item[i].kind == ITEM_WRITE || drive.item[i].relaxed) drive.item[i].must = true;
 }
 
-void drive_cut(void) {
+static void tear(void) {
     for (uint32_t i = 0; i < hw.flights; i++) {
         uint32_t luck = sim_random(3);
         if (!first_log_of_die(i) || luck == 0) continue;
@@ -364,7 +392,25 @@ void drive_cut(void) {
         if (luck == 1) sim_program(hw.data[i].ppn, FTL_KIND_DATA, hw.data[i].lpn, hw.data[i].sequence)->stamp = hw.data[i].value;
         if (luck == 2) sim_tear(hw.data[i].ppn, FTL_KIND_DATA, hw.data[i].lpn, hw.data[i].sequence);
     }
+}
+
+void drive_cut(void) {
+    tear();
     sim_power_cut();
+}
+
+bool drive_supply_cut(uint32_t steps, uint32_t at) {
+    sim.ops = 0;
+    sim.cut_at = at;
+    sim.on_cut = tear;
+    if (setjmp(sim.cut)) {
+        sim.cut_at = 0;
+        return true;
+    }
+    drive_supply(steps);
+    sim.cut_at = 0;
+    sim.on_cut = NULL;
+    return false;
 }
 
 void drive_cut_dropping_all(void) { sim_power_on(); }

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The running drive as the hardware behaves, reduced: entries into log pages in lanes, data pages programmed in any order, watermark, acknowledgements.
- * Keeps the history that the contract is judged by. Blocks come from ftl_supply.c. */
+/* The running drive as the hardware behaves, reduced: entries into log pages in lanes, data pages programmed in any order, watermark, acknowledgements;
+ * what becomes of programs that fail (sim.h) and of pages that the firmware moves. Keeps the history that the contract is judged by.
+ * Blocks come from ftl_supply.c, ftl_retire.c looks after those that fail. */
 #ifndef DRIVE_H
 #define DRIVE_H
 
+#include "ftl_log.h"
+#include "ftl_retire.h"
 #include "sim.h"
 
 #define DRIVE_LPNS 10u  /* blocks that histories write: drive_lpn(0 ... 9) */
@@ -31,6 +34,9 @@ struct drive_tx {
 struct drive {
     struct ftl ftl;
     struct ftl_supply supply;
+    struct ftl_retire retire;
+    uint32_t full_taken_back; /* events that the firmware took with `full` taken back first */
+    uint32_t moved; /* pages of the map that changed place by a move of the firmware */
     uint32_t before[DRIVE_LPNS]; /* values at the last mount */
     struct drive_item item[DRIVE_ITEMS];
     uint32_t items;
@@ -71,11 +77,14 @@ uint64_t drive_sequence(void);
 void drive_data_under_way(uint32_t ppn, uint32_t lpn, uint64_t sequence, uint64_t index, uint32_t value);
 /* Which entries may finish: a page of an entry that is held stays under way. */
 void drive_hold(uint64_t index);
+void drive_release(uint64_t index);
 uint32_t drive_next_log_ppn(void);
 
 /* Power fails; what is under way is kept, torn or dropped, by chance or as told. */
 void drive_cut(void);
 void drive_cut_dropping_all(void);
+/* Supply and retire; power fails before the firmware's operation `at`, counted from here: true, and only a mount may follow. */
+bool drive_supply_cut(uint32_t steps, uint32_t at);
 /* Judges the mounted map by the contract. */
 void drive_judge(void);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ftl_test [results.xml]: runs all tests, one line each. Exit code 0 when all passed. */
+/* ftl_test [results.xml]: runs all tests, one line each; with FIRST in the environment until one fails. Exit code 0 when all passed. */
 #include "tests.h"
 
 jmp_buf sim_failed;
@@ -24,14 +24,14 @@ static bool passes(const struct test *t) {
 }
 
 int main(int argc, char **argv) {
-    static const struct test *const lists[] = {mount_tests, replay_tests, cut_tests, supply_tests, memtest_tests};
+    static const struct test *const lists[] = {scan_tests, mount_tests, bbt_tests, replay_tests, supply_tests, retire_tests, memtest_tests, cut_tests};
     unsigned passed = 0, failed = 0;
     if (getenv("SEED")) test_seed = strtoul(getenv("SEED"), NULL, 10);
     if (getenv("RUNS")) test_runs = strtoul(getenv("RUNS"), NULL, 10);
     FILE *xml = argc > 1 ? fopen(argv[1], "w") : NULL;
     if (xml) fprintf(xml, "<testsuites><testsuite name=\"firmware\">\n");
     for (unsigned l = 0; l < sizeof lists / sizeof lists[0]; l++)
-        for (const struct test *t = lists[l]; t->name; t++) {
+        for (const struct test *t = lists[l]; t->name && (failed == 0 || !getenv("FIRST")); t++) {
             sim_seed(test_seed);
             bool ok = passes(t);
             printf("%-6s %s%s%s\n", ok ? "ok" : "FAILED", t->name, ok ? "" : ": ", ok ? "" : sim_message);

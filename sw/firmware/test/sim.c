@@ -6,6 +6,7 @@
 struct sim sim;
 struct sim_page *sim_pages;
 int *sim_last;
+struct sim_block *sim_blocks;
 extern jmp_buf sim_failed;
 extern char sim_message[256];
 
@@ -35,21 +36,84 @@ static uint32_t block_ids(void) {
 
 static size_t page_count(void) { return (size_t)block_ids() << sim.g.page_bits; }
 
+void sim_put(struct sim_part *part, uint32_t at, uint32_t bytes, uint32_t value) {
+    for (uint32_t i = 0; i < bytes; i++) part->page[at + i] = (uint8_t)(value >> 8 * i);
+}
+
+/* The CRC as ONFI's text has it: a shift register of 16 bits, the highest bit of each byte first. */
+void sim_part_seal(struct sim_part *part) {
+    uint32_t crc = 0x4f4e;
+    for (uint32_t i = 0; i < 254 * 8; i++) {
+        uint32_t top = crc >> 15 ^ (part->page[i / 8] >> (7 - i % 8) & 1u);
+        crc = crc << 1 & 0xffffu;
+        if (top) crc ^= 0x8005u;
+    }
+    sim_put(part, 254, 2, crc);
+    for (uint32_t c = 1; c < 3; c++) memcpy(part->page + 256 * c, part->page, 256);
+}
+
+static struct sim_part part_of(const struct ftl_geometry *g) {
+    struct sim_part part = {.id = 0x314e58544full, .onfi = true};
+    memcpy(part.page, "ONFI", 4);
+    memset(part.page + 32, ' ', 32);
+    memcpy(part.page + 32, "MAKER", 5);
+    memcpy(part.page + 44, "PART 1", 6);
+    sim_put(&part, 8, 2, 4);
+    sim_put(&part, 80, 4, FTL_PAGE_BYTES);
+    sim_put(&part, 84, 2, 128);
+    sim_put(&part, 92, 4, g->pages);
+    sim_put(&part, 96, 4, g->blocks);
+    sim_put(&part, 100, 1, 1);
+    sim_put(&part, 129, 2, 0x3f);
+    sim_part_seal(&part);
+    return part;
+}
+
 void sim_new(uint32_t channels, uint32_t ways, uint32_t blocks, uint32_t pages, uint32_t lbas) {
     memset(&sim, 0, sizeof sim);
-    sim.g = (struct ftl_geometry){.channels = channels, .ways = ways, .blocks = blocks, .pages = pages, .lbas = lbas, .frames = SIM_FRAMES, .firmware_frames = 8, .tx_slots = 64, .nand_id = 0x64a610d3ec};
+    sim.g = (struct ftl_geometry){.channels = channels, .ways = ways, .blocks = blocks, .pages = pages, .lbas = lbas, .frames = SIM_FRAMES, .firmware_frames = 8, .tx_slots = 64, .nand_id = 0x64a610d3ec, .nand_modes = 0x3f};
     ftl_geometry_init(&sim.g);
+    sim.part = part_of(&sim.g);
     free(sim_pages);
     free(sim_last);
+    free(sim_blocks);
+    sim_blocks = calloc(block_ids(), sizeof *sim_blocks);
     sim_pages = calloc(page_count(), sizeof *sim_pages);
     sim_last = malloc(block_ids() * sizeof *sim_last);
     for (uint32_t b = 0; b < block_ids(); b++) sim_last[b] = -1;
     sim_power_on();
 }
 
+void sim_mark_bad(uint32_t block_id) {
+    sim_blocks[block_id] = (struct sim_block){.mark = (uint8_t)(1 + sim_random(3)), .never = true};
+    for (uint32_t i = 0; i < sim.g.pages; i++) {
+        struct sim_page *p = &sim_pages[(block_id << sim.g.page_bits) + i];
+        p->state = (enum sim_state)sim_random(4);
+        *p = (struct sim_page){.state = p->state, .kind = sim_random(FTL_KIND_BBT), .generation = sim_random(4), .lpn = sim_random(3), .sequence = sim_random(9)};
+    }
+}
+
+void sim_factory(uint32_t share) {
+    for (uint32_t die = 0; die < sim.g.dies; die++)
+        for (uint32_t b = 1; b < sim.g.blocks; b++)
+            if (sim_random(1000) < share) sim_mark_bad(ftl_block_id(&sim.g, die, b));
+    if (sim.g.dies > 1) return;
+    while (sim_blocks[sim.g.second_anchor].mark) sim.g.second_anchor = sim.g.second_anchor == 1 ? 8 : sim.g.second_anchor + 1;
+}
+
+void sim_learn(struct ftl *f) {
+    const struct ftl_bbt *t = &f->bbt;
+    if (t->copy[0].version != t->version && t->copy[1].version != t->version) return;
+    for (uint32_t die = 0; die < sim.g.dies; die++)
+        for (uint32_t b = 0; b < sim.g.blocks; b++)
+            if (ftl_blocks_is_bad(f, ftl_block_id(&sim.g, die, b))) sim_blocks[ftl_block_id(&sim.g, die, b)].never = true;
+}
+
 void sim_power_on(void) {
+    sim.on_cut = NULL;
     memset(queued, 0, sizeof queued);
-    outstanding = 0;
+    outstanding = sim.bus_mode = 0;
+    if (!sim.keeps_mode) memset(sim.mode, 0, sizeof sim.mode);
     sim.enabled = sim.full = false;
     sim.generation = sim.drive_id = sim.dropped = sim.ops = 0;
     memset(sim.data, 0, sizeof sim.data);
@@ -80,6 +144,23 @@ struct sim_page *sim_program(uint32_t ppn, uint32_t kind, uint32_t lpn, uint64_t
     return p;
 }
 
+static uint32_t page_of(uint32_t ppn) { return ppn & (sim.g.pages - 1); }
+
+static bool is_anchor(uint32_t block_id) { return block_id == ftl_anchor(&sim.g, 0) || block_id == ftl_anchor(&sim.g, 1); }
+
+bool sim_program_fails(uint32_t ppn, uint32_t kind) {
+    bool fails = sim.fail_next[kind] != 0;
+    if (fails) sim.fail_next[kind]--;
+    else fails = sim_random(1000) < sim.fail_programs && (kind != FTL_KIND_ROOT || page_of(ppn) < 2);
+    if (fails) sim.failed[kind]++;
+    return fails;
+}
+
+void sim_spoil(struct sim_page *page) {
+    if (sim.fail_reads_well || sim_random(4) == 0) return;
+    page->state = sim_random(3) ? SIM_TORN : SIM_TORN_BLANK;
+}
+
 void sim_tear(uint32_t ppn, uint32_t kind, uint32_t lpn, uint64_t sequence) {
     struct sim_page *p = sim_program(ppn, kind, lpn, sequence);
     p->state = sim_random(3) ? SIM_TORN : SIM_TORN_BLANK;
@@ -100,35 +181,95 @@ static void erase(uint32_t block, bool whole) {
     sim_last[block] = whole ? -1 : (int)sim.g.pages;
 }
 
+/* Identification and timing modes; false: the die does not answer. */
+static bool run_part(const struct hal_nand_op *o, struct hal_nand_done *d) {
+    uint32_t die = ftl_die_of(&sim.g, o->ppn >> sim.g.page_bits);
+    const struct sim_part *part = &sim.part;
+    if (sim.dead_die == die + 1) {
+        d->status = sim.dead_floats && (o->op == HAL_RESET || o->op == HAL_READ_ID) ? FTL_PAGE_OK : FTL_PAGE_TIMEOUT;
+        d->sequence = 0xffffffffffull;
+        return false;
+    }
+    CHECK(!part->onfi || sim.bus_mode <= sim.mode[die]);
+    CHECK(part->onfi || sim.bus_mode == FTL_OWN_MODE || sim.bus_mode <= 2);
+    if (o->op == HAL_RESET) {
+        CHECK(sim.bus_mode == 0);
+        if (!sim.keeps_mode) sim.mode[die] = 0;
+    }
+    if (o->op == HAL_READ_ID) {
+        CHECK(o->kind == 0 || o->kind == 0x20);
+        d->sequence = o->kind == 0 ? part->id : part->onfi ? FTL_ONFI | 0x5aull << 32 : 0;
+        if (sim.odd_die == die + 1 && o->kind == 0) d->sequence ^= 1;
+        if (sim.noisy_from != 0 && sim.bus_mode >= sim.noisy_from) d->sequence ^= 0x10;
+    }
+    if (o->op == HAL_PARAM) {
+        struct sim_part own = *part;
+        CHECK(part->onfi && o->frame < SIM_FRAMES - sim.g.firmware_frames);
+        if (sim.odd_page == die + 1) {
+            sim_put(&own, 96, 4, 2 * sim.g.blocks);
+            sim_part_seal(&own);
+        }
+        memset(frames[o->frame], 0, sizeof frames[0]);
+        memcpy(frames[o->frame], own.page, sizeof own.page);
+    }
+    if (o->op == HAL_SET_FEATURES || o->op == HAL_GET_FEATURES) {
+        CHECK(part->onfi && part->page[8] & 4 && o->kind == 1);
+        if (o->op == HAL_SET_FEATURES) {
+            CHECK(o->lpn < 6 && part->page[129] >> o->lpn & 1);
+            if (!sim.ignores_mode) sim.mode[die] = o->lpn;
+        }
+        d->lpn = sim.mode[die];
+    }
+    return true;
+}
+
+void hal_nand_mode(uint32_t mode) {
+    CHECK(outstanding == 0 && mode <= FTL_OWN_MODE);
+    sim.bus_mode = mode;
+}
+
 static void run(const struct hal_nand_op *o, struct hal_nand_done *d) {
     struct sim_page *p = &sim_pages[o->ppn];
     memset(d, 0, sizeof *d);
     d->cookie = o->cookie;
     sim.count[o->op]++;
-    if (o->op == HAL_READ_ID) d->sequence = sim.wrong_id && o->ppn >> sim.g.page_bits != 0 ? 1 : 0x64a610d3ec;
+    if (!run_part(o, d)) return;
+    if (o->op == HAL_READ_MARK) {
+        uint8_t mark = sim_blocks[o->ppn >> sim.g.page_bits].mark;
+        bool here = mark == 1 ? page_of(o->ppn) == 0 : mark == 2 ? page_of(o->ppn) == 1 : mark == 3 && page_of(o->ppn) == sim.g.pages - 1;
+        d->kind = here ? 0xffu & ~(0x11u << sim_random(4)) & ~sim_random(256) : sim_random(20) ? 0xffu : 0xffu & ~(1u << sim_random(8));
+    }
+    if (o->op == HAL_PROGRAM || o->op == HAL_ERASE) CHECK(!sim_blocks[o->ppn >> sim.g.page_bits].never);
     if (o->op == HAL_READ || o->op == HAL_READ_OOB || o->op == HAL_VERIFY) {
         CHECK(ftl_block_exists(&sim.g, o->ppn >> sim.g.page_bits));
-        d->status = p->state == SIM_WHOLE || (p->state == SIM_TORN && o->op == HAL_READ_OOB) ? FTL_PAGE_OK : p->state == SIM_TORN ? FTL_PAGE_CRC : FTL_PAGE_BLANK;
+        bool spare_holds = p->state == SIM_TORN && o->op == HAL_READ_OOB && sim_random(2); /* of a torn page its last chunk may be whole */
+        d->status = p->state == SIM_WHOLE || spare_holds ? FTL_PAGE_OK : p->state == SIM_TORN ? FTL_PAGE_CRC : FTL_PAGE_BLANK;
         d->kind = p->kind;
         d->generation = p->generation;
         d->lpn = p->lpn;
         d->sequence = p->sequence;
         if (o->op == HAL_READ) memcpy(frames[o->frame], p->words, sizeof p->words);
+        if (o->op == HAL_READ && p->kind == FTL_KIND_DATA) frames[o->frame][0] = p->stamp;
     }
     if (o->op == HAL_PROGRAM) {
-        CHECK(o->frame < SIM_FRAMES - sim.g.firmware_frames && o->kind < 8);
+        CHECK(o->kind < 8 && (sim.enabled || o->kind == FTL_KIND_BBT || o->frame < SIM_FRAMES - sim.g.firmware_frames));
+        CHECK(!sim.enabled || (o->frame >= SIM_FRAMES - sim.g.firmware_frames && o->frame < SIM_FRAMES));
         sim.programs[o->kind]++;
         p = sim_program(o->ppn, o->kind, o->lpn, o->sequence);
         memcpy(p->words, frames[o->frame], sizeof p->words);
-        if (sim.count[HAL_PROGRAM] == sim.fail_program_at) {
+        if (o->kind == FTL_KIND_DATA) p->stamp = frames[o->frame][0];
+        if (sim_program_fails(o->ppn, o->kind) || sim.count[HAL_PROGRAM] == sim.fail_program_at) {
             d->status = FTL_PAGE_FAIL;
-            p->state = SIM_TORN;
+            sim_spoil(p);
         }
     }
     if (o->op == HAL_ERASE) {
         uint32_t block = o->ppn >> sim.g.page_bits;
-        bool fails = sim.count[HAL_ERASE] == sim.fail_erase_at;
+        struct sim_block *b = &sim_blocks[block];
         CHECK(ftl_block_exists(&sim.g, block));
+        b->worn = b->worn || (sim_random(1000) < sim.fail_erases && !is_anchor(block));
+        bool fails = b->worn || sim.count[HAL_ERASE] == sim.fail_erase_at;
+        sim.failed_erases += fails;
         erase(block, !fails);
         if (fails) d->status = FTL_PAGE_FAIL;
     }
@@ -148,6 +289,7 @@ bool hal_nand_done(struct hal_nand_done *done) {
     uint32_t die = sim_random(sim.g.dies);
     while (queued[die] == 0) die = (die + 1) % sim.g.dies;
     if (sim.cut_at != 0 && ++sim.ops == sim.cut_at) {
+        if (sim.on_cut) sim.on_cut();
         sim_power_cut();
         longjmp(sim.cut, 1);
     }
@@ -176,6 +318,7 @@ int sim_mount(struct ftl *f) {
     if (setjmp(sim.cut)) return -1;
     int error = (int)ftl_mount(f);
     if (error == FTL_OK) ftl_open(f);
+    if (error == FTL_OK) sim_learn(f);
     sim.ops = sim.cut_at = 0;
     CHECK(error != FTL_OK || ftl_io_empty(&f->io));
     return error;
@@ -189,7 +332,7 @@ uint32_t *hal_tx_area(uint32_t txid) {
 }
 
 static void push(struct sim_fifo *fifo, uint32_t block) {
-    CHECK(sim.enabled && fifo->n < SIM_FIFO && ftl_block_exists(&sim.g, block) && sim_last[block] == -1);
+    CHECK(sim.enabled && fifo->n < SIM_FIFO && ftl_block_exists(&sim.g, block) && sim_last[block] == -1 && !sim_blocks[block].never);
     for (uint32_t p = 0; p < sim.g.pages; p++) CHECK(sim_pages[(block << sim.g.page_bits) + p].state == SIM_BLANK);
     fifo->block[fifo->n++] = block;
 }
@@ -217,20 +360,23 @@ void hal_identity(uint32_t drive_id, uint32_t dropped) {
 void hal_enable(void) { sim.enabled = true; }
 void hal_full(bool full) { sim.full = full; }
 uint32_t hal_new_drive_id(void) { return 77; }
-void hal_putc(char c) { putchar(c); }
+void hal_putc(char c) { sim_said(c); }
 
 struct sim_copy sim_save(void) {
-    struct sim_copy copy = {.pages = malloc(page_count() * sizeof *sim_pages), .last = malloc(block_ids() * sizeof *sim_last)};
+    struct sim_copy copy = {.pages = malloc(page_count() * sizeof *sim_pages), .last = malloc(block_ids() * sizeof *sim_last), .blocks = malloc(block_ids() * sizeof *sim_blocks)};
     memcpy(copy.pages, sim_pages, page_count() * sizeof *sim_pages);
     memcpy(copy.last, sim_last, block_ids() * sizeof *sim_last);
+    memcpy(copy.blocks, sim_blocks, block_ids() * sizeof *sim_blocks);
     return copy;
 }
 void sim_restore(const struct sim_copy *copy) {
     memcpy(sim_pages, copy->pages, page_count() * sizeof *sim_pages);
     memcpy(sim_last, copy->last, block_ids() * sizeof *sim_last);
+    memcpy(sim_blocks, copy->blocks, block_ids() * sizeof *sim_blocks);
     sim_power_on();
 }
 void sim_forget(struct sim_copy *copy) {
     free(copy->pages);
     free(copy->last);
+    free(copy->blocks);
 }

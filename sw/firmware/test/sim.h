@@ -3,7 +3,10 @@
  *
  * Illegal operations (a page programmed twice, out of order, in a block whose erase was cut, a block handed over that is not erased) end the
  * test. Operations wait in one queue per die and run in any order between dies. A power cut keeps, tears or drops the first of each queue and drops
- * the rest. A torn page reads with a CRC error, with its own OOB, with noise, or looks blank. */
+ * the rest. A torn page reads with a CRC error, with its own OOB, with noise, or looks blank.
+ * Faults: blocks bad from the factory, with a mark in one of three pages and anything in them; programs and erases that fail, by share or as told. A page
+ * whose program failed may read well, or look blank. The firmware may not erase, program or hand over a block with a mark, nor one that its
+ * table has named on NAND once (sim_learn). */
 #ifndef SIM_H
 #define SIM_H
 
@@ -15,7 +18,6 @@
 #include "ftl_mount.h"
 #include "ftl_supply.h"
 
-#define SIM_MAX_PAGES 8192u
 #define SIM_FRAMES 80u
 #define SIM_FIFO 4u
 
@@ -32,21 +34,45 @@ struct sim_fifo {
     uint32_t block[SIM_FIFO], n;
 };
 
+struct sim_part {
+    uint64_t id;
+    bool onfi;
+    uint8_t page[3 * FTL_PARAM_BYTES]; /* three copies of the parameter page */
+};
+
 struct sim {
     struct ftl_geometry g;
     uint32_t generation, drive_id, dropped;
     bool enabled, full;
     struct sim_fifo data[FTL_MAX_DIES], lane[FTL_MAX_LANES];
-    uint32_t count[HAL_STATUS + 1]; /* operations done, by op */
+    uint32_t count[HAL_OPS];        /* operations done, by op */
     uint32_t programs[8];           /* by kind */
     uint32_t ops, cut_at;           /* operations done; the power fails before this one (0: never) */
     uint32_t fail_program_at, fail_erase_at; /* the n-th one fails */
-    bool wrong_id;
+    struct sim_part part; /* of all dies */
+    uint32_t odd_die;     /* 1 + this die has another ID, */
+    uint32_t odd_page;    /* or another parameter page: twice the blocks, */
+    uint32_t dead_die;    /* or does not answer: */
+    bool dead_floats;     /* ready, all bytes FFh, instead of TIMEOUT */
+    bool ignores_mode;    /* SET FEATURES changes nothing */
+    bool keeps_mode;      /* a part without SET FEATURES: its mode is what mode[] says for ever */
+    uint32_t noisy_from;  /* from this mode of the bus on IDs read wrong (0: never) */
+    uint32_t bus_mode, mode[FTL_MAX_DIES];
+    uint32_t fail_programs, fail_erases;     /* so many of 1,000 fail; never the erase of an anchor, nor the third program in it */
+    uint32_t fail_next[8];                   /* so many of the next programs of a kind fail */
+    uint32_t failed[8], failed_erases;       /* counted by kind; not forgotten at power on */
+    bool fail_reads_well;                    /* pages that fail read well: all, not some */
+    void (*on_cut)(void);                    /* called before a cut by cut_at tears what is under way */
     jmp_buf cut;
 };
 
 extern struct sim sim;
 extern struct sim_page *sim_pages; /* by PPN */
+struct sim_block {
+    uint8_t mark;       /* 1 + which of the three pages has the factory mark; 0: a good block */
+    bool worn, never;   /* erases fail; the firmware knows it as bad */
+};
+extern struct sim_block *sim_blocks; /* by block id */
 extern int *sim_last;              /* by block id: last page programmed, -1 none, pages: may not be programmed */
 
 #define CHECK(condition) ((condition) ? (void)0 : sim_fail(__FILE__, __LINE__, #condition))
@@ -55,22 +81,36 @@ _Noreturn void sim_fail(const char *file, int line, const char *what);
 uint32_t sim_random(uint32_t below);
 void sim_seed(uint64_t seed);
 
-/* A new blank drive. */
+/* A new blank drive, of ONFI parts that fit and have all modes. */
 void sim_new(uint32_t channels, uint32_t ways, uint32_t blocks, uint32_t pages, uint32_t lbas);
+/* The parameter page again, three copies with a right CRC, after a change of bytes of the first one. */
+void sim_part_seal(struct sim_part *part);
+void sim_put(struct sim_part *part, uint32_t at, uint32_t bytes, uint32_t value);
+/* So many of 1,000 blocks are bad from the factory, never block 0 of a die. On a blank drive. */
+void sim_factory(uint32_t share);
+void sim_mark_bad(uint32_t block_id);
+/* What f's table says on NAND now may never be forgotten. */
+void sim_learn(struct ftl *f);
 /* Power: everything outside the NAND is lost. sim_power_cut() also tears what is under way. */
 void sim_power_cut(void);
 void sim_power_on(void);
 /* Mounts into *f (fresh). -1: the power was cut during it. */
 int sim_mount(struct ftl *f);
 
-/* One finished program, one torn; order and overwrite rules checked. */
+/* One finished program, one torn, one that failed if it is due to; order and overwrite rules checked. */
 struct sim_page *sim_program(uint32_t ppn, uint32_t kind, uint32_t lpn, uint64_t sequence);
+bool sim_program_fails(uint32_t ppn, uint32_t kind);
+void sim_spoil(struct sim_page *page);
 void sim_tear(uint32_t ppn, uint32_t kind, uint32_t lpn, uint64_t sequence);
+
+/* Every character of the report comes here. */
+void sim_said(char c);
 
 /* Copies of the NAND. */
 struct sim_copy {
     struct sim_page *pages;
     int *last;
+    struct sim_block *blocks;
 };
 struct sim_copy sim_save(void);
 void sim_restore(const struct sim_copy *copy);

@@ -41,21 +41,31 @@ static void history(uint32_t commands) {
     for (uint32_t i = 0; i < commands; i++) command();
 }
 
+/* Blocks bad from the factory, programs and erases that fail. */
+static void with_faults(void) {
+    sim_factory(20);
+    sim.fail_programs = 30;
+    sim.fail_erases = 20;
+}
+
 static void any_geometry(void) {
-    static const uint32_t shapes[][5] = {{1, 1, 48, 8, 64}, {2, 2, 24, 8, 2100}, {4, 2, 20, 8, 64}, {3, 1, 32, 8, 1100}, {1, 4, 24, 16, 64}};
+    static const uint32_t shapes[][5] = {{1, 1, 48, 8, 64}, {2, 2, 48, 8, 1100}, {4, 2, 20, 8, 64}, {3, 1, 72, 8, 1100}, {1, 4, 24, 16, 64}};
     const uint32_t *s = shapes[sim_random(5)];
     sim_new(s[0], s[1], s[2], s[3], s[4]);
 }
 
-static void random_histories_keep_the_contract(void) {
-    uint32_t dropped = 0, cuts = 0, replayed = 0;
+static void random_histories(bool faults) {
+    uint32_t dropped = 0, cuts = 0, replayed = 0, failed[8] = {0}, erases = 0, moved = 0, moves_cut = 0;
     for (unsigned long run = 0; run < test_runs; run++) {
         sim_seed(test_seed * 1000003 + run);
         any_geometry();
+        if (faults) with_faults();
         mounted();
         for (uint32_t cut = 0; cut < 3; cut++) {
             history(5 + sim_random(90));
-            drive_cut();
+            if (sim_random(3) == 0 && drive_supply_cut(60, 1 + sim_random(30))) moves_cut++;
+            else drive_cut();
+            moved += drive.moved;
             while (sim_random(2)) { /* recovery is cut, too */
                 sim.cut_at = 1 + sim_random(40);
                 if (sim_mount(&drive.ftl) == -1) cuts++;
@@ -68,15 +78,26 @@ static void random_histories_keep_the_contract(void) {
             drive_judge();
             drive_start();
         }
+        for (uint32_t k = 0; k < 8; k++) failed[k] += sim.failed[k];
+        erases += sim.failed_erases;
     }
-    if (test_runs >= 100) CHECK(dropped > 100 && cuts > 100 && replayed > 1000);
+    if (test_runs < 100) return;
+    CHECK(dropped > 100 && cuts > 100 && replayed > 1000);
+    if (!faults || test_runs < 1000) return;
+    CHECK(failed[FTL_KIND_DATA] > 100 && failed[FTL_KIND_LOG] > 100 && failed[FTL_KIND_MAP] > 5 && failed[FTL_KIND_ROOT] > 5 && failed[FTL_KIND_BBT] > 20);
+    CHECK(erases > 50 && moved > 100 && moves_cut > 20);
 }
+
+static void random_histories_keep_the_contract(void) { random_histories(false); }
+
+static void random_histories_with_faults_keep_the_contract(void) { random_histories(true); }
 
 static void recovery_cut_at_every_operation_comes_to_the_same_map(void) {
     static uint32_t wanted[8192];
     for (uint32_t seed = 1; seed <= 6; seed++) {
         sim_seed(seed);
         any_geometry();
+        if (seed % 2 == 0) with_faults();
         mounted();
         history(400); /* the log is over several blocks */
         drive_cut();
@@ -105,9 +126,10 @@ static void recovery_cut_at_every_operation_comes_to_the_same_map(void) {
 
 static void first_format_cut_at_every_operation_is_done_again(void) {
     for (uint32_t luck = 0; luck < 10; luck++)
-        for (uint32_t cut = 1;; cut++) {
+        for (uint32_t cut = 1, dies = (1 + luck % 2) * (1 + luck / 5);; cut += cut + 13 < 3 * dies * 48 ? 13 : 1) { /* first the marks are read */
             sim_seed(luck);
-            sim_new(1 + luck % 2, 1 + luck / 5, 24, 8, 64);
+            sim_new(1 + luck % 2, 1 + luck / 5, 48, 8, 64);
+            if (luck % 3 == 0) with_faults();
             sim.cut_at = cut;
             bool ended = sim_mount(&drive.ftl) != -1;
             sim.cut_at = 0;
@@ -121,5 +143,6 @@ const struct test cut_tests[] = {
     {"the first format cut at every operation is done again", first_format_cut_at_every_operation_is_done_again},
     {"a recovery cut at every operation comes to the same map", recovery_cut_at_every_operation_comes_to_the_same_map},
     {"random histories with random cuts keep the contract", random_histories_keep_the_contract},
+    {"random histories with failing programs and erases, and blocks bad from the factory, keep the contract", random_histories_with_faults_keep_the_contract},
     {0},
 };

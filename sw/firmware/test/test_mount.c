@@ -4,7 +4,7 @@
 static bool nothing_written(void) { return sim.count[HAL_PROGRAM] == 0 && sim.count[HAL_ERASE] == 0; }
 
 static void blank_drive_is_formatted(void) {
-    sim_new(2, 2, 24, 8, 2100);
+    sim_new(2, 2, 80, 8, 2100);
     mounted();
     CHECK(drive.ftl.report.formatted && sim.generation == 1 && sim.drive_id == 77);
     for (uint32_t l = 0; l < sim.g.lbas; l++) CHECK(hal_map()[l] == FTL_WORD_NONE);
@@ -21,7 +21,7 @@ static void every_mount_starts_a_new_generation(void) {
 }
 
 static void unchanged_map_is_not_written_again(void) {
-    sim_new(2, 2, 24, 8, 2100);
+    sim_new(2, 2, 80, 8, 2100);
     mounted();
     CHECK(drive_write(&(uint32_t){drive_lpn(3)}, 1, true));
     drive_flush();
@@ -38,7 +38,7 @@ static void unchanged_map_is_not_written_again(void) {
 }
 
 static void another_geometry_is_refused(void) {
-    sim_new(2, 2, 24, 8, 2100);
+    sim_new(2, 2, 80, 8, 2100);
     mounted();
     drive_cut_dropping_all();
     sim.g.lbas = 2000;
@@ -55,7 +55,7 @@ static void another_format_is_refused(void) {
 }
 
 static void corrupt_anchors_are_refused(void) {
-    sim_new(2, 2, 24, 8, 2100);
+    sim_new(2, 2, 80, 8, 2100);
     mounted();
     remounted();
     drive_cut_dropping_all();
@@ -92,16 +92,10 @@ static void unreadable_map_page_is_refused(void) {
     CHECK(sim_mount(&drive.ftl) == FTL_ERR_MAP && nothing_written() && !sim.enabled);
 }
 
-static void die_with_another_id_is_named(void) {
-    sim_new(2, 1, 24, 8, 64);
-    sim.wrong_id = true;
-    CHECK(sim_mount(&drive.ftl) == FTL_ERR_DIE && drive.ftl.report.die == 1 && nothing_written() && !sim.enabled);
-}
-
 static void failing_erases_and_programs_of_a_mount_go_elsewhere(void) {
     for (uint32_t n = 1; n < 8; n++)
         for (uint32_t erase = 0; erase < 2; erase++) {
-            sim_new(2, 2, 24, 8, 2100);
+            sim_new(2, 2, 80, 8, 2100);
             mounted();
             for (uint32_t i = 0; i < DRIVE_LPNS; i++) CHECK(drive_write(&(uint32_t){drive_lpn(i)}, 1, true));
             drive_flush();
@@ -109,10 +103,34 @@ static void failing_erases_and_programs_of_a_mount_go_elsewhere(void) {
             *(erase ? &sim.fail_erase_at : &sim.fail_program_at) = n;
             int error = sim_mount(&drive.ftl);
             sim.fail_erase_at = sim.fail_program_at = 0;
-            CHECK(error == FTL_OK || (erase && error == FTL_ERR_PROGRAM)); /* an anchor cannot be replaced */
+            CHECK(error == FTL_OK || (erase && error == FTL_ERR_ANCHOR)); /* an anchor cannot be replaced */
             if (error != FTL_OK) CHECK(!sim.enabled);
+            if (error == FTL_OK && erase) CHECK(drive.ftl.report.blocks_bad == sim.failed_erases);
             if (error != FTL_OK) remounted();
             drive_judge();
+        }
+}
+
+static void anchor_that_fails_is_named_and_the_old_root_counts(void) {
+    for (uint32_t formatted = 0; formatted < 2; formatted++)
+        for (uint32_t n = 1; n < 4; n++) {
+            sim_new(2, 1, 40, 8, 64);
+            if (!formatted) sim_factory(200); /* bad blocks with anything in them do not make it a drive in use */
+            if (formatted) mounted();
+            if (formatted) CHECK(drive_write(&(uint32_t){drive_lpn(3)}, 1, true));
+            if (formatted) drive_flush();
+            drive_cut_dropping_all();
+            sim.fail_next[FTL_KIND_ROOT] = n;
+            int error = sim_mount(&drive.ftl);
+            CHECK(error == (n < 3 ? FTL_OK : FTL_ERR_ANCHOR) && sim.enabled == (n < 3));
+            uint32_t generation = sim.generation;
+            for (uint32_t p = 0; p < n; p++) { /* pages that failed, of a drive with data all that look blank */
+                struct sim_page *page = &sim_pages[ftl_first_ppn(&sim.g, ftl_anchor(&sim.g, formatted)) + p];
+                CHECK(page->kind == FTL_KIND_ROOT);
+                page->state = formatted ? SIM_TORN_BLANK : SIM_TORN;
+            }
+            remounted();
+            CHECK(sim.generation == generation + (n < 3) && (!formatted || drive_value(drive_lpn(3)) != NOTHING));
         }
 }
 
@@ -126,7 +144,7 @@ const struct test mount_tests[] = {
     {"one corrupt root on a drive with data is refused and nothing is touched", one_corrupt_root_on_a_drive_with_data_is_refused},
     {"foreign pages in an anchor are refused and nothing is touched", foreign_pages_in_an_anchor_are_refused},
     {"an unreadable map page is refused and nothing is touched", unreadable_map_page_is_refused},
-    {"a die with another ID is named", die_with_another_id_is_named},
+    {"an anchor that fails is named, and the old root counts", anchor_that_fails_is_named_and_the_old_root_counts},
     {"failing erases and programs of a mount go elsewhere", failing_erases_and_programs_of_a_mount_go_elsewhere},
     {0},
 };

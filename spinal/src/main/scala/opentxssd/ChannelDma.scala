@@ -14,7 +14,8 @@ case class DmaStart() extends Bundle {
   *
   * Contract. `start` names the frame of the op that now begins at a way. Each `wreq` is answered with the 512 beats of that way's frame on `wdata`, one page at a time,
   * read in bursts of 32 beats up to 64 beats ahead. The 512 beats of a page on `rdata` (pages of two ways are not interleaved) are written in bursts of 32 beats; `pending` (per way) is
-  * high from the page's first beat until memory has acknowledged its last burst. `failed` (per way): memory answered with an error since `start`. Both directions at once, a beat
+  * high from the page's first beat until memory has acknowledged its last burst. `fix` corrects a byte of that way's frame, after the last beat of its page: the beat that holds it is read, corrected and
+  * written once no page is under way in either direction, and `fix` is taken when memory has acknowledged that. `failed` (per way): memory answered with an error since `start`. Both directions at once, a beat
   * per clock each when memory keeps up; all bursts in order, with id 0. Reset loses pages under way, and must reach the memory too.
   */
 class ChannelDma(p: OtxParam, axi: Axi4Config) extends Component {
@@ -24,6 +25,7 @@ class ChannelDma(p: OtxParam, axi: Axi4Config) extends Component {
   val wreq = slave port Stream(NandWay())
   val wdata = master port Stream(WriteBeat())
   val rdata = slave port Stream(NandReadBeat())
+  val fix = slave port Stream(NandFix())
   val frame = master port Axi4(axi)
   val pending = out port Bits(p.ways bits)
   val failed = out port Bits(p.ways bits)
@@ -44,6 +46,25 @@ class ChannelDma(p: OtxParam, axi: Axi4Config) extends Component {
     ax.burst := Axi4.burst.INCR
   }
 
+  /** Read, correct and write of one beat; it has the port for itself. */
+  private val repair = new Area {
+    val quiet = Bool() // no page is under way
+    val active = RegInit(False)
+    val asked, came, told, sent = Reg(Bool()) // the beat's read, its data, the write's address and data
+    val word = Reg(Bits(64 bits))
+    val error = Bool()
+    error := False
+    when(fix.valid && quiet && !active) {
+      active := True
+      asked := False
+      came := False
+      told := False
+      sent := False
+    }
+    fix.ready := active && frame.b.fire
+    when(fix.fire)(active := False)
+  }
+
   /** Frame memory to channel. */
   private val program = new Area {
     val active = RegInit(False)
@@ -52,7 +73,7 @@ class ChannelDma(p: OtxParam, axi: Axi4Config) extends Component {
     val asked = Reg(UInt(log2Up(burstsPerPage + 1) bits)) // bursts
     val sent = Reg(UInt(log2Up(OtxParam.beats) bits)) // beats
     val promised = RegInit(U(0, log2Up(ahead + 1) bits)) // places in the queue that are taken or will be
-    wreq.ready := !active
+    wreq.ready := !active && !repair.active && !fix.valid
     when(wreq.fire) {
       active := True
       way := wreq.way
@@ -63,11 +84,13 @@ class ChannelDma(p: OtxParam, axi: Axi4Config) extends Component {
 
     frame.ar.valid := active && asked =/= burstsPerPage && promised <= ahead - burst
     request(frame.ar, source, asked)
-    when(frame.ar.fire)(asked := asked + 1)
+    when(frame.ar.fire && active)(asked := asked + 1)
 
     val queue = StreamFifo(Bits(64 bits), ahead)
-    queue.io.push << frame.r.translateWith(frame.r.data)
-    val error = frame.r.fire && !frame.r.isOKAY()
+    queue.io.push.valid := frame.r.valid && !repair.active
+    queue.io.push.payload := frame.r.data
+    frame.r.ready := queue.io.push.ready || repair.active
+    val error = frame.r.fire && !frame.r.isOKAY() && active
     wdata.arbitrationFrom(queue.io.pop)
     wdata.data := queue.io.pop.payload
     wdata.last := sent === OtxParam.beats - 1
@@ -75,7 +98,7 @@ class ChannelDma(p: OtxParam, axi: Axi4Config) extends Component {
       sent := sent + 1
       when(wdata.last)(active := False)
     }
-    promised := promised + Mux(frame.ar.fire, U(burst), U(0)) - wdata.fire.asUInt
+    promised := promised + Mux(frame.ar.fire && active, U(burst), U(0)) - wdata.fire.asUInt
   }
 
   /** Channel to frame memory. */
@@ -103,11 +126,11 @@ class ChannelDma(p: OtxParam, axi: Axi4Config) extends Component {
     val number = RegInit(U(0, log2Up(burstsPerPage) bits))
     val sent = RegInit(U(0, log2Up(burst) bits))
     frame.aw.valid := full.io.pop.valid && asked.io.push.ready && !sending
-    full.io.pop.ready := frame.aw.fire
+    full.io.pop.ready := frame.aw.fire && !repair.active
     request(frame.aw, frameOf(full.io.pop.way), number)
-    asked.io.push.valid := frame.aw.fire
+    asked.io.push.valid := frame.aw.fire && !repair.active
     asked.io.push.payload := full.io.pop.payload
-    when(frame.aw.fire) {
+    when(frame.aw.fire && !repair.active) {
       sending := True
       number := number + 1
     }
@@ -117,14 +140,37 @@ class ChannelDma(p: OtxParam, axi: Axi4Config) extends Component {
     frame.w.data := queue.io.pop.payload
     frame.w.strb.setAll()
     frame.w.last := sent === burst - 1
-    when(frame.w.fire) {
+    when(frame.w.fire && !repair.active) {
       sent := sent + 1
       when(frame.w.last)(sending := False)
     }
 
-    frame.b.ready := asked.io.pop.valid
+    frame.b.ready := asked.io.pop.valid || repair.active
     asked.io.pop.ready := frame.b.valid
-    val error = frame.b.fire && !frame.b.isOKAY()
+    val error = frame.b.fire && !frame.b.isOKAY() && !repair.active
+  }
+
+  repair.quiet := !program.active && !pending.orR
+  when(repair.active) {
+    val page = (frameOf(fix.way) +^ U(p.frameBase >> 12, 20 bits)).resize(20)
+    val at = (page ## fix.byte(11 downto 3) ## B(0, 3 bits)).asUInt
+    for (ax <- Seq[Axi4Ax](frame.ar, frame.aw)) {
+      ax.addr := at
+      ax.len := 0
+    }
+    frame.ar.valid := !repair.asked
+    when(frame.ar.fire)(repair.asked := True)
+    when(frame.r.fire) {
+      repair.came := True
+      repair.word := frame.r.data ^ (fix.mask << (fix.byte(2 downto 0) << 3)).resize(64)
+    }
+    frame.aw.valid := repair.came && !repair.told
+    when(frame.aw.fire)(repair.told := True)
+    frame.w.valid := repair.told && !repair.sent // data follows its address
+    frame.w.data := repair.word
+    frame.w.last := True
+    when(frame.w.fire)(repair.sent := True)
+    repair.error := (frame.r.fire && !frame.r.isOKAY()) || (frame.b.fire && !frame.b.isOKAY())
   }
 
   for (w <- 0 until p.ways) {
@@ -135,7 +181,7 @@ class ChannelDma(p: OtxParam, axi: Axi4Config) extends Component {
 
     val error = Reg(Bool())
     when(start.valid && start.way === w)(error := False)
-    when((program.error && program.way === w) || (read.error && read.asked.io.pop.way === w))(error := True)
+    when((program.error && program.way === w) || (read.error && read.asked.io.pop.way === w) || (repair.error && fix.way === w))(error := True)
     failed(w) := error
   }
 }

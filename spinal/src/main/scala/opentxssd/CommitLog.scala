@@ -8,27 +8,29 @@ import spinal.lib.bus.amba4.axi._
 /** The commit log: entries in order into log pages, pages to flash, and who waits for them. docs/interfaces.md "Commit log" has the formats.
   *
   * {{{
-  *   append -> LogAssembler -> LogFrameWriter -> frame       logBlock -> LogLanes
-  *                  | closed page                            pageDone -> LogWatermark, LogPending
-  *               LogPages -> program                         waiter -> LogWaiters -> tx, waitDone
+  *   append, relocate -> LogAssembler -> LogFrameWriter -> frame       logBlock -> LogLanes
+  *                            | closed page    ^ 2nd half of header      pageDone -> LogWatermark, LogPending
+  *                         LogPages -----------+-> program, badBlock     waiter -> LogWaiters -> tx, waitDone
   * }}}
   *
-  * Throughput: one entry in 5 clocks, 10 clocks more per page of up to 126 entries. `head` is the index that the next entry taken from `append` gets.
-  * `append` waits while: a page is being closed; all four frames hold pages under way; the lane in turn has no next block; 1,023 entries are above the
+  * Throughput: one entry in 5 clocks, 10 clocks more per page of up to 126 entries. `head` is the index that the next entry taken gets.
+  * `append` waits while: a page is being closed; all four frames hold pages under way; a further page can not be placed; before a group, more than 895 entries are above the
   * watermark. None of these needs an append, a wait or a commit to go away (programs finish, firmware gives blocks), so no cycle of waiting goes through the log.
+  * `relocate` takes RELOCATE entries whose page is programmed: between groups, before `append`, and while 1,023 entries are not above the watermark, so that a page that holds
+  * up the watermark can be moved. `rescueTo`: the highest index that must become durable for such an entry; `durable` says how far the log is.
   *
   * Order. lpn-order: entries get indexes, places and pages in the order of `append`; `durable` grows page by page in page order whatever order programs finish in.
   * commit-prefix: COMMIT waits end, and are made visible, in the order of `waiter`, which must be the order of their records. group: a page is not closed between
   * a group's first entry and its `last`, and closes before a group that does not fit.
   *
-  * Watermark and counts: MAP and RELOCATE entries are outstanding until `pageDone`; MAP entries with `inTx` count for txid `serial[4:0]`, `pageDone` with `hasTx`
+  * Watermark and counts: MAP entries are outstanding until `pageDone`; those with `inTx` count for txid `serial[4:0]`, `pageDone` with `hasTx`
   * counts down. `pageDone` waits in a clock in which an entry is appended.
   *
-  * Errors: a failed log page, a failed data page (`pageDone` without `ok`) or a write error of the frame memory sets `fault`. From then on no page begins to close, all
+  * Errors: a log page whose program fails is written again elsewhere (`LogPages`). One that fails at four places, a data page that can not be saved (`pageDone` without `ok`), `giveUp` or a write error of the frame memory sets `fault`. From then on no page begins to close, all
   * waits, old and new, end with WRITE_FAULT, COMMITs without being made visible (recovery decides about them), and entries are taken and dropped: nobody hangs.
   * After a write error of the frame memory only reset helps.
   *
-  * `dirty`: an entry is not durable or not complete, or a page is on its way. `logLeft`: log pages that can still be started, the open one included; two clocks
+  * `dirty`: an entry is not durable or not complete, or a page is on its way. `mark`: the watermark. `logLeft`: log pages that can still be started, the open one included; two clocks
   * late. `pages`: log pages that are durable. `evRecord`: a COMMIT entry is appended; `evDurable`: the conditions of the oldest COMMIT wait are met.
   *
   * Reset or `enable` low: page number 0, index 0, no blocks, no waits, no fault; blocks are taken only while `enable` is high, and `generation` and `driveId`
@@ -39,7 +41,9 @@ class CommitLog(p: OtxParam) extends Component {
 
   val enable = in port Bool()
   val generation, driveId = in port UInt(32 bits)
-  val append = slave port Stream(LogAppend())
+  val append, relocate = slave port Stream(LogAppend())
+  val rescueTo = in port UInt(48 bits)
+  val giveUp = in port Bool()
   val head = out port UInt(48 bits)
   val waiter = slave port Stream(LogWait())
   val waitDone = master port Stream(TagStatus())
@@ -51,7 +55,9 @@ class CommitLog(p: OtxParam) extends Component {
   val program = master port Stream(FlashOp())
   val programDone = slave port Stream(FlashDone())
   val frame = master port Axi4WriteOnly(p.axi)
+  val badBlock = master port Stream(UInt(24 bits))
   val pages = out port UInt(32 bits)
+  val durable, mark = out port UInt(48 bits)
   val fault = out port Bool()
   val dirty = out port Bool()
   val evRecord = out port Bool()
@@ -74,48 +80,65 @@ class CommitLog(p: OtxParam) extends Component {
   import living.{assembler, lanes, watermark, pending, waiters}
 
   // entries into pages
+  private val merged = Stream(LogAppend())
+  private val groupOpen = RegInit(False)
+  when(merged.fire)(groupOpen := !merged.last)
+  private val moves = relocate.valid && !groupOpen
+  private val mayAppend = !moves && (groupOpen || watermark.groupRoom || living.fault)
+  merged.valid := moves || append.valid && mayAppend
+  merged.payload := Mux(moves, relocate.payload, append.payload)
+  relocate.ready := merged.ready && moves
+  append.ready := merged.ready && mayAppend
   assembler.enable := enable
   assembler.dropping := living.fault
   assembler.generation := generation
   assembler.driveId := driveId
-  assembler.append << append
-  assembler.ready := living.pages.frameFree && lanes.available
+  assembler.append << merged
+  assembler.ready := living.pages.frameFree && lanes.left =/= 0
   assembler.watermarkRoom := watermark.room
-  assembler.watermark := watermark.mark
   assembler.waitedTo := waiters.waitedTo
+  assembler.rescueTo := rescueTo
   assembler.nextFree := living.pages.nextFree
   assembler.page := living.pages.page
-  assembler.lane := lanes.lane
-  assembler.current := lanes.current
-  assembler.next := lanes.next
-  writer.record << assembler.record
+  writer.record << StreamArbiterFactory().lowerFirst.noLock.onArgs(living.pages.header, assembler.record)
   head := assembler.head
 
   // pages to flash
   lanes.block << logBlock.haltWhen(!enable)
-  lanes.advance := assembler.closing
+  lanes.lane := living.pages.lane
+  lanes.turn := living.pages.turn
+  lanes.waiting := living.pages.waiting
+  lanes.advance := living.pages.advance
+  lanes.skip := living.pages.skip
   logBlockRoom := lanes.room & B(p.lanes bits, default -> enable)
   logLeft := lanes.left
   living.pages.closed.valid := assembler.closing
-  living.pages.closed.ppn := lanes.current @@ lanes.page
-  living.pages.closed.records := writer.accepted + 1
-  living.pages.closed.end := assembler.head
+  living.pages.closed.payload := assembler.head
+  living.pages.available := lanes.available
+  living.pages.current := lanes.current
+  living.pages.next := lanes.next
+  living.pages.lanePage := lanes.page
+  living.pages.watermark := watermark.mark
+  living.pages.accepted := writer.accepted
   living.pages.written := writer.written
   program << living.pages.program
   living.pages.programDone << programDone
+  badBlock << living.pages.badBlock
   pages := living.pages.pages
+  durable := living.pages.durable
+  mark := watermark.mark
 
   // what is complete
-  private val isMap = append.kind === LogKind.MAP
+  private val isMap = merged.kind === LogKind.MAP
   private val done = pageDone.haltWhen(assembler.pushed)
   done.ready := True
   watermark.head := assembler.head
   watermark.push := assembler.pushed
-  watermark.complete := !isMap && append.kind =/= LogKind.RELOCATE
+  watermark.complete := !isMap
   watermark.done.valid := done.valid && done.ok
   watermark.done.payload := done.index(9 downto 0)
-  pending.up.valid := RegNext(assembler.pushed && isMap && append.inTx) init False
-  pending.up.payload := RegNext(append.serial(4 downto 0))
+  pending.up.valid := RegNext(assembler.pushed && isMap && merged.inTx) init False
+  pending.up.payload := RegNext(merged.serial(4 downto 0))
   pending.down.valid := RegNext(done.valid && done.ok && done.hasTx) init False
   pending.down.payload := RegNext(done.txid)
 
@@ -129,10 +152,10 @@ class CommitLog(p: OtxParam) extends Component {
   tx << waiters.tx
   waitDone << waiters.waitDone
 
-  when(living.pages.failed || (done.valid && !done.ok) || writer.error)(living.fault := True)
+  when(living.pages.failed || (done.valid && !done.ok) || writer.error || giveUp)(living.fault := True)
   fault := living.fault
   dirty := assembler.head =/= living.pages.durable || assembler.head =/= watermark.mark
-  evRecord := assembler.pushed && append.kind === LogKind.COMMIT
-  evRecordTxid := append.serial(4 downto 0)
+  evRecord := assembler.pushed && merged.kind === LogKind.COMMIT
+  evRecordTxid := merged.serial(4 downto 0)
   evDurable := waiters.evDurable
 }

@@ -29,14 +29,18 @@ class Core(p: OtxParam) extends Component {
   val free_block_room = out port Bits(p.dies bits)
   val log_block = slave port Stream(LogBlock())
   val log_block_room = out port Bits(p.lanes bits)
+  val bad_block = master port Stream(UInt(24 bits)) // a program failed in it
+  val move = slave port Stream(PageMove())
   val enable = in port Bool()
   val full = in port Bool()
   val generation = in port UInt(32 bits)
   val drive_id = in port UInt(32 bits)
   val dropped = in port UInt(32 bits)
+  val nand_mode = in port UInt(3 bits)
   val alloc_left = out port UInt(32 bits)
   val log_left = out port UInt(32 bits)
   val log_pages = out port UInt(32 bits)
+  val log_head, log_mark = out port UInt(32 bits) // low bits of the next entry's index and of the watermark
   val released = out port UInt(32 bits)
   val commits = out port UInt(32 bits)
   val fault = out port Bool()
@@ -87,11 +91,16 @@ class Core(p: OtxParam) extends Component {
   log.pageDone << data.pageDone
   data.logLeft := log.logLeft
   data.fault := log.fault
+  log.relocate << data.relocate
+  data.durable := log.durable
+  log.rescueTo := data.rescueTo
+  log.giveUp := data.giveUp
   log.logBlock << log_block
   log_block_room := log.logBlockRoom
 
   // flash
   flash.generation := generation
+  flash.nandMode := nand_mode
   private val ops = Seq(data.write, data.read, log.program, fw_op).map(_.halfPipe())
   flash.write << ops(0)
   data.writeDone << flash.writeDone.halfPipe()
@@ -116,6 +125,13 @@ class Core(p: OtxParam) extends Component {
   nand.dq_oe := flash.nand.dq_oe
   flash.nand.dq_i := nand.dq_i
 
+  // pages and blocks that fail
+  private val events = StreamArbiterFactory().lowerFirst.transactionLock.onArgs(data.badBlock.map(ppn => (ppn >> p.pageBits).resize(24)), log.badBlock)
+  flash.retire << events.toFlowFire
+  bad_block << events.queue(8)
+  data.eventWaits := bad_block.valid
+  data.move << move
+
   // frame memory: flash DMA, host data, log entries
   private val reads = Axi4ReadOnlyArbiter(Core.frameAxi(p), 2)
   reads.io.inputs(0) << flash.frame.toReadOnly()
@@ -137,6 +153,8 @@ class Core(p: OtxParam) extends Component {
   alloc_left := flash.allocLeft
   log_left := log.logLeft
   log_pages := log.pages
+  log_head := RegNext(log.head(31 downto 0))
+  log_mark := RegNext(log.mark(31 downto 0))
   released := data.releasedPages
   commits := data.commits
   fault := log.fault

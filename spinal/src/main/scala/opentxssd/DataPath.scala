@@ -11,13 +11,14 @@ import spinal.lib.bus.amba4.axi._
   *   dpCmd -+-> FrameFill -> Sequencer -> append, write, waiter      (all but READ, in order)
   *          |                    |  op, rsp
   *          |      FrameTable ---+--- RemapPort --- remap engine     (after each program: SWAP, pageDone)
+  *          |        Rescue -----+                                   (after a failed one, or a copy by firmware: RELOCATE, SWAP)
   *          |                    |
   *          +------------> ReadPath -> Deliver -> rdata              (READs, side by side)
   * }}}
   *
   * Contract: one `dpDone` per command; the command queue sends nothing that conflicts with a command whose `dpDone` has not come. Status and order of writing commands: `Sequencer`;
-  * of reads: `ReadPath` and `Deliver`. `releasedPages` counts NAND pages that fell out of use, `commits` the COMMITs that completed. `busy`: a command, a program or a swap
-  * is under way. Reset loses all; frames are usable `writeFrames` clocks later.
+  * of reads: `ReadPath` and `Deliver`. `releasedPages` counts NAND pages that fell out of use, `commits` the COMMITs that completed. `giveUp`: a page is needed in the
+  * middle of a group, or for one whose program failed, no block is left and no event of a failing block waits for firmware. `busy`: a command, a program or a swap is under way. Reset loses all; frames are usable `writeFrames` clocks later.
   *
   * No deadlock. Waits go only downwards in this list, so there is no cycle; the bottom depends on nobody.
   *  1. The host gives `wdata` that was asked for and takes `rdata` and completions; nothing of one is waited for in giving the other: a READ needs no frame of a WRITE that is not
@@ -25,7 +26,7 @@ import spinal.lib.bus.amba4.axi._
   *  2. FrameFill waits for frames (at most 32 are with the Sequencer, 32 here; all others are being programmed or read) and for the Sequencer.
   *  3. The Sequencer waits for firmware (pages, or `full`), for the log to take entries and waits, for the scheduler to take programs, and for COMMITTING to end: that needs log and
   *     frame table only. After `fault` it does not wait for COMMITTING and FrameFill does not wait for frames.
-  *  4. A frame comes free by its program, its SWAP and its readers: Deliver, which waits only for frame memory and host. A page read waits for a read frame: Deliver again.
+  *  4. A frame comes free by its program, or its rescue (pages, or `full` and then `giveUp`; log; flash), its SWAP and its readers: Deliver, which waits only for frame memory and host. A page read waits for a read frame: Deliver again.
   *  5. Lookups, swaps and links wait for the engine. The engine waits for its answers to be taken: each user takes them unconditionally (ReadPath keeps room for a whole group, the
   *     Sequencer asks one at a time, FrameTable waits for `pageDone`). An open group is a READ's, whose LOOKUPs wait only for places and the engine; the others wait for its end.
   *  6. `pageDone` and the done streams are always taken: the log and the frame table need nothing from above for that.
@@ -60,6 +61,13 @@ class DataPath(p: OtxParam) extends Component {
   val waiter = master port Stream(LogWait())
   val waitDone = slave port Stream(TagStatus())
   val pageDone = master port Stream(PageDone())
+  val move = slave port Stream(PageMove())
+  val relocate = master port Stream(LogAppend())
+  val durable = in port UInt(48 bits)
+  val rescueTo = out port UInt(48 bits)
+  val badBlock = master port Stream(UInt(30 bits)) // any page of it
+  val eventWaits = in port Bool()
+  val giveUp = out port Bool()
   val logLeft = in port UInt(32 bits)
   val fault = in port Bool()
   val full = in port Bool()
@@ -77,7 +85,8 @@ class DataPath(p: OtxParam) extends Component {
   private val table = new FrameTable(p)
   private val reader = new ReadPath(p)
   private val deliver = new Deliver(p)
-  private val port = new RemapPort(3)
+  private val rescue = new Rescue
+  private val port = new RemapPort(4)
 
   private val routes = StreamDemux(dpCmd, (dpCmd.opcode === Opcode.READ).asUInt, 2)
   fill.cmd << routes(0)
@@ -108,9 +117,9 @@ class DataPath(p: OtxParam) extends Component {
   sequencer.memoryErrors := memoryErrors
   sequencer.older := older
   sequencer.reached := reached
-  sequencer.alloc << alloc
+  private val pages = StreamDemux(alloc, rescue.wantsPage.asUInt, 2)
+  sequencer.alloc << pages(0)
   sequencer.allocLeft := allocLeft
-  write << sequencer.write
   append << sequencer.append
   sequencer.head := head
   waiter << sequencer.waiter
@@ -124,8 +133,35 @@ class DataPath(p: OtxParam) extends Component {
   evCommitEntries := sequencer.evCommitEntries
 
   // After a program
-  table.writeDone << writeDone
+  private val ofRescue = U(1 << 15, 16 bits) // in the cookie
+  private val rescueWrite = rescue.write.map { op =>
+    val marked = FlashOp()
+    marked.assignAllByName(op)
+    marked.cookie.allowOverride
+    marked.cookie := op.cookie | ofRescue
+    marked
+  }
+  write << StreamArbiterFactory().lowerFirst.transactionLock.onArgs(rescueWrite, sequencer.write)
+  private val programmed = StreamDemux(writeDone, writeDone.cookie.msb.asUInt, 2)
+  table.writeDone << programmed(0)
+  rescue.writeDone << programmed(1)
   pageDone << table.pageDone
+
+  // Pages that failed or are moved
+  rescue.failed << table.failed
+  table.rescued << rescue.rescued
+  rescue.move << move
+  rescue.alloc << pages(1)
+  relocate << rescue.relocate
+  rescue.head := head
+  rescue.durable := durable
+  rescue.fault := fault
+  rescueTo := rescue.rescueTo
+  badBlock << rescue.badBlock
+  private val hungry = Reg(UInt(4 bits)) init 0 // for how long nobody has brought the page that is waited for
+  private val starves = full && allocLeft === 0 && !alloc.valid && !eventWaits && (rescue.wantsPage || sequencer.wantsPage)
+  hungry := Mux(!starves, U(0), Mux(hungry.andR, hungry, hungry + 1))
+  giveUp := RegNext(hungry.andR) init False
 
   // Reads
   table.pin << reader.pin
@@ -140,9 +176,11 @@ class DataPath(p: OtxParam) extends Component {
   port.ops(0) << table.op
   port.ops(1) << sequencer.op
   port.ops(2) << reader.op
+  port.ops(3) << rescue.op
   table.rsp << port.rsps(0)
   sequencer.rsp << port.rsps(1)
   reader.rsp << port.rsps(2)
+  rescue.rsp << port.rsps(3)
   op << port.op
   port.rsp << rsp
 
@@ -162,11 +200,11 @@ class DataPath(p: OtxParam) extends Component {
   sequencer.commits := commitCount
   released.ready := True
   private val dropsPage = released.valid && released.isNand
-  releaseCount := releaseCount + (dropsPage.asUInt +^ table.missed.asUInt)
+  releaseCount := releaseCount + (dropsPage.asUInt +^ table.missed.asUInt +^ rescue.missed.asUInt)
   releasedPages := releaseCount
   sequencer.releasedPages := releaseCount
 
   private val commands = Reg(UInt(7 bits)) init 0
   commands := commands + dpCmd.fire.asUInt - dpDone.fire.asUInt
-  busy := RegNext(commands =/= 0 || dpCmd.valid || table.inFlight, True)
+  busy := RegNext(commands =/= 0 || dpCmd.valid || table.inFlight || rescue.busy, True)
 }

@@ -5,7 +5,7 @@ import spinal.core._
 import spinal.lib._
 import spinal.lib.bus.amba4.axi._
 
-/** The flash scheduler with its NAND channels: ops in, pins out. It wires; the contract is the one of `FlashScheduler` and of `otx_nand_channel`. */
+/** The flash scheduler with its NAND channels and their corrector: ops in, pins out. It wires; the contract is the one of `FlashScheduler` and of `otx_nand_channel`. */
 class FlashBackend(p: OtxParam) extends Component {
   setDefinitionName("otx_flash_backend")
 
@@ -15,7 +15,9 @@ class FlashBackend(p: OtxParam) extends Component {
   val allocLeft = out port UInt(32 bits)
   val freeBlock = slave port Stream(UInt(24 bits))
   val freeBlockRoom = out port Bits(p.dies bits)
+  val retire = slave port Flow(UInt(24 bits))
   val generation = in port UInt(32 bits)
+  val nandMode = in port UInt(3 bits) // of all channels
   val frame = master port Axi4(p.axi)
   val busy = out port Bool()
   val nand = NandPins(p)
@@ -33,12 +35,16 @@ class FlashBackend(p: OtxParam) extends Component {
   allocLeft := scheduler.allocLeft
   scheduler.freeBlock << freeBlock
   freeBlockRoom := scheduler.freeBlockRoom
+  scheduler.retire << retire
   scheduler.generation := generation
   frame << scheduler.frame
   busy := scheduler.busy
 
+  private val corrector = new NandCorrector(p.channels)
   for (c <- 0 until p.channels) {
     val channel = new NandChannel(p)
+    corrector.serve(c, channel)
+    channel.io.mode := nandMode
     channel.io.port <> scheduler.channels(c)
     nand.ce_n(c * p.ways, p.ways bits) := channel.io.nand_ce_n
     channel.io.nand_rb_n := nand.rb_n(c * p.ways, p.ways bits)

@@ -37,6 +37,7 @@ class FlashChannel(p: OtxParam, axi: Axi4Config, depth: FlashQueueDepth) extends
   dma.wreq << nand.wreq
   nand.wdata << dma.wdata
   dma.rdata << nand.rdata
+  dma.fix << nand.fix
 
   // Commands out
   private val op = queue.issue.op

@@ -8,7 +8,7 @@ import spinal.lib.bus.amba4.axi._
 /** Spreads page operations over all dies: hands out pages, queues ops per way, moves the data, and says when each op is done.
   *
   * Contract (docs/interfaces.md, "Flash scheduler"). `write`, `read`, `log` and `fw` take an op per clock and channel; each op has exactly one beat, with its cookie, on the done stream of its
-  * client, after its data is in frame memory. Ops of one class at one die stay in order; log goes first, then read and the rest (`write`, `fw`) in turn. An op for a full queue
+  * client, after its data is in frame memory. Ops of one client at one die stay in order; which client's op goes first: `WayQueue`. An op for a full queue
   * stalls its client, ops for other dies behind it too. Its page number must name a die that exists. Idle, an op reaches its channel 3 clocks after its beat.
   * `frame`: bursts of 32 beats, the channel in the high bits of the id. `busy`: some op has not had its done beat. Reset loses all ops, pages and blocks.
   */
@@ -21,6 +21,7 @@ class FlashScheduler(p: OtxParam, depth: FlashQueueDepth = FlashQueueDepth()) ex
   val allocLeft = out port UInt(32 bits)
   val freeBlock = slave port Stream(UInt(24 bits))
   val freeBlockRoom = out port Bits(p.dies bits)
+  val retire = slave port Flow(UInt(24 bits))
   val generation = in port UInt(32 bits)
   val frame = master port Axi4(p.axi)
   val busy = out port Bool()
@@ -31,6 +32,7 @@ class FlashScheduler(p: OtxParam, depth: FlashQueueDepth = FlashQueueDepth()) ex
   allocLeft := allocator.allocLeft
   allocator.freeBlock << freeBlock
   freeBlockRoom := allocator.freeBlockRoom
+  allocator.retire << retire
 
   private val single = p.channels == 1
   private val units = channels.map { port =>

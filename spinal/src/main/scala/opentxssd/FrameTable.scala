@@ -17,12 +17,12 @@ case class FrameDescriptor() extends Bundle {
 /** The write frames: who is free, what the others hold, and who still reads them.
   *
   * Contract: `free` gives a frame. It comes back by `giveBack` (never linked), or after its program: `writeDone` -> SWAP of BUF to NAND -> its answer -> `pageDone`,
-  * and the last `unpin`. `describe` comes before the program op. A missed SWAP means that the page was overwritten meanwhile: `missed` for one clock. A failed program has no SWAP:
-  * `pageDone` without ok, and the frame stays the place of its data for ever (the drive is read-only from then on). So does the frame of a SWAP that met a table memory error, because the map may
-  * still name it; the drive goes on, and is made read-only in the same way when only 32 frames are left.
+  * and the last `unpin`. `describe` comes before the program op. A missed SWAP means that the page was overwritten meanwhile: `missed` for one clock. A page whose program
+  * failed goes to `failed`, and its frame stays the place of its data until `rescued` ends in the same way, SWAP done. `rescued` without `ok`: `pageDone` without ok, and the frame stays for ever (the drive is read-only from then
+  * on). So does the frame of a SWAP that met a table memory error (`keep`), because the map may still name it; the drive goes on, and is made read-only in the same way when only 32 frames are left.
   *
   * Pins: a lookup that answers BUF(frame) comes with `pin` in the clock of the answer. A SWAP does not start before the answers of all earlier lookups of its LPN are taken, and later ones start after its own answer; so an answer
-  * before the SWAP's holds the frame and none after it can name it. `pin` is never refused; swap answers, `giveBack` and `unpin` wait for it. `inFlight`: a program or swap is under way.
+  * before the SWAP's holds the frame and none after it can name it. `pin` is never refused; swap answers, `rescued`, `giveBack` and `unpin` wait for it. `inFlight`: a program or swap is under way.
   *
   * Latency: `writeDone` to SWAP 2 clocks; answer to `free` 5 clocks. Reset takes all frames back; it takes one clock per frame until `free` starts.
   */
@@ -36,6 +36,8 @@ class FrameTable(p: OtxParam) extends Component {
   val writeDone = slave port Stream(FlashDone())
   val op = master port Stream(RemapOp())
   val rsp = slave port Stream(RemapRsp())
+  val failed = master port Stream(FrameDescriptor())
+  val rescued = slave port Stream(Rescued())
   val pageDone = master port Stream(PageDone())
   val missed = out port Bool()
   val inFlight = out port Bool()
@@ -47,10 +49,15 @@ class FrameTable(p: OtxParam) extends Component {
   // After the program: swap, or report the failure
   private val descriptors = Mem(FrameDescriptor(), p.writeFrames)
   descriptors.write(describe.frame.resize(bits), describe.payload, describe.valid)
-  private val ok = writeDone.status === PageStatus.OK
-  private val ended = descriptors.streamReadSync(writeDone.translateWith(writeDone.cookie.resize(bits)), ok)
+  private val finished = StreamDemux(writeDone, (writeDone.status === PageStatus.OK).asUInt, 2).map(_.map(_.cookie.resize(bits)))
+  private val failures = finished(0).queue(p.writeFrames) // always taken, so that the done beat of a rescue gets past
+  private val saving = RegInit(False) // one is with the rescue
+  private val toSave = failures.haltWhen(saving)
+  when(toSave.fire)(saving := True)
+  when(rescued.fire)(saving := False)
+  private val ended = descriptors.streamReadSync(StreamArbiterFactory().lowerFirst.noLock.onArgs(toSave, finished(1)), !toSave.valid)
   private val branches = StreamDemux(ended, ended.linked.asUInt, 2)
-  private val failed = branches(0)
+  failed << branches(0).map(_.value)
   private val swaps = Mem(FrameDescriptor(), 4) // sent, not answered: the place is the tag
   private val sent = Reg(Bits(4 bits)) init 0
   private val offering = RegNext(op.valid && !op.ready) init False // an offered op keeps its tag
@@ -76,16 +83,16 @@ class FrameTable(p: OtxParam) extends Component {
   swaps.write(op.tag.resize(2), toEngine.value, op.fire)
   when(swapped)(sent(rsp.tag.resize(2)) := False)
   when(op.fire)(sent(op.tag.resize(2)) := True)
-  failed.ready := reports.ready && !swapped
-  reports.valid := swapped || failed.valid
-  private val reported = Mux(swapped, pending, failed.value)
+  rescued.ready := reports.ready && eventFree && !swapped
+  reports.valid := swapped || rescued.fire
+  private val reported = Mux(swapped, pending, rescued.page)
   reports.index := reported.index
   reports.hasTx := reported.hasTx
   reports.txid := reported.txid
   private val kept = Reg(UInt(bits + 1 bits)) init 0 // frames whose SWAP met an error
-  private val keeps = swapped && rsp.error
+  private val keeps = swapped && rsp.error || rescued.fire && rescued.keep
   when(keeps)(kept := kept + 1)
-  reports.ok := swapped && !(keeps && kept === p.writeFrames - OtxParam.maxBlocks)
+  reports.ok := (swapped || rescued.ok) && !(keeps && kept === p.writeFrames - OtxParam.maxBlocks)
   pageDone << reports.queue(4)
   missed := swapped && !rsp.hit && !rsp.error
 
@@ -103,18 +110,18 @@ class FrameTable(p: OtxParam) extends Component {
   private val sweeping = swept =/= p.writeFrames
   when(sweeping)(swept := swept + 1)
 
-  giveBack.ready := eventFree && !swapped
-  unpin.ready := eventFree && !swapped && !giveBack.valid
+  giveBack.ready := eventFree && !swapped && !rescued.valid
+  unpin.ready := eventFree && !swapped && !rescued.valid && !giveBack.valid
   private case class Event() extends Bundle {
     val frame = UInt(16 bits)
     val pin, end, unpin = Bool()
   }
   private val event = Reg(Flow(Event())) // what happened in the last clock
   event.valid.init(False)
-  event.valid := pin.valid || swapped || giveBack.fire || unpin.fire
-  event.frame := pin.valid.mux(pin.payload, swapped.mux(pending.frame, giveBack.valid.mux(giveBack.payload, unpin.payload)))
+  event.valid := pin.valid || swapped || rescued.fire || giveBack.fire || unpin.fire
+  event.frame := pin.valid.mux(pin.payload, (swapped || rescued.valid).mux(reported.frame, giveBack.valid.mux(giveBack.payload, unpin.payload)))
   event.pin := pin.valid
-  event.end := swapped && !rsp.error || giveBack.fire
+  event.end := swapped && !rsp.error || rescued.fire && rescued.ok && !rescued.keep || giveBack.fire
   event.unpin := unpin.fire
   private val before = holders.readAsync(event.frame.resize(bits))
   private val after = Holders()

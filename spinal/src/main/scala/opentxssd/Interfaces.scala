@@ -219,6 +219,7 @@ object NandOp {
   val PROGRAM = 6
   val ERASE = 7
   val STATUS = 8
+  val READ_MARK = 9
 }
 
 object PageStatus {

@@ -4,17 +4,17 @@ package opentxssd
 import spinal.core._
 import spinal.lib._
 
-/** Puts entries together to pages: gives each its index and place, decides when the page closes, and writes the header then.
+/** Puts entries together to pages: gives each its index and place, decides when the page closes, and writes the first half of the header then.
   *
-  * An entry is taken when the open page has a frame and a lane (`ready`), the watermark has room, and the record before it is on its way. The page closes, and
-  * takes no entry until its header is on its way,
+  * An entry is taken when the open page has a frame and can be placed (`ready`), the watermark has room, and the record before it is on its way. The page closes, and
+  * takes no entry until the first half of its header is on its way (LogPages writes the second half),
   *  - when it is full (126 entries);
   *  - when the first entry of a group needs more `room` than is left: a group never straddles two pages (rule group);
-  *  - when somebody waits for an entry in it (`waitedTo`), no group is open and the next page's frame is free. Until that frame is free more entries join.
+  *  - when somebody waits for an entry in it (`waitedTo`, `rescueTo`), no group is open and the next page's frame is free. Until that frame is free more entries join.
   *
   * Indexes, places and page numbers go up in the order of `append` and nothing is reordered, so log order is append order: rule lpn-order.
   *
-  * `pushed`: entry `head` goes into the log in this clock. `closing`: the last part of the header is taken in this clock. `dropping` (after a fault): entries are
+  * `pushed`: entry `head` goes into the log in this clock. `closing`: the header's first half is taken in this clock. `dropping` (after a fault): entries are
   * taken and counted, one per clock, and go nowhere. `room` of a group's first entry must be the truth; a full page closes even inside a group.
   * Throughput: that of `record`. Reset: page without entries, index 0.
   */
@@ -28,12 +28,9 @@ class LogAssembler(p: OtxParam) extends Component {
   val head = out port UInt(48 bits)
   val ready = in port Bool()
   val watermarkRoom = in port Bool()
-  val watermark = in port UInt(48 bits)
-  val waitedTo = in port UInt(48 bits)
+  val waitedTo, rescueTo = in port UInt(48 bits)
   val nextFree = in port Bool()
   val page = in port UInt(32 bits)
-  val lane = in port UInt(2 bits)
-  val current, next = in port UInt(p.blockBits + p.dieBits bits)
   val record = master port Stream(LogRecord())
   val pushed = out port Bool()
   val closing = out port Bool()
@@ -42,15 +39,16 @@ class LogAssembler(p: OtxParam) extends Component {
   private val count = Reg(UInt(7 bits)) init 0
   private val left = Reg(UInt(7 bits)) init most // most - count, kept for speed
   private val groupOpen = RegInit(False)
+  private val lane = Reg(UInt(2 bits)) init 0 // of the open page
 
   private object State extends SpinalEnum {
-    val Fill, HeaderLow, HeaderHigh = newElement() // entries; waiting for place 0, for place 1 to be taken
+    val Fill, Header = newElement() // entries; waiting for place 0 to be taken
   }
   private val state = RegInit(State.Fill)
 
   private val full = left === 0
   private val tooLarge = append.valid && !groupOpen && append.room > left
-  private val wanted = waitedTo > first && count =/= 0 && !groupOpen && nextFree
+  private val wanted = (waitedTo > first || rescueTo > first) && count =/= 0 && !groupOpen && nextFree
   private val close = full || tooLarge || wanted
   private val filling = state === State.Fill && !close && ready && watermarkRoom && enable && !dropping
 
@@ -61,11 +59,10 @@ class LogAssembler(p: OtxParam) extends Component {
     append.serial ## location ##
     append.lpn ## append.i ## append.n ## flags ## append.kind
   private val magic = BigInt("OTXLOG01".reverse.map(c => f"${c.toInt}%02x").mkString, 16)
-  private val headerLow = first.resize(64).asBits ##
+  private val header = first.resize(64).asBits ##
     B(0, 8 bits) ## lane.resize(8) ## count.resize(16) ## page ##
     generation ## driveId ##
     B(magic, 64 bits)
-  private val headerHigh = B(0, 128 bits) ## next.resize(32) ## current.resize(32) ## watermark.resize(64)
 
   record.valid := filling && append.valid
   record.frame := page(1 downto 0)
@@ -85,24 +82,19 @@ class LogAssembler(p: OtxParam) extends Component {
 
   switch(state) {
     is(State.Fill) {
-      when(close && !dropping && enable)(state := State.HeaderLow)
+      when(close && !dropping && enable)(state := State.Header)
     }
-    is(State.HeaderLow) {
+    is(State.Header) {
       record.valid := True
       record.place := 0
-      record.words := headerLow
-      when(record.ready)(state := State.HeaderHigh)
-    }
-    is(State.HeaderHigh) {
-      record.valid := True
-      record.place := 1
-      record.words := headerHigh
+      record.words := header
       closing := record.ready
       when(record.ready) {
         state := State.Fill
         first := index
         count := 0
         left := most
+        lane := (lane === p.lanes - 1) ? U(0, 2 bits) | (lane + 1)
       }
     }
   }

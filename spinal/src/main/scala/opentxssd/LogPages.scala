@@ -4,29 +4,43 @@ package opentxssd
 import spinal.core._
 import spinal.lib._
 
-/** A log page that is closed: where it goes and what it makes durable. */
-case class ClosedPage(p: OtxParam) extends Bundle {
+/** Where a log page was last sent. */
+case class LogPlace(p: OtxParam) extends Bundle {
   val ppn = UInt(p.ppnBits bits)
-  val records = UInt(11 bits) // in its frame when `written` of the frame writer has reached this
-  val end = UInt(48 bits) // index after its last entry
+  val lane = UInt(2 bits)
 }
 
 /** The log pages under way: at most four, the open one included, each in frame (page number modulo 4).
   *
-  * `closed` ends the open page; the page after it is open then. Closed pages go to `program` in page order, each as soon as its frame is written; done beats may
-  * come in any order, at any time and are remembered; pages retire in page order. So `durable`, the number of entries in retired pages, is always a prefix of the
-  * log. A page whose program fails raises `failed` for one clock and never retires.
+  * `closed` ends the open page (`closed.payload`: index after its last entry); the page after it is open then. Closed pages are placed in page order, a lane having one page under way: the next page of the lane
+  * (`LogLanes`), then the header's second half, which names the lane's blocks, then `program` when all of it is in memory. Done beats may come in any order, at any time and are remembered; pages retire in page order. So
+  * `durable`, the number of entries in retired pages, is always a prefix of the log.
   *
-  * `page`: number of the open page. `frameFree`: its frame is free. `nextFree`: the frame of the page after it is. `pages`: pages retired.
-  * Written frame to `program`: 1 clock after the last answer of the memory; done beat to `durable`: 2 clocks. Reset: page 0 is open and nothing is durable.
+  * A page whose program fails is placed again before any new page (decision 011): in the next page of its block, or from page 3 of a block on in the lane's next block. Its block goes to `badBlock` first. `failed` for one clock: the
+  * fourth place failed too; the page never retires.
+  *
+  * `page`: number of the open page. `frameFree`: its frame is free. `nextFree`: the frame of the page after it is. `turn`: lane of the next page that has no place yet; `waiting`: closed pages without one. `pages`: pages retired.
+  * `closed` to header 2 clocks, header taken to `program` 1 clock after the last answer of the memory; done beat to `durable`: 2 clocks. Reset: page 0 is open and nothing is durable.
   */
 class LogPages(p: OtxParam) extends Component {
   setDefinitionName("otx_log_pages")
 
-  val closed = slave port Flow(ClosedPage(p))
-  val written = in port UInt(11 bits)
+  val closed = slave port Flow(UInt(48 bits))
   val page = out port UInt(32 bits)
   val frameFree, nextFree = out port Bool()
+  // places
+  val lane, turn = out port UInt(2 bits)
+  val waiting = out port UInt(3 bits)
+  val available = in port Bool()
+  val current, next = in port UInt(p.blockBits + p.dieBits bits)
+  val lanePage = in port UInt(p.pageBits bits)
+  val advance, skip = out port Bool()
+  val badBlock = master port Stream(UInt(24 bits))
+  // the header's second half
+  val watermark = in port UInt(48 bits)
+  val header = master port Stream(LogRecord())
+  val accepted, written = in port UInt(11 bits)
+  // flash
   val program = master port Stream(FlashOp())
   val programDone = slave port Stream(FlashDone())
   val failed = out port Bool()
@@ -35,41 +49,120 @@ class LogPages(p: OtxParam) extends Component {
 
   private val open, asked, retired = Reg(UInt(32 bits)) init 0 // page numbers: retired <= asked <= open
   private val prefix = Reg(UInt(48 bits)) init 0
-  private val done = Reg(Bits(OtxParam.logFrames bits)) init 0
-  private val memory = Mem(ClosedPage(p), OtxParam.logFrames)
-  memory.write(open(1 downto 0), closed.payload, closed.valid)
+  private val done, again = Reg(Bits(OtxParam.logFrames bits)) init 0 // by frame: programmed; to be placed again
+  private val tries = Vec.fill(OtxParam.logFrames)(Reg(UInt(2 bits)))
+  private val flying = Reg(Bits(p.lanes bits)) init 0 // by lane: a page has a place and is not programmed
+  private val turnNow = Reg(UInt(2 bits)) init 0
+  private val ends = Mem(UInt(48 bits), OtxParam.logFrames)
+  private val places = Mem(LogPlace(p), OtxParam.logFrames)
+  ends.write(open(1 downto 0), closed.payload, closed.valid)
   when(closed.valid)(open := open + 1)
 
   private val underWay = open(2 downto 0) - retired(2 downto 0) // 0 ... 4
   page := open
   frameFree := underWay < OtxParam.logFrames
   nextFree := underWay < OtxParam.logFrames - 1
+  turn := turnNow
+  waiting := open(2 downto 0) - asked(2 downto 0)
 
-  // programs, in page order
-  private val ask = memory.readAsync(asked(1 downto 0))
-  private val whole = !(written - ask.records).msb
-  program.valid := asked =/= open && whole
+  private object State extends SpinalEnum {
+    val Idle, Leave, Head, Program = newElement() // a page; who hears of its bad block; the second half taken; the program taken
+  }
+  private val state = RegInit(State.Idle)
+  private val slot = Reg(UInt(2 bits))
+  private val repeats = Reg(Bool())
+  private val record = Reg(UInt(11 bits))
+  private val ppn = Reg(UInt(p.ppnBits bits))
+  private val place = places.readAsync(slot)
+  private def at(bits: Bits, n: UInt) = (0 until bits.getWidth).map(b => n === b && bits(b)).reduce(_ || _)
+
+  lane := repeats ? place.lane | turnNow
+  advance := header.fire
+  skip := False
+  badBlock.valid := state === State.Leave
+  badBlock.payload := (place.ppn >> p.pageBits).resize(24)
+  header.valid := state === State.Head && available
+  header.frame := slot
+  header.place := 1
+  private val end = ends.readAsync(slot)
+  private val mark = Mux(watermark > end, end, watermark) // no entry of a later page
+  header.words := B(0, 128 bits) ## next.resize(32) ## current.resize(32) ## mark.resize(64)
+  private val placed = LogPlace(p)
+  placed.ppn := current @@ lanePage
+  placed.lane := lane
+  places.write(slot, placed, header.fire)
+
+  program.valid := state === State.Program && !(written - record).msb
   program.op := NandOp.PROGRAM
-  program.ppn := ask.ppn.resized
-  program.frame := U(p.logFrameBase, 16 bits) + asked(1 downto 0)
+  program.ppn := ppn.resized
+  program.frame := U(p.logFrameBase, 16 bits) + slot
   program.kind := PageKind.LOG
-  program.lpn := asked
+  program.lpn := retired + (slot - retired(1 downto 0)).resize(32)
   program.sequence := 0
-  program.cookie := asked(1 downto 0).resized
-  when(program.fire)(asked := asked + 1)
+  program.cookie := slot.resized
+
+  switch(state) {
+    is(State.Idle) {
+      repeats := again.orR
+      slot := asked(1 downto 0)
+      when(again.orR) {
+        slot := OHToUInt(OHMasking.first(again))
+        state := State.Leave
+      }.elsewhen(asked =/= open && !at(flying, turnNow))(state := State.Head)
+    }
+    is(State.Leave) {
+      when(badBlock.ready) {
+        again(slot) := False
+        val page = place.ppn(0, p.pageBits bits)
+        skip := page >= LogPages.retries && page =/= p.pagesPerBlock - 1
+        state := State.Head
+      }
+    }
+    is(State.Head) {
+      when(header.fire) {
+        record := accepted + 1
+        ppn := placed.ppn
+        state := State.Program
+        when(!repeats) {
+          asked := asked + 1
+          tries(slot) := U(0, 2 bits)
+          flying := flying | (B(1, p.lanes bits) |<< turnNow)
+          turnNow := (turnNow === p.lanes - 1) ? U(0, 2 bits) | (turnNow + 1)
+        }
+      }
+    }
+    is(State.Program)(when(program.ready && program.valid)(state := State.Idle))
+  }
 
   // done beats in any order, retired in page order
-  private val slot = retired(1 downto 0)
-  private val retire = done(slot)
+  private val retiring = retired(1 downto 0)
+  private val retire = done(retiring)
   when(retire) {
     retired := retired + 1
-    prefix := memory.readAsync(slot).end
-    done(slot) := False
+    prefix := ends.readAsync(retiring)
+    done(retiring) := False
   }
+  private val which = programDone.cookie(1 downto 0)
+  private val ok = programDone.status === PageStatus.OK
+  private val whose = places.readAsync(which).lane
   programDone.ready := True
-  failed := programDone.valid && programDone.status =/= PageStatus.OK
-  when(programDone.valid && !failed)(done(programDone.cookie(1 downto 0)) := True)
+  failed := programDone.valid && !ok && tries(which) === LogPages.retries
+  when(programDone.valid) {
+    when(ok) {
+      done(which) := True
+      for (l <- 0 until p.lanes) when(whose === l)(flying(l) := False)
+    }.elsewhen(!failed) {
+      again(which) := True
+      tries(which) := tries(which) + 1
+    }
+  }
 
   durable := prefix
   pages := retired
+}
+
+object LogPages {
+
+  /** A log page is tried this often again, and these many first pages of a block are tried before the block is left. */
+  val retries = 3
 }

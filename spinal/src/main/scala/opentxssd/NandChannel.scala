@@ -33,6 +33,29 @@ case class NandCompletion() extends Bundle {
   val generation = UInt(32 bits)
   val lpn = UInt(32 bits)
   val sequence = UInt(48 bits)
+  val corrected = UInt(4 bits) // most wrong bits of a chunk
+}
+
+/** Wrong bits of a byte of the page that has just been read. */
+case class NandFix() extends Bundle {
+  val way = UInt(4 bits)
+  val byte = UInt(12 bits)
+  val mask = Bits(8 bits)
+}
+
+/** Between a channel (master) and `otx_nand_corrector`: the remainder of a chunk, and where it is wrong. */
+case class NandAsk() extends Bundle {
+  val chunk = UInt(3 bits)
+  val byte = Bits(8 bits)
+}
+
+case class NandFound() extends Bundle {
+  val byte = UInt(10 bits)
+  val mask = Bits(8 bits)
+  val last = Bool()
+  val failed = Bool()
+  val count = UInt(4 bits)
+  val sum = Bits(32 bits)
 }
 
 /** Master: the flash scheduler. `wayIdle`: this way takes a command now. */
@@ -41,13 +64,50 @@ case class NandChannelPort(p: OtxParam) extends Bundle with IMasterSlave {
   val wreq = Stream(NandWay())
   val wdata = Stream(WriteBeat())
   val rdata = Stream(NandReadBeat())
+  val fix = Stream(NandFix())
   val cpl = Stream(NandCompletion())
   val wayIdle = Bits(p.ways bits)
 
   override def asMaster(): Unit = {
     master(cmd, wdata)
-    slave(wreq, rdata, cpl)
+    slave(wreq, rdata, fix, cpl)
     in(wayIdle)
+  }
+}
+
+/** `rtl/nand/otx_nand_corrector.sv`: one for all channels. */
+class NandCorrector(channels: Int) extends BlackBox {
+  setDefinitionName("otx_nand_corrector")
+
+  addGeneric("Users", channels)
+
+  val clk, reset = in Bool ()
+  val ask_valid = in Bits (channels bits)
+  val ask_ready = out Bits (channels bits)
+  val ask_chunk = in Bits (3 * channels bits)
+  val ask_byte = in Bits (8 * channels bits)
+  val fix_valid = out Bits (channels bits)
+  val fix_ready = in Bits (channels bits)
+  val fix_byte = out UInt (10 bits)
+  val fix_mask = out Bits (8 bits)
+  val fix_last, fix_failed = out Bool ()
+  val fix_count = out UInt (4 bits)
+  val fix_sum = out Bits (32 bits)
+  mapCurrentClockDomain(clock = clk, reset = reset)
+
+  def serve(number: Int, channel: NandChannel): Unit = {
+    ask_valid(number) := channel.io.ask.valid
+    channel.io.ask.ready := ask_ready(number)
+    ask_chunk(3 * number, 3 bits) := channel.io.ask.chunk.asBits
+    ask_byte(8 * number, 8 bits) := channel.io.ask.byte
+    channel.io.found.valid := fix_valid(number)
+    fix_ready(number) := channel.io.found.ready
+    channel.io.found.byte := fix_byte
+    channel.io.found.mask := fix_mask
+    channel.io.found.last := fix_last
+    channel.io.found.failed := fix_failed
+    channel.io.found.count := fix_count
+    channel.io.found.sum := fix_sum
   }
 }
 
@@ -62,7 +122,10 @@ class NandChannel(p: OtxParam) extends BlackBox {
 
   val io = new Bundle {
     val clk, reset = in Bool ()
+    val mode = in UInt (3 bits) // SDR timing mode: ONFI 0 to 5, 6 the part's own times
     val port = slave(NandChannelPort(p))
+    val ask = master(Stream(NandAsk()))
+    val found = slave(Stream(NandFound()))
     val nand_ce_n = out Bits (p.ways bits)
     val nand_rb_n = in Bits (p.ways bits)
     val nand_cle, nand_ale, nand_we_n, nand_re_n, nand_wp_n = out Bool ()
@@ -84,7 +147,7 @@ object NandChannel {
 
   /** What the channel must know of the part, in the names of `soc/geometry.py`. */
   val times = Seq(
-    "tWp", "tWh", "tWc", "tRp", "tReh", "tRc", "tRea", "tCls", "tClh", "tCs", "tCh", "tAls", "tAlh", "tDs", "tDh", "tAdl", "tWhr", "tRhw", "tWb", "tRr",
+    "tWp", "tWh", "tWc", "tRp", "tReh", "tRc", "tRea", "tCls", "tClh", "tCs", "tCh", "tAls", "tAlh", "tDs", "tDh", "tAdl", "tWhr", "tRhw", "tWb", "tRr", "tIo",
     "tRstMax", "tProgMax", "tBersMax"
   )
 }

@@ -8,8 +8,9 @@ import spinal.lib._
   *
   * Contract. `alloc` gives a page per two clocks and skips dies that have none; the page on offer stays until it is taken. When a block is used up the die goes on
   * with the oldest block that waits behind it. `freeBlock` takes an erased block for its die when there is room: one open and four waiting; it stalls at a full die
-  * and then so do blocks for other dies. `freeBlockRoom` (bit `channel * ways + way`): one more fits now. `allocLeft`: pages that `alloc` will still give, exact
-  * two clocks after each `alloc` and `freeBlock` beat. Reset loses all blocks.
+  * and then so do blocks for other dies. `freeBlockRoom` (bit `channel * ways + way`): one more fits now. `retire`: a program failed in that block: if it is its die's open block the
+  * die goes on with the next one, but a page of it that is on offer stays there. `allocLeft`: pages that `alloc` will still give, exact two clocks after each `alloc` and `freeBlock`
+  * beat, three after `retire`. Reset loses all blocks.
   */
 class PageAllocator(p: OtxParam) extends Component {
   setDefinitionName("otx_page_allocator")
@@ -18,6 +19,7 @@ class PageAllocator(p: OtxParam) extends Component {
   val allocLeft = out port UInt(32 bits)
   val freeBlock = slave port Stream(UInt(24 bits))
   val freeBlockRoom = out port Bits(p.dies bits)
+  val retire = slave port Flow(UInt(24 bits))
 
   private val ring = 8 // slots for the blocks of a die, the open one first
 
@@ -47,16 +49,20 @@ class PageAllocator(p: OtxParam) extends Component {
   blocks.write(slot(freedDie, freedSlot), PpnFields.ofBlock(p, freeBlock.payload).block, freeBlock.fire)
 
   // Pages out
+  private val leaving = retire.m2sPipe // looked at in place of a pick
+  private val left0 = PpnFields.ofBlock(p, leaving.payload)
+  private val leavingDie = Vec(dies.map(d => left0.channel === d.channel && left0.way === d.way)).asBits
   private val offered = RegInit(False)
   private val page = Reg(UInt(30 bits))
   private val have = Vec(dies.map(_.count =/= 0)).asBits
   private val first = RegInit(B(1, p.dies bits)) // the die whose turn it is
-  private val grant = OHMasking.roundRobin(have, first)
-  private val pick = have.orR && !offered
+  private val grant = Mux(leaving.valid, leavingDie, OHMasking.roundRobin(have, first))
+  private val pick = have.orR && !offered && !leaving.valid
   private val die = OHToUInt(grant).resize(dieIndexBits)
   private val block = blocks.readAsync(slot(die, MuxOH(grant, dies.map(_.open))))
   private val next = MuxOH(grant, dies.map(_.fresh)).mux(True -> U(0, p.pageBits bits), False -> pages.readAsync(die))
   private val endsBlock = next === p.pagesPerBlock - 1
+  private val leaves = leaving.valid && block === left0.block && (leavingDie & have).orR
   private val number = {
     val place = dies.map(d => B((d.channel << p.wayBits) | d.way, p.dieBits max 1 bits))
     (MuxOH(grant, place) ## block ## next).asUInt.resize(30)
@@ -72,10 +78,11 @@ class PageAllocator(p: OtxParam) extends Component {
   alloc.payload := page
 
   for ((d, k) <- dies.zipWithIndex) {
-    val gone = pick && grant(k) && endsBlock
+    val gone = (pick && endsBlock || leaves) && grant(k)
     val comes = freeBlock.fire && freed(k)
     when(gone)(d.open := d.open + 1)
     when(pick && grant(k))(d.fresh := False)
+    when(leaves && grant(k))(d.fresh := True)
     when(comes && !gone)(d.count := d.count + 1)
     when(gone && !comes)(d.count := d.count - 1)
   }
@@ -83,7 +90,8 @@ class PageAllocator(p: OtxParam) extends Component {
   private val left = RegInit(U(0, 32 bits))
   private val more = RegNext(freeBlock.fire) init False
   private val less = RegNext(alloc.fire) init False
-  left := left + Mux(more, U(p.pagesPerBlock, 32 bits), U(0, 32 bits)) - less.asUInt
+  private val lost = RegNext(Mux(leaves, U(p.pagesPerBlock, p.pageBits + 1 bits) - next, U(0))) init 0
+  left := left + Mux(more, U(p.pagesPerBlock, 32 bits), U(0, 32 bits)) - less.asUInt - lost
   allocLeft := left
 }
 

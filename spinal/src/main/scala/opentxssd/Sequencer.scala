@@ -15,6 +15,7 @@ import spinal.lib._
   *
   * Completion: at the end of the command, or by the log's `waitDone` when the command went to `waiter` (FLUSH, FUA, COMMIT, RELAXED or not). Checks come in this order and change nothing: TX_INVALID or TX_BUSY;
   * what happened to the data; READ_ONLY; CAPACITY; TX_FULL. MEDIA_ERROR: the remap engine answered with an error (other blocks of the command may be linked).
+  * WRITE_FAULT: a failing block took the pages away, and there is no other (other blocks of the command may be linked).
   * COMMIT, ABORT and RECOVER use the last 40 log pages, which nothing else may touch. After `fault` no loop here goes on waiting.
   *
   * Figures: a plain WRITE of one block takes 10 clocks and the engine's PLAIN. Reset loses the command, sequence numbers start again (the generation tells them apart).
@@ -44,6 +45,7 @@ class Sequencer(p: OtxParam) extends Component {
   val allocLeft, logLeft, dropped, releasedPages, commits = in port UInt(32 bits)
   val full, fault = in port Bool()
   val done = master port Stream(Completion())
+  val wantsPage = out port Bool()
   val evCommit = out port Bool()
   val evCommitEntries = out port UInt(16 bits)
 
@@ -146,6 +148,7 @@ class Sequencer(p: OtxParam) extends Component {
 
   append.valid := state === Append && (alloc.valid || !isWrite) || state === Record
   alloc.ready := state === Append && isWrite && append.ready
+  wantsPage := state === Append && isWrite
   append.kind := Mux(state === Record, record.resize(8), Mux(isWrite, U(LogKind.MAP, 8 bits), U(LogKind.TRIM, 8 bits)))
   append.ordered := False
   append.inTx := c.hasTx || state === Record
@@ -315,6 +318,7 @@ class Sequencer(p: OtxParam) extends Component {
       }
     }
     is(Append) {
+      when(isWrite && !alloc.valid && fault)(end(Status.WRITE_FAULT)) // an open group is dropped with the log
       when(append.fire) {
         state := Link
         when(isTrim && c.hasTx) { // an entry per block, then one link

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The whole drive on NAND that fails: blocks bad from the factory, wrong bits in every page, programs and erases that fail; filled again and again, with power cuts.
+Nothing that was acknowledged is lost, and blocks that failed are known after a restart. What hardware and firmware do about it: docs/decisions/011-failing-nand.md."""
+
+import random
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "soc")]
+
+import geometry  # noqa: E402
+
+from cocotb_tests.models.nand_faults import Fault, Faults, Mark, Place  # noqa: E402
+from cocotb_tests.system.drive import BLOCK, Drive, Opcode, Status  # noqa: E402
+
+BER = 10**8  # 1e-4 per bit and read
+
+
+def data(lba, version):
+    return random.Random(lba << 20 | version).randbytes(16) * (BLOCK // 16)
+
+
+def bad_blocks(drive):
+    """What the last mount reported."""
+    found = re.findall(r"otx: (\d+) blocks? (?:is|are) bad", drive.uart)
+    return int(found[-1]) if found else 0
+
+
+class Filling:
+    """A drive and what it must hold: version of each block, 0 while never written."""
+
+    def __init__(self, preset, seed, blocks=None, **faults):
+        self.rng, self.blocks = random.Random(seed), blocks or geometry.preset(preset).lbas
+        self.drive = Drive(preset, faults=Faults(seed=seed, **faults))
+        self.version = [0] * self.blocks
+
+    def write(self, lba, count, **how):
+        new = [self.version[lba + n] + 1 for n in range(count)]
+        done = self.drive.write(lba, b"".join(data(lba + n, v) for n, v in enumerate(new)), check=False, **how)
+        return done.status, dict(zip(range(lba, lba + count), new, strict=True))
+
+    def fill(self):
+        """All blocks in random order, plain and in transactions, until all are written or the drive is full. Returns how many."""
+        written, starts = 0, list(range(0, self.blocks, 8))
+        self.rng.shuffle(starts)
+        for n, lba in enumerate(starts):
+            count, tx = min(8, self.blocks - lba), n % 3 == 0
+            status, new = self.write(lba, count, **({"txid": n % 32} if tx else {}))
+            if tx and status == Status.SUCCESS:
+                self.drive.commit(n % 32)
+            if status == Status.CAPACITY:
+                break
+            assert status == Status.SUCCESS, Status(status)
+            for at, version in new.items():
+                self.version[at] = version
+            written += count
+        self.drive.flush()
+        return written
+
+    def verify(self):
+        for lba in range(0, self.blocks, 32):
+            count = min(32, self.blocks - lba)
+            want = [data(n, self.version[n]) if self.version[n] else bytes(BLOCK) for n in range(lba, lba + count)]
+            got = self.drive.read(lba, count)
+            wrong = [lba + n for n in range(count) if got[n * BLOCK : n * BLOCK + BLOCK] != want[n]]
+            assert not wrong, f"blocks {wrong} are lost"
+
+    def restart(self, cut):
+        if not cut:
+            assert self.drive.idle()
+        self.drive.power_cut(self.rng.getrandbits(32))
+        self.drive.power_on()
+
+
+def test_ten_fillings_of_a_drive_with_every_fault_lose_nothing():
+    f = Filling("small", 5, bad_ppm=20_000, mark=Mark.EITHER, rule_marks=1, ber=BER, program_fail_ppm=2_000, program_fail_after=1, erase_fail_ppm=30_000, erase_fail_after=2)
+    at_start, bad = bad_blocks(f.drive), []
+    for cycle in range(10):
+        written = 0
+        while more := f.fill():
+            written += more
+        assert written > f.blocks and f.write(0, 8)[0] == Status.CAPACITY
+        f.restart(cut=cycle % 2)
+        bad.append(bad_blocks(f.drive))
+        f.verify()
+    seen = f.drive.faults_seen()
+    print(f"bad blocks {at_start} from the factory, then {bad}; {seen}")
+    assert seen["program_fails"] > 3 and seen["flips"] > 10_000 and bad[-1] > at_start and bad == sorted(bad)
+
+
+def test_data_of_a_failing_program_is_there_and_its_block_is_left():
+    """All pages of some blocks fail: writes go on, the blocks' live pages move, and a restart knows the blocks."""
+    places = [Place(Fault.PROGRAM_FAILS, 0, block, page) for block, page in [(12, 3), (13, 0), (14, 15), (15, 7), (16, 1), (16, 2), (20, 5)]]
+    f = Filling("tiny", 3, blocks=180, places=places)
+    assert f.fill() == 180
+    assert f.drive.idle()
+    fails = f.drive.faults_seen()["program_fails"]
+    f.restart(cut=True)
+    f.verify()
+    assert fails >= 5 and bad_blocks(f.drive) >= 4
+    before = f.drive.faults_seen()["program_fails"]
+    assert f.fill() == 180 and f.drive.faults_seen()["program_fails"] <= before + 1, "a bad block was used again"
+    f.verify()
+
+
+def test_commit_and_flush_hold_what_they_promise_over_failing_programs():
+    f = Filling("small", 9, program_fail_ppm=60_000)
+    for round_ in range(12):
+        status, new = f.write(round_ * 8, 8, txid=2)
+        assert status == Status.SUCCESS and f.drive.commit(2).status == Status.SUCCESS
+        for at, version in new.items():
+            f.version[at] = version
+        status, new = f.write(200 + round_, 1, fua=1)
+        assert status == Status.SUCCESS
+        f.version[200 + round_] = new[200 + round_]
+        f.write(100, 8, txid=3)
+        f.restart(cut=True)
+        f.verify()
+    assert f.drive.faults_seen()["program_fails"] > 10
+
+
+def test_a_drive_whose_every_page_fails_says_so_and_goes_on_reading():
+    f = Filling("tiny", 1)
+    status, new = f.write(5, 3, fua=1)
+    assert status == Status.SUCCESS
+    f.drive.set_faults(Faults(seed=1, program_fail_ppm=1_000_000))
+    assert f.drive.write(9, data(9, 1), check=False, fua=1).status == Status.WRITE_FAULT
+    assert f.drive.write(9, data(9, 1), check=False).status == Status.READ_ONLY
+    assert f.drive.read(5, 3) == b"".join(data(n, 1) for n in (5, 6, 7))
+    assert f.drive.command(Opcode.FLUSH, check=False).status == Status.WRITE_FAULT
+    f.drive.set_faults(None)
+    f.drive.power_cut(1)
+    f.drive.power_on()
+    assert f.drive.read(5, 3) == b"".join(data(n, 1) for n in (5, 6, 7))
+    assert f.drive.write(9, data(9, 2), check=False, fua=1).status == Status.SUCCESS

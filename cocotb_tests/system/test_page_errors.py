@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The whole drive of preset tiny with wrong bits in stored pages: up to 8 a chunk nobody sees them, with more the block is a
+MEDIA_ERROR and its neighbours are not; the log of a drive that lost power is corrected too."""
+
+import ctypes
+import random
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "soc"), str(ROOT / "cocotb_tests")]
+
+import geometry  # noqa: E402
+from models.nand_page import CHUNKS, bits  # noqa: E402
+
+from cocotb_tests.system.drive import BLOCK, Drive, Opcode, Status  # noqa: E402
+
+G = geometry.preset("tiny")
+ROWS = G.blocks_per_way * G.pages_per_block
+DATA, LOG = 1, 2
+
+
+@pytest.fixture
+def drive():
+    d = Drive("tiny")
+    for lba in range(12):
+        d.write(lba, data(lba))
+    d.flush()
+    assert d.idle()
+    yield d
+    d.power_cut()
+
+
+def data(n):
+    return random.Random(n).randbytes(BLOCK)
+
+
+def pages(drive, kind):
+    """{row of die 0: the page's bytes} of the programmed pages of that kind."""
+    found, page = {}, ctypes.create_string_buffer(4096 + 128)
+    for row in range(ROWS):
+        drive.lib.otx_nand_peek(0, row, page)
+        if page.raw[4097] == kind:
+            found[row] = page.raw
+    return found
+
+
+def row_of(drive, lba):
+    return next(row for row, page in pages(drive, DATA).items() if page[:4096] == data(lba))
+
+
+def flip(drive, row, counts, seed=1):
+    """Wrong bits in each chunk of a page."""
+    rng = random.Random(seed)
+    for chunk, count in enumerate(counts):
+        for bit in rng.sample(bits(chunk), count):
+            drive.lib.otx_nand_flip(0, row, bit)
+
+
+def test_pages_with_up_to_eight_wrong_bits_a_chunk_read_right(drive):
+    for lba in range(12):
+        flip(drive, row_of(drive, lba), [(lba + chunk) % 9 for chunk in range(CHUNKS)], lba)
+    assert drive.read(0, 12) == b"".join(data(lba) for lba in range(12))
+
+
+def test_nine_wrong_bits_are_a_media_error_of_that_block_only(drive):
+    flip(drive, row_of(drive, 5), [8, 8, 8, 9, 8, 8, 8, 8])
+    flip(drive, row_of(drive, 6), [8] * CHUNKS)
+    alone = drive.command(Opcode.READ, 5, 1, check=False)
+    assert (alone.status, alone.blocks) == (Status.MEDIA_ERROR, 0)
+    across = drive.command(Opcode.READ, 2, 8, check=False)
+    assert across.status == Status.MEDIA_ERROR and across.blocks == 0b11110111
+    assert all(across.data[BLOCK * n : BLOCK * (n + 1)] == data(2 + n) for n in range(8) if n != 3)
+    drive.write(5, data(50))
+    assert drive.read(5) == data(50)
+
+
+def test_wrong_bits_in_every_page_before_a_power_cut_lose_nothing(drive):
+    drive.write(20, data(20), txid=3)
+    drive.write(21, data(21), txid=3)
+    drive.commit(3)
+    drive.write(22, data(22), txid=4)
+    assert pages(drive, LOG)
+    for row in range(ROWS):  # written or erased, of every kind
+        flip(drive, row, [random.Random(row + chunk).randrange(9) for chunk in range(CHUNKS)], row)
+    drive.power_cut(7)
+    drive.power_on()
+    assert drive.read(0, 12) == b"".join(data(lba) for lba in range(12))
+    assert drive.read(20, 3) == data(20) + data(21) + bytes(BLOCK)

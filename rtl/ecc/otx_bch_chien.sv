@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chien search: the places of the errors of one word, eight bits (one byte) per clock, from the last byte to the first.
+//
+// `rsp` is the response of otx_bch_kes, `bytes` the length of the word with its parity, as `rsp_last` passes. Then `hit_valid` comes for each byte with errors: `hit_byte`, its number from the start of the word, and
+// `hit_mask`, its wrong bits; `walks` with `hit_byte` comes for each byte, with errors or not. `done` for a clock ends the word, after the last hit: `failed` if the word has more errors than can be corrected (then the hits mean nothing), else `count` wrong bits.
+// `failed` and `count` stay until the next `done`. `rsp_ready` is low during the search, which ends with the last root: at most bytes + 3 clocks from the last beat of `rsp` to `done`. Reset forgets the word.
+
+`default_nettype none
+
+module otx_bch_chien #(
+    parameter int M = 13,
+    parameter int T = 8,
+    localparam int LengthBits = M - 3,
+    localparam int DegreeBits = $clog2(2 * T)
+) (
+    input  logic                  clk,
+    input  logic                  reset,
+    input  logic                  rsp_valid,
+    output logic                  rsp_ready,
+    input  logic [         M-1:0] rsp_coefficient,
+    input  logic                  rsp_last,
+    input  logic [DegreeBits-1:0] rsp_degree,
+    input  logic                  rsp_failed,
+    input  logic [LengthBits-1:0] bytes,
+    output logic                  walks,
+    output logic                  hit_valid,
+    output logic [LengthBits-1:0] hit_byte,
+    output logic [           7:0] hit_mask,
+    output logic                  done,
+    output logic                  failed,
+    output logic [DegreeBits-1:0] count
+);
+  localparam int GroupSize = 4;  // terms that are added in one clock
+  localparam int Groups = (T + GroupSize - 1) / GroupSize;
+
+  if (!otx_bch_pkg::fits(M, T)) begin : g_check_code
+    $fatal(1, "otx_bch_chien: no such code: M 5 to 15, 2T - 1 < 2^ceil(M/2), M*T a multiple of 8");
+  end
+
+  typedef enum logic [1:0] {
+    StLoad,    // the locator
+    StSearch,  // the bytes of the word
+    StDrain    // the last of them
+  } state_e;
+
+  state_e state_q;
+  logic [M-1:0] constant_q;  // coefficient of x^0
+  logic [T*M-1:0] terms, loads;  // coefficients of x^1 to x^T times the powers of this byte's bit 0
+  logic [Groups*GroupSize*M-1:0] padded;
+  logic [Groups*8*M-1:0] sums;  // of each group at each bit
+  logic [DegreeBits-1:0] degree_q, found_q, found;
+  logic [LengthBits-1:0] at_q, sums_at_q, mask_at_q;
+  logic sums_valid_q, mask_valid_q, stop;
+  logic [7:0] mask_q;
+
+  assign loads  = {rsp_coefficient, terms[T*M-1:M]};
+  assign padded = (Groups * GroupSize * M)'(terms);
+
+  // Bit 0 of the last byte is x^0 of the code word. An error at x^e makes alpha^-e a root, so term j goes on by alpha^(-8j) per byte and by alpha^(-j) per bit. All of it is worked out only in a search: what rests costs a
+  // simulation nothing.
+  for (genvar j = 0; j < T; j++) begin : g_term
+    localparam logic [511:0] Rows = otx_bch_pkg::transposed(otx_bch_pkg::powers(M, -8 * (j + 1), 1, M));
+    logic [M-1:0] term_q;
+    assign terms[M*j+:M] = term_q;
+    always_ff @(posedge clk) begin
+      if (state_q == StLoad && rsp_valid) term_q <= loads[M*j+:M];
+      if (state_q == StSearch) for (int r = 0; r < M; r++) term_q[r] <= ^(term_q & Rows[32*r+:M]);
+    end
+  end
+
+  for (genvar g = 0; g < Groups; g++) begin : g_group
+    for (genvar b = 0; b < 8; b++) begin : g_bit
+      localparam logic [1023:0] Rows = otx_bch_pkg::group_rows(M, GroupSize * g + 1, b);
+      logic [M-1:0] sum_q;
+      assign sums[M*(8*g+b)+:M] = sum_q;
+      always_ff @(posedge clk) if (state_q == StSearch) for (int r = 0; r < M; r++) sum_q[r] <= ^(padded[GroupSize*M*g+:GroupSize*M] & Rows[64*r+:GroupSize*M]);
+    end
+  end
+
+  for (genvar b = 0; b < 8; b++) begin : g_mask
+    logic wrong_q;
+    assign mask_q[b] = wrong_q;
+    always_ff @(posedge clk)
+      if (sums_valid_q) begin : add
+        logic [M-1:0] value;
+        value = constant_q;
+        for (int g = 0; g < Groups; g++) value = value ^ sums[M*(8*g+b)+:M];
+        wrong_q <= value == '0;
+      end
+  end
+
+  always_comb begin
+    found = found_q;
+    for (int b = 0; b < 8; b++) found = found + DegreeBits'(mask_q[b]);
+  end
+
+  assign rsp_ready = state_q == StLoad;
+  assign walks = mask_valid_q;
+  assign hit_valid = mask_valid_q && mask_q != 0;
+  assign hit_byte = mask_at_q;
+  assign hit_mask = mask_q;
+  assign stop = mask_valid_q && (found == degree_q || mask_at_q == 0);
+
+  always_ff @(posedge clk) begin
+    done <= 1'b0;
+    sums_valid_q <= state_q == StSearch && !stop;
+    sums_at_q <= at_q;
+    mask_valid_q <= sums_valid_q && !stop;
+    mask_at_q <= sums_at_q;
+    if (mask_valid_q) found_q <= found;
+    case (state_q)
+      StLoad:
+      if (rsp_valid) begin
+        constant_q <= terms[M-1:0];
+        degree_q <= rsp_degree;
+        found_q <= '0;
+        at_q <= bytes - 1'b1;
+        if (rsp_last && rsp_failed) begin
+          done <= 1'b1;
+          failed <= 1'b1;
+        end else if (rsp_last) state_q <= StSearch;
+      end
+      StSearch: begin
+        at_q <= at_q - 1'b1;
+        if (at_q == 0) state_q <= StDrain;
+      end
+      default: ;
+    endcase
+    if (stop) begin
+      done <= 1'b1;
+      failed <= found != degree_q;
+      count <= found;
+      state_q <= StLoad;
+    end
+    if (reset) begin
+      state_q <= StLoad;
+      done <= 1'b0;
+      sums_valid_q <= 1'b0;
+      mask_valid_q <= 1'b0;
+    end
+  end
+endmodule
+
+`default_nettype wire

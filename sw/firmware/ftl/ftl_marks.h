@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Factory bad-block marks: the first spare byte of the first, second and last page of a block. Two or more bits that are 0 in one of the three make the
+ * block bad; one 0 may be a read error. No block with a mark is ever erased, and no page of the drive has a byte there other than FFh, so marks can be
+ * read at any time. Programs and erases nothing. */
+#ifndef FTL_MARKS_H
+#define FTL_MARKS_H
+
+#include "ftl.h"
+
+/* All blocks of all dies; those with a mark become BAD. FTL_ERR_DIE: a die does not answer. */
+FTL_MUST_CHECK enum ftl_error ftl_marks_read(struct ftl *f);
+/* One block, whether any set knows it or not. */
+FTL_MUST_CHECK enum ftl_error ftl_marks_of(struct ftl *f, uint32_t block_id, bool *bad);
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ftl_retire.h"
+
+static void add_job(struct ftl_retire *r, uint32_t block, uint32_t head) {
+    if (r->jobs == FTL_RETIRE_JOBS) return;
+    r->job[r->jobs].block = block;
+    r->job[r->jobs].head = head;
+    r->job[r->jobs++].page = 0;
+}
+
+static void end_job(struct ftl_retire *r) {
+    r->jobs--;
+    for (uint32_t i = 0; i < r->jobs; i++) r->job[i] = r->job[i + 1];
+}
+
+void ftl_retire_begin(struct ftl *f, struct ftl_retire *r) {
+    const struct ftl_geometry *g = &f->geometry;
+    for (uint32_t block = 0; block < g->blocks; block++)
+        for (uint32_t die = 0; die < g->dies; die++) {
+            uint32_t id = ftl_block_id(g, die, block);
+            if (ftl_blocks_unwanted(f, id) && ftl_blocks_is_taken(f, id)) add_job(r, id, hal_log_mark());
+        }
+}
+
+static void take_event(struct ftl *f, struct ftl_supply *s, struct ftl_retire *r) {
+    uint32_t block;
+    if (!hal_bad_block(&block)) return;
+    if (ftl_block_exists(&f->geometry, block) && ftl_bbt_mark(f, block)) {
+        add_job(r, block, hal_log_head());
+        ftl_supply_replace(f, s);
+    }
+    hal_bad_block_taken();
+}
+
+/* Whether the map may name that page as what `lpn` holds. */
+static bool may_be_live(uint32_t lpn, uint32_t ppn) {
+    uint32_t word = hal_map()[lpn];
+    return word == FTL_WORD_NAND(ppn) || FTL_WORD_KIND(word) == FTL_WORD_CHAIN;
+}
+
+static bool is_data(const struct ftl *f, const struct hal_nand_done *d, uint32_t generation) {
+    return d->status == FTL_PAGE_OK && d->kind == FTL_KIND_DATA && d->generation <= generation && d->lpn < f->geometry.lbas;
+}
+
+/* An erased block to move pages to. False: there is none. */
+static bool open_block(struct ftl *f, struct ftl_retire *r) {
+    uint32_t block = f->blocks.total > ftl_blocks_mount_reserve(&f->geometry) ? ftl_blocks_take_near(f, 0) : FTL_NO_BLOCK;
+    if (block == FTL_NO_BLOCK) return false;
+    struct hal_nand_op o = {.op = HAL_ERASE, .ppn = ftl_first_ppn(&f->geometry, block)};
+    struct hal_nand_done d;
+    ftl_io_one(&f->io, &o, &d);
+    if (d.status == FTL_PAGE_OK) {
+        r->to = o.ppn;
+        r->left = f->geometry.pages;
+    } else {
+        (void)ftl_bbt_mark(f, block);
+    }
+    return true;
+}
+
+/* Copies the page into this module's block; the move waits then. */
+static void copy(struct ftl *f, struct ftl_retire *r, uint32_t from, const struct hal_nand_done *page) {
+    struct hal_nand_op o = {.op = HAL_PROGRAM, .ppn = r->to, .frame = FTL_FRAME_MOVE(f), .kind = FTL_KIND_DATA, .lpn = page->lpn, .sequence = page->sequence};
+    struct hal_nand_done d;
+    ftl_io_one(&f->io, &o, &d);
+    if (d.status != FTL_PAGE_OK) {
+        uint32_t block = r->to >> f->geometry.page_bits;
+        if (ftl_bbt_mark(f, block)) add_job(r, block, hal_log_head()); /* pages moved there before move again */
+        r->left = 0;
+        return;
+    }
+    r->move.waits = true;
+    r->move.lpn = page->lpn;
+    r->move.from = from;
+    r->move.to = r->to++;
+    r->move.sequence = page->sequence;
+    r->left--;
+    r->job[0].page++;
+}
+
+/* Looks at one page of the oldest job. */
+static void one_page(struct ftl *f, struct ftl_retire *r) {
+    struct hal_nand_op o = {.op = HAL_READ_OOB, .frame = FTL_FRAME_MOVE(f)};
+    struct hal_nand_done d;
+    if (r->job[0].page == f->geometry.pages) {
+        end_job(r);
+        return;
+    }
+    o.ppn = ftl_first_ppn(&f->geometry, r->job[0].block) + r->job[0].page;
+    ftl_io_one(&f->io, &o, &d);
+    bool live = is_data(f, &d, f->report.generation) && may_be_live(d.lpn, o.ppn);
+    if (live && r->left == 0) {
+        if (!open_block(f, r)) r->jobs = 0;
+        return;
+    }
+    if (live) {
+        o.op = HAL_READ;
+        ftl_io_one(&f->io, &o, &d);
+        live = is_data(f, &d, f->report.generation);
+    }
+    if (live) copy(f, r, o.ppn, &d);
+    else r->job[0].page++;
+}
+
+static bool job_ready(const struct ftl_retire *r) { return r->jobs != 0 && !r->move.waits && (int32_t)(hal_log_mark() - r->job[0].head) >= 0; }
+
+void ftl_retire_step(struct ftl *f, struct ftl_supply *s, struct ftl_retire *r) {
+    take_event(f, s, r);
+    if (r->move.waits && hal_relocate_room()) {
+        hal_relocate(r->move.lpn, r->move.from, r->move.to, r->move.sequence);
+        r->move.waits = false;
+    }
+    bool table = ftl_bbt_dirty(f);
+    s->hold = (table || job_ready(r)) && !ftl_io_empty(&f->io);
+    if (s->hold) return;
+    if (table) ftl_bbt_step(f);
+    else if (job_ready(r)) one_page(f, r);
+}
+
+bool ftl_retire_idle(const struct ftl *f, const struct ftl_retire *r) { return !ftl_bbt_dirty(f) && r->jobs == 0 && !r->move.waits; }

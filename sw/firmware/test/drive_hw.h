@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of the running drive share: drive.c (log, commands), drive_map.c (the map while it runs), drive_fail.c (programs that fail, moves). */
+#ifndef DRIVE_HW_H
+#define DRIVE_HW_H
+
+#include "drive.h"
+
+#define LOG_FLIGHT 4u
+#define LOG_PLACES 4u
+#define DATA_FLIGHT 256u
+#define EVENTS 64u
+#define NO_PAGE 0xffffffffu
+#define PENDING 64u
+
+struct log_flight {
+    uint32_t ppn, number, places; /* ppn NO_PAGE: it waits for a block */
+    uint64_t first, end, mark;
+    uint32_t words[FTL_PAGE_WORDS];
+    bool done;
+};
+
+struct data_flight {
+    uint32_t ppn, lpn, value;
+    uint64_t sequence, index;
+    bool rescue; /* the new page of failed[0] */
+};
+
+struct drive_hw {
+    struct ftl_entry entry[DRIVE_LOG];
+    bool done[DRIVE_LOG], held[DRIVE_LOG];
+    uint64_t head, closed, durable, watermark, sequence;
+    uint32_t pages;
+    bool stopped; /* a log page has failed in all its places */
+    struct log_flight flight[LOG_FLIGHT];
+    uint32_t flights; /* in page order */
+    struct {
+        uint32_t block, next, page;
+    } lane[FTL_MAX_LANES];
+    struct {
+        uint32_t block, left;
+    } open[FTL_MAX_DIES];
+    uint32_t die;
+    struct data_flight data[DATA_FLIGHT], failed[DATA_FLIGHT];
+    uint32_t datas, fails;
+    /* the rescue of failed[0]: its new page once it has one; the index of its RELOCATE once that is appended, plus one */
+    uint32_t rescue_ppn;
+    uint64_t relocate;
+    uint32_t event[EVENTS], events;
+    struct {
+        bool waits;
+        uint32_t lpn, from, to;
+        uint64_t sequence;
+    } move;
+};
+extern struct drive_hw hw;
+
+bool hw_page(uint32_t *ppn);
+void hw_advance(void);
+
+/* drive_map.c: after a mount; a plain write or trim (NO_PAGE); in a transaction; its end; a page that is complete; who holds `from` holds `to`. */
+void map_start(void);
+void map_plain(uint32_t lpn, uint32_t ppn);
+void map_in_tx(uint32_t txid, uint32_t lpn, uint32_t ppn);
+void map_commit(uint32_t txid, uint32_t serial);
+void map_visible(uint32_t serial);
+void map_abort(uint32_t txid);
+void map_complete(uint32_t ppn);
+bool map_swap(uint32_t lpn, uint32_t from, uint32_t to);
+
+/* drive_fail.c */
+void fail_data(uint32_t i);             /* data[i] could not be programmed */
+void fail_rescued(uint32_t i, bool ok); /* data[i], the rescue of failed[0], is programmed or not */
+void fail_event(uint32_t ppn);
+bool fail_step(void);                   /* one step of the rescue or of a move; false: nothing to do */
+bool fail_wants_close(void);            /* a RELOCATE waits to be durable */
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The map of the running drive: what each of the blocks that histories write holds, plainly and in transactions that are open or not yet visible. */
+#include <string.h>
+
+#include "drive_hw.h"
+
+struct location {
+    bool held, complete;
+    uint32_t ppn; /* NO_PAGE: zeroes */
+};
+static struct location base[DRIVE_LPNS], open_tx[FTL_TXIDS][DRIVE_LPNS];
+static struct {
+    uint32_t serial;
+    struct location at[DRIVE_LPNS];
+} pending[PENDING];
+static uint32_t pendings;
+
+static uint32_t number_of(uint32_t lpn) { return lpn / (sim.g.lbas / DRIVE_LPNS); }
+
+/* The words that the firmware sees: a chain when a version hangs there. */
+static void show(void) {
+    for (uint32_t i = 0; i < DRIVE_LPNS; i++) {
+        bool chain = false;
+        for (uint32_t t = 0; t < FTL_TXIDS; t++) chain = chain || open_tx[t][i].held;
+        for (uint32_t p = 0; p < pendings; p++) chain = chain || pending[p].at[i].held;
+        uint32_t word = base[i].ppn == NO_PAGE ? FTL_WORD_NONE : base[i].complete ? FTL_WORD_NAND(base[i].ppn) : 2u << 30;
+        hal_map()[drive_lpn(i)] = chain ? FTL_WORD_CHAIN << 30 | i : word;
+    }
+}
+
+void map_start(void) {
+    memset(open_tx, 0, sizeof open_tx);
+    pendings = 0;
+    for (uint32_t i = 0; i < DRIVE_LPNS; i++) {
+        uint32_t word = hal_map()[drive_lpn(i)];
+        base[i] = (struct location){.held = true, .complete = true, .ppn = word == FTL_WORD_NONE ? NO_PAGE : FTL_WORD_VALUE(word)};
+    }
+}
+
+void map_plain(uint32_t lpn, uint32_t ppn) {
+    base[number_of(lpn)] = (struct location){.held = true, .ppn = ppn, .complete = ppn == NO_PAGE};
+    show();
+}
+
+void map_in_tx(uint32_t txid, uint32_t lpn, uint32_t ppn) {
+    open_tx[txid][number_of(lpn)] = (struct location){.held = true, .ppn = ppn, .complete = ppn == NO_PAGE};
+    show();
+}
+
+void map_commit(uint32_t txid, uint32_t serial) {
+    CHECK(pendings < PENDING);
+    pending[pendings].serial = serial;
+    memcpy(pending[pendings++].at, open_tx[txid], sizeof open_tx[txid]);
+    map_abort(txid);
+}
+
+void map_visible(uint32_t serial) {
+    uint32_t p = 0;
+    while (p < pendings && pending[p].serial != serial) p++;
+    CHECK(p < pendings);
+    for (uint32_t i = 0; i < DRIVE_LPNS; i++)
+        if (pending[p].at[i].held) base[i] = pending[p].at[i];
+    pendings--;
+    memmove(&pending[p], &pending[p + 1], (pendings - p) * sizeof pending[0]);
+    show();
+}
+
+void map_abort(uint32_t txid) {
+    memset(open_tx[txid], 0, sizeof open_tx[txid]);
+    show();
+}
+
+static bool swap(struct location *l, uint32_t from, uint32_t to) {
+    if (!l->held || l->ppn != from) return false;
+    l->ppn = to;
+    l->complete = true;
+    return true;
+}
+
+bool map_swap(uint32_t lpn, uint32_t from, uint32_t to) {
+    uint32_t i = number_of(lpn);
+    bool hit = swap(&base[i], from, to);
+    for (uint32_t t = 0; t < FTL_TXIDS; t++) hit = swap(&open_tx[t][i], from, to) || hit;
+    for (uint32_t p = 0; p < pendings; p++) hit = swap(&pending[p].at[i], from, to) || hit;
+    show();
+    return hit;
+}
+
+void map_complete(uint32_t ppn) {
+    for (uint32_t i = 0; i < DRIVE_LPNS; i++) (void)map_swap(drive_lpn(i), ppn, ppn);
+}
