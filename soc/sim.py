@@ -47,7 +47,7 @@ class SimSoC(OtxSoC):
         self.cd_sys = ClockDomain("sys")
         super().__init__(platform, g, g.clock_mhz * 1_000_000, uart_name="stream", integrated_rom_size=0, integrated_sram_size=0)
         self.comb += [self.cd_sys.clk.eq(platform.request("clk")), self.cd_sys.rst.eq(platform.request("reset"))]
-        self.add_ram("rom", ROM_BYTES, "rx")
+        self.add_ram("rom", 1 << (ROM_BYTES - 1).bit_length(), "rx")
         self.add_ram("sram", SRAM_BYTES, "rwx")
         self.add_memory("table", self.otx.table, g.table_base, g.table_bytes, g.table_latency)
         self.add_memory("frame", self.otx.frame, g.frame_base, g.frame_bytes, g.frame_latency)

@@ -14,7 +14,7 @@ from litex.soc.integration.soc import SoCRegion
 from litex.soc.integration.soc_core import SoCCore
 from otx_core import OtxCore
 
-ROM_BYTES, SRAM_BYTES = 64 * 1024, 16 * 1024
+ROM_BYTES, SRAM_BYTES = 48 * 1024, 16 * 1024
 
 
 class OtxSoC(SoCCore):

@@ -48,7 +48,8 @@ class LogAssembler(p: OtxParam) extends Component {
 
   private val full = left === 0
   private val tooLarge = append.valid && !groupOpen && append.room > left
-  private val wanted = (waitedTo > first || rescueTo > first) && count =/= 0 && !groupOpen && nextFree
+  private val waited = RegNext(waitedTo > first || rescueTo > first) init False // of an older `first` only while the page has no entry
+  private val wanted = waited && count =/= 0 && !groupOpen && nextFree
   private val close = full || tooLarge || wanted
   private val filling = state === State.Fill && !close && ready && watermarkRoom && enable && !dropping
 

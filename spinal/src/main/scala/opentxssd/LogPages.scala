@@ -20,7 +20,7 @@ case class LogPlace(p: OtxParam) extends Bundle {
   * fourth place failed too; the page never retires.
   *
   * `page`: number of the open page. `frameFree`: its frame is free. `nextFree`: the frame of the page after it is. `turn`: lane of the next page that has no place yet; `waiting`: closed pages without one. `pages`: pages retired.
-  * `closed` to header 2 clocks, header taken to `program` 1 clock after the last answer of the memory; done beat to `durable`: 2 clocks. Reset: page 0 is open and nothing is durable.
+  * `closed` to header 3 clocks, header taken to `program` 1 clock after the last answer of the memory; done beat to `durable`: 2 clocks. Reset: page 0 is open and nothing is durable.
   */
 class LogPages(p: OtxParam) extends Component {
   setDefinitionName("otx_log_pages")
@@ -71,25 +71,34 @@ class LogPages(p: OtxParam) extends Component {
   private val state = RegInit(State.Idle)
   private val slot = Reg(UInt(2 bits))
   private val repeats = Reg(Bool())
+  private val laneNow = Reg(UInt(2 bits)) init 0
+  private val leaving = RegInit(False) // the block is skipped in this clock
   private val record = Reg(UInt(11 bits))
   private val ppn = Reg(UInt(p.ppnBits bits))
   private val place = places.readAsync(slot)
   private def at(bits: Bits, n: UInt) = (0 until bits.getWidth).map(b => n === b && bits(b)).reduce(_ || _)
 
-  lane := repeats ? place.lane | turnNow
+  // in registers, so that the memories of lanes and places are not in front of the header's way into the frame
+  private val offered = RegInit(False) // lane, blocks, page and mark are those of `slot`
+  private val blocks = RegNext(next.resize(32) ## current.resize(32))
+  private val target = RegNext(current @@ lanePage)
+  offered := state === State.Head && available && !leaving && !header.fire
+  leaving := False
+
+  lane := laneNow
   advance := header.fire
-  skip := False
+  skip := leaving
   badBlock.valid := state === State.Leave
   badBlock.payload := (place.ppn >> p.pageBits).resize(24)
-  header.valid := state === State.Head && available
+  header.valid := offered
   header.frame := slot
   header.place := 1
   private val end = ends.readAsync(slot)
-  private val mark = Mux(watermark > end, end, watermark) // no entry of a later page
-  header.words := B(0, 128 bits) ## next.resize(32) ## current.resize(32) ## mark.resize(64)
+  private val mark = RegNext(Mux(watermark > end, end, watermark)) // no entry of a later page
+  header.words := B(0, 128 bits) ## blocks ## mark.resize(64)
   private val placed = LogPlace(p)
-  placed.ppn := current @@ lanePage
-  placed.lane := lane
+  placed.ppn := target
+  placed.lane := laneNow
   places.write(slot, placed, header.fire)
 
   program.valid := state === State.Program && !(written - record).msb
@@ -105,6 +114,7 @@ class LogPages(p: OtxParam) extends Component {
     is(State.Idle) {
       repeats := again.orR
       slot := asked(1 downto 0)
+      laneNow := turnNow
       when(again.orR) {
         slot := OHToUInt(OHMasking.first(again))
         state := State.Leave
@@ -114,7 +124,8 @@ class LogPages(p: OtxParam) extends Component {
       when(badBlock.ready) {
         again(slot) := False
         val page = place.ppn(0, p.pageBits bits)
-        skip := page >= LogPages.retries && page =/= p.pagesPerBlock - 1
+        leaving := page >= LogPages.retries && page =/= p.pagesPerBlock - 1
+        laneNow := place.lane
         state := State.Head
       }
     }

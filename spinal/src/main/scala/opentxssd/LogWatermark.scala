@@ -8,7 +8,7 @@ import spinal.lib._
   *
   * `push` says that entry `head` is appended; it is complete at once (`complete`) or when `done` names it (index modulo 1,024; not in a clock with `push`). The
   * watermark moves one entry in three clocks (the log takes one in five), five clocks after `push` or `done` at the earliest. `room` is low when 1,023 entries are
-  * between watermark and head: then there must be no `push`. `groupRoom` is high while 128 more fit.
+  * between watermark and head: then there must be no `push`. `groupRoom`: 128 more fit; a clock late.
   *
   * One bit per entry in a memory with one write and one read port: a clock to read the bit behind the watermark, one to look at it, one to move. A bit read in the
   * clock of its own write is the old one, which for a new entry may be a leftover of 1,024 entries ago, so it counts only if the entry was there when it was read.
@@ -42,5 +42,5 @@ class LogWatermark(bits: Int = 10) extends Component {
   mark := reached
   private val above = head(bits - 1 downto 0) - reached(bits - 1 downto 0)
   room := above =/= (1 << bits) - 1
-  groupRoom := above <= (1 << bits) - (1 << bits) / 8 - 1
+  groupRoom := RegNext(above <= (1 << bits) - (1 << bits) / 8 - 1) init True
 }
