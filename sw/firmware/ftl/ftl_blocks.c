@@ -27,8 +27,8 @@ static bool put(struct ftl *f, enum set set, uint32_t block_id) {
 
 static void clear(struct ftl *f, enum set set) {
     const struct ftl_geometry *g = &f->geometry;
-    for (uint32_t i = 0; i < f->blocks.frames; i++)
-        for (uint32_t w = 0; w < FTL_PAGE_WORDS; w++) hal_frame(first_frame(f, set) + i)[w] = 0;
+    uint32_t *words = hal_frame(first_frame(f, set)), n = set == SET_BAD ? f->blocks.frames * FTL_PAGE_WORDS : g->dies * f->blocks.words; /* BAD goes to NAND in whole pages */
+    for (uint32_t w = 0; w < n; w++) words[w] = 0;
     if (set == SET_BAD) return;
     for (uint32_t die = 0; die < g->dies; die++)
         for (uint32_t b = g->blocks; b < f->blocks.words * 32; b++) *word_of(f, set, die, b / 32) |= 1u << b % 32;
