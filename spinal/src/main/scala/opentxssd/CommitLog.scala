@@ -94,7 +94,7 @@ class CommitLog(p: OtxParam) extends Component {
   assembler.generation := generation
   assembler.driveId := driveId
   assembler.append << merged
-  assembler.ready := living.pages.frameFree && lanes.left =/= 0
+  assembler.ready := living.pages.frameFree && lanes.some
   assembler.watermarkRoom := watermark.room
   assembler.waitedTo := waiters.waitedTo
   assembler.rescueTo := rescueTo

@@ -39,10 +39,12 @@ class LogFrameWriter(p: OtxParam) extends Component {
   when(record.fire) {
     addressOpen := True
     dataOpen := True
+    asked := asked + 1
+  }
+  when(record.ready) { // whether or not there is one: its valid comes late
     beat := 0
     place := record.frame @@ record.place
     words := record.words
-    asked := asked + 1
   }
 
   private val base = p.frameBase + BigInt(p.logFrameBase) * 4096

@@ -11,7 +11,7 @@ import spinal.lib._
   * Never both in one clock.
   *
   * `block` is taken when the lane has room (`room`, one bit per lane); a block for a lane that does not exist is taken and ignored. A block that was taken counts
-  * in the next clock. `turn` is the lane of the next new page; `left`: how many log pages can still be placed from it on when `waiting` ones have been; two clocks late.
+  * in the next clock. `turn` is the lane of the next new page; `left`: how many log pages can still be placed from it on when `waiting` ones have been, `some`: one or more; two clocks late.
   *
   * Reset: all lanes empty.
   */
@@ -29,6 +29,7 @@ class LogLanes(p: OtxParam) extends Component {
   val page = out port UInt(p.pageBits bits)
   val advance, skip = in port Bool()
   val left = out port UInt(32 bits)
+  val some = out port Bool()
 
   private val ids = Mem(UInt(idBits bits), 32) // {lane, place in its ring of 8}
   private val first = List.fill(p.lanes)(Reg(UInt(3 bits)) init 0) // place of the current block
@@ -84,5 +85,6 @@ class LogLanes(p: OtxParam) extends Component {
   }
   private val least = stops.reduceBalancedTree((a, b) => Mux(a < b, a, b))
   private val taken = RegNext(waiting) init 0
+  some := RegNext(least > taken) init False
   left := RegNext(Mux(least > taken, least - taken, U(0)).resize(32)) init 0
 }

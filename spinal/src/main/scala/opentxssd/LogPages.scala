@@ -58,7 +58,7 @@ class LogPages(p: OtxParam) extends Component {
   ends.write(open(1 downto 0), closed.payload, closed.valid)
   when(closed.valid)(open := open + 1)
 
-  private val underWay = open(2 downto 0) - retired(2 downto 0) // 0 ... 4
+  private val underWay = Reg(UInt(3 bits)) init 0 // open - retired: 0 ... 4
   page := open
   frameFree := underWay < OtxParam.logFrames
   nextFree := underWay < OtxParam.logFrames - 1
@@ -148,6 +148,7 @@ class LogPages(p: OtxParam) extends Component {
   // done beats in any order, retired in page order
   private val retiring = retired(1 downto 0)
   private val retire = done(retiring)
+  when(closed.valid =/= retire)(underWay := closed.valid.mux(underWay + 1, underWay - 1))
   when(retire) {
     retired := retired + 1
     prefix := ends.readAsync(retiring)
