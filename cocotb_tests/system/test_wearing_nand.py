@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The whole drive on NAND that wears: bits that stick, that flip with each erase, each read and with age; pages that read wrong whatever is programmed.
+What the code corrects nobody sees; what it cannot is a MEDIA_ERROR of that block alone until it is written again."""
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path[:0] = [str(ROOT)]
+
+from cocotb_tests.models.nand_faults import Fault, Place  # noqa: E402
+from cocotb_tests.system.drive import BLOCK, Opcode, Status  # noqa: E402
+from cocotb_tests.system.test_failing_nand import Filling, data  # noqa: E402
+
+
+def test_wear_disturb_age_and_stuck_bits_within_the_code_lose_nothing():
+    """The rate grows with each erase, read and operation to some 1e-4; one page in twenty has two bits more that never change."""
+    f = Filling("tiny", 11, blocks=150, stuck_bits_ppm=50_000, stuck_bits=2, ber_erase=20_000_000, ber_read=1_000_000, ber_age=10_000)
+    for cycle in range(3):
+        assert f.fill() == 150
+        f.verify()
+        f.restart(cut=cycle % 2)
+        f.verify()
+    seen = f.drive.faults_seen()
+    print(seen)
+    assert seen["flips"] > 1_000
+
+
+def test_a_stuck_page_is_a_media_error_of_one_block_until_it_is_written_again():
+    f = Filling("tiny", 4, blocks=180, places=[Place(Fault.STUCK_PAGE, 0, block, page, 1) for block, page in [(12, 3), (13, 0), (14, 15)]])
+    assert f.fill() == 180
+
+    def lost():
+        found = []
+        for lba in range(180):
+            done = f.drive.command(Opcode.READ, lba, 1, check=False)
+            if done.status == Status.MEDIA_ERROR:
+                found.append(lba)
+            else:
+                assert done.status == Status.SUCCESS and done.data[:BLOCK] == data(lba, f.version[lba])
+        return found
+
+    before = lost()
+    assert 1 <= len(before) <= 3
+    f.restart(cut=True)
+    assert lost() == before
+    for lba in before:
+        status, new = f.write(lba, 1, fua=1)
+        assert status == Status.SUCCESS
+        f.version[lba] = new[lba]
+    f.verify()
+    f.restart(cut=True)
+    f.verify()
