@@ -19,6 +19,7 @@ rtl/nand/otx_nand_corrector.sv
 rtl/nand/otx_nand_ecc.sv
 rtl/nand/otx_nand_oob.sv
 rtl/nand/otx_nand_pack.sv
+rtl/nand/otx_nand_scrambler.sv
 rtl/nand/otx_nand_script.sv
 rtl/nand/otx_nand_sequencer.sv
 rtl/nand/otx_nand_times.sv

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A page as it must be on the die (docs/interfaces.md, "NAND channel"), with parity made by bchlib: nothing is shared with the RTL."""
 
+from operator import xor
+
 import bchlib
 from models.nand_host import oob
 
@@ -17,9 +19,23 @@ def parity(data):
     return inverse(CODE.encode(inverse(data)))
 
 
-def stored(data, **fields):
-    """All 4,224 bytes of a page with this data and these fields of its OOB."""
-    covered = data + oob(data, **fields).ljust(COVERED_SPARE, b"\xff")
+def keys(row):
+    """What the data of a page is XORed with when it is scrambled: low bytes of a CRC-32 register over zeroes, from {row, 4Bh}, 16 bytes on."""
+    state, found = row << 8 | 0x4B, bytearray()
+    for _ in range(16 + DATA):
+        found.append(state & 0xFF)
+        for _ in range(8):
+            state = state >> 1 ^ (0xEDB88320 if state & 1 else 0)
+    return bytes(found[16:])
+
+
+def scrambled(data, row):
+    return bytes(map(xor, data, keys(row)))
+
+
+def stored(data, row=None, **fields):
+    """All 4,224 bytes of a page with this data and these fields of its OOB; of a scrambled one with its row."""
+    covered = (data if row is None else scrambled(data, row)) + oob(data, **fields).ljust(COVERED_SPARE, b"\xff")
     ends = [*range(CHUNK, DATA, CHUNK), len(covered)]
     return covered + b"".join(parity(covered[CHUNK * i : end]) for i, end in enumerate(ends))
 

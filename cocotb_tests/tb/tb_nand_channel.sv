@@ -29,7 +29,8 @@ module tb_nand_channel #(
     parameter int TRrNs      = 20,
     parameter int TRMaxNs    = 25000,
     parameter int TProgMaxNs = 700000,
-    parameter int TBersMaxNs = 2000000
+    parameter int TBersMaxNs = 2000000,
+    parameter bit Scramble   = 1'b0
 ) (
     input  logic            clk,
     input  logic            reset,
@@ -106,7 +107,7 @@ module tb_nand_channel #(
   otx_nand_channel #(
       .Ways(Ways), .ClkPs(ClkPs), .TAdlNs(TAdlNs), .TWpNs(TWpNs), .TWcNs(TWcNs), .TDsNs(TDsNs), .TClsNs(TClsNs), .TAlsNs(TAlsNs),
       .TWhNs(TWhNs), .TRehNs(TRehNs), .TClhNs(TClhNs), .TCsNs(TCsNs), .TChNs(TChNs), .TAlhNs(TAlhNs), .TDhNs(TDhNs), .TWhrNs(TWhrNs), .TRhwNs(TRhwNs), .TWbNs(TWbNs), .TRrNs(TRrNs),
-      .TRpNs(TRpNs), .TRcNs(TRcNs), .TReaNs(TReaNs), .TIoNs(TIoNs), .TRMaxNs(TRMaxNs), .TProgMaxNs(TProgMaxNs), .TBersMaxNs(TBersMaxNs)
+      .TRpNs(TRpNs), .TRcNs(TRcNs), .TReaNs(TReaNs), .TIoNs(TIoNs), .TRMaxNs(TRMaxNs), .TProgMaxNs(TProgMaxNs), .TBersMaxNs(TBersMaxNs), .Scramble(Scramble)
   ) channel (
       .*, .nand_ce_n(ce_n), .nand_rb_n(rb_n), .nand_cle(cle), .nand_ale(ale), .nand_we_n(we_n), .nand_re_n(re_n), .nand_wp_n(wp_n), .nand_dq_o(host_dq), .nand_dq_oe(host_oe), .nand_dq_i(dq)
   );

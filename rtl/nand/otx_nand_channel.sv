@@ -40,7 +40,8 @@ module otx_nand_channel #(
     parameter int TRstMaxNs  = 500000,
     parameter int TProgMaxNs = 700000,
     parameter int TBersMaxNs = 2000000,
-    parameter int TRMaxNs    = 25000
+    parameter int TRMaxNs    = 25000,
+    parameter bit Scramble   = 1'b0      // data bytes are stored XOR a key of their row (otx_nand_scrambler)
 ) (
     input  logic            clk,
     input  logic            reset,
@@ -169,7 +170,7 @@ module otx_nand_channel #(
 
   otx_nand_arbiter #(.Ways(Ways)) arbiter (.clk, .reset, .request, .brief, .taken(start), .pick_valid, .pick_way);
 
-  otx_nand_sequencer #(.Ways(Ways), .RowBytes(RowBytes), .Bits(Bits)) sequencer (
+  otx_nand_sequencer #(.Ways(Ways), .RowBytes(RowBytes), .Bits(Bits), .Scramble(Scramble)) sequencer (
       .clk, .reset, .cs, .resting, .pick_valid, .pick_way, .start, .way, .op(op[way[WayBits-1:0]*4+:4]), .collect(collect[way[WayBits-1:0]]), .late(late[way[WayBits-1:0]]),
       .row(now[23:0]), .kind(now[31:24]), .generation(now[63:32]), .lpn(now[95:64]), .sequence_number(now[143:96]),
       .issued(seq_issued), .done(seq_done), .wreq_valid, .wreq_ready, .wdata_valid(in_valid), .wdata_ready(in_ready), .wdata_data(in_data),

@@ -13,7 +13,8 @@ module otx_nand_sequencer #(
     parameter int RowBytes  = 3,
     parameter int Bits      = 6,    // of `cs`
     parameter int PageBytes = 4096,
-    parameter int SpareBytes = 128
+    parameter int SpareBytes = 128,
+    parameter bit Scramble = 1'b0
 ) (
     input  logic            clk,
     input  logic            reset,
@@ -106,7 +107,7 @@ module otx_nand_sequencer #(
   logic [7:0] kind_in_q, feature_q;  // the command's kind; byte of a feature to send
 
   logic [2:0] item, item_q;
-  logic [7:0] item_byte, item_byte_q, oob_byte, page_byte, in_byte, oob_kind;
+  logic [7:0] item_byte, item_byte_q, oob_byte, page_byte, in_byte, oob_kind, key, read_byte;
   logic looked_q, in_q, out_q, step_on;  // `item_q` is that of `step_q`; StIn, StOut for a clock: `kind_q` is theirs; this step is done
   logic [1:0] kind_q;
   logic [3:0] first;
@@ -136,7 +137,7 @@ module otx_nand_sequencer #(
   assign in_take = in_offer && bus_ready;
   assign page_byte = asked_q < Spare ? unpack_byte : oob_byte;
   always_comb begin
-    plain_byte = page_byte;
+    plain_byte = asked_q < Spare ? page_byte ^ key : page_byte;
     case (asked_q)
       Spare + 13'd16: plain_byte = sum[7:0];
       Spare + 13'd17: plain_byte = sum[15:8];
@@ -146,6 +147,8 @@ module otx_nand_sequencer #(
     endcase
   end
 
+  otx_nand_scrambler #(.On(Scramble)) scrambler (.clk, .row(row_q), .load(state_q == StSelect), .take((in_take && asked_q < Spare) || (back_valid && came_q < Spare)), .key);
+
   otx_nand_unpack #(.Words(PageBytes / 8)) unpack (
       .clk, .reset, .start(state_q == StLook && op_q == OpProgram && !collect_q && !late_q), .wdata_valid, .wdata_ready, .wdata_data,
       .byte_valid(unpack_valid), .byte_data(unpack_byte), .byte_take(in_take && asked_q < Spare)
@@ -153,11 +156,12 @@ module otx_nand_sequencer #(
 
   // Page from the bus. Every eighth byte of a beat is asked for only when the beat has a place.
   assign page_last = asked_q[2:0] == 3'd7 && asked_q < Spare && streams;
+  assign read_byte = reads_oob && came_q < Spare ? back_byte ^ key : back_byte;
   assign out_offer = state_q == StOut && out_q && asked_q != out_to && (!page_last || room);
   assign out_take = out_offer && bus_ready;
 
   otx_nand_pack #(.Words(PageBytes / 8)) pack (
-      .clk, .reset, .start(state_q == StLook), .byte_valid(back_valid && streams && came_q < Spare), .byte_data(back_byte),
+      .clk, .reset, .start(state_q == StLook), .byte_valid(back_valid && streams && came_q < Spare), .byte_data(read_byte),
       .zero(state_q == StPad && room && !full), .room, .empty, .full, .rdata_valid, .rdata_ready, .rdata_data, .rdata_last
   );
 
@@ -169,7 +173,7 @@ module otx_nand_sequencer #(
 
   // The checksum covers the data and spare bytes 1 to 15; on reading also its own four bytes. To program, bytes past 15 do not disturb it before it is sent.
   assign sum_valid = state_q == StIn ? in_take && asked_q != Spare && asked_q < Spare + 13'd16 : back_valid && came_q != Spare && came_q < Spare + 13'd20;
-  otx_crc32 crc (.clk, .start(state_q == StLook), .byte_valid(sum_valid), .byte_data(state_q == StIn ? page_byte : back_byte), .fix_valid(sum_fix_valid), .fix(found_sum), .sum, .residue);
+  otx_crc32 crc (.clk, .start(state_q == StLook), .byte_valid(sum_valid), .byte_data(state_q == StIn ? page_byte : read_byte), .fix_valid(sum_fix_valid), .fix(found_sum), .sum, .residue);
 
   // Corrections of data that stays here (VERIFY, READ_OOB) are dropped.
   assign fix_valid = found_fix_valid && streams;

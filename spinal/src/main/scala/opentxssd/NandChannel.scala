@@ -117,6 +117,7 @@ class NandChannel(p: OtxParam) extends BlackBox {
 
   addGeneric("Ways", p.ways)
   addGeneric("ClkPs", p.clockPs)
+  addGeneric("Scramble", if (p.scramble) 1 else 0)
   for (time <- NandChannel.times)
     addGeneric(time.capitalize + "Ns", p.nandTimeNs.getOrElse(time, sys.error(s"the geometry has no NAND time '$time'")))
 
