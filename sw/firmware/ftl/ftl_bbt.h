@@ -34,7 +34,7 @@ struct ftl_bbt {
 /* Finds the newest version and reads it into BAD. False: there is none, BAD is empty. Programs and erases nothing. */
 bool ftl_bbt_load(struct ftl *f);
 
-/* Puts a block into the table. False: it is there already (or is an anchor). */
+/* Puts a block into the table. False: it is there already. */
 bool ftl_bbt_mark(struct ftl *f, uint32_t block_id);
 
 /* Whether a copy is not of the version that BAD holds and can be written. */

@@ -39,16 +39,3 @@ enum ftl_error ftl_marks_read(struct ftl *f) {
     }
     return error;
 }
-
-enum ftl_error ftl_marks_of(struct ftl *f, uint32_t block_id, bool *bad) {
-    enum ftl_error error = FTL_OK;
-    *bad = false;
-    for (uint32_t n = 0; n < 3 && error == FTL_OK; n++) {
-        bool marked;
-        start(f, block_id, n);
-        error = take(f, &marked);
-        *bad = *bad || marked;
-    }
-    if (error != FTL_OK) f->report.die = ftl_die_of(&f->geometry, block_id);
-    return error;
-}
