@@ -6,7 +6,7 @@
  * A block that an earlier session wrote gets no further page: a new version goes to the next good one of the three, erased just before, and to the one that
  * holds the copy's newest version only if there is no other and the other copy is not older. The older copy is written first. So one
  * whole version is there at any instant. A block that fails on the way becomes bad itself, which makes a newer version.
- * When none of the three can be used (bad, or full of data of an earlier version of this format) the copy is given up until the next
+ * When none of the three can be used (bad, or named by the map) the copy is given up until the next
  * ftl_bbt_write(). */
 #ifndef FTL_BBT_H
 #define FTL_BBT_H

@@ -16,7 +16,7 @@ static bool config_fits(const struct ftl_geometry *g) {
 }
 
 /* What is bad: the table, or if there is none the factory marks; and the newest root with that known. In an anchor that the table calls bad a root failed to
- * program: it does not count, even if it can be read. A mark says nothing against a root: nothing is ever written where one is. */
+ * program: it does not count, even if it can be read. */
 static enum ftl_error find_bad_blocks(struct ftl *f, bool *blank) {
     if (!ftl_bbt_load(f)) return ftl_marks_read(f);
     bool void_root = !*blank && ftl_blocks_is_bad(f, ftl_anchor(&f->geometry, f->old_root.anchor));

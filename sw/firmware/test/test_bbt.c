@@ -191,7 +191,7 @@ static void too_few_good_blocks_are_refused(void) {
     CHECK(drive.ftl.report.good_blocks < drive.ftl.report.needed && drive.ftl.report.needed < 60);
 }
 
-/* As an earlier version of this format left it: no table, data in the table's blocks. */
+/* No version of the format that is mounted puts data there, but the firmware would not lose it. */
 static void data_in_the_blocks_of_the_table_moves_out(void) {
     sim_new(1, 1, 40, 8, 64);
     mounted();
