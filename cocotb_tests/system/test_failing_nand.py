@@ -77,7 +77,7 @@ class Filling:
 
 
 def test_ten_fillings_of_a_drive_with_every_fault_lose_nothing():
-    f = Filling("small", 5, bad_ppm=20_000, mark=Mark.EITHER, rule_marks=1, ber=BER, program_fail_ppm=2_000, program_fail_after=1, erase_fail_ppm=30_000, erase_fail_after=2)
+    f = Filling("small", 5, bad_ppm=20_000, mark=Mark.EITHER, rule_marks=1, ber=BER, program_fail_ppm=3_000, program_fail_after=1, erase_fail_ppm=30_000, erase_fail_after=2)
     at_start, bad = bad_blocks(f.drive), []
     for cycle in range(10):
         written = 0

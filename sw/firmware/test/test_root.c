@@ -16,9 +16,11 @@ static struct sim_page *pages_of(uint32_t n) { return &sim_pages[ftl_first_ppn(&
 static uint32_t holder(void) {
     uint32_t newest = FTL_ANCHORS;
     uint64_t sequence = 0;
-    for (uint32_t n = 0; n < FTL_ANCHORS; n++)
-        for (uint32_t p = 0; p < 3; p++)
-            if (!sim_blocks[anchor(n)].never && pages_of(n)[p].state == SIM_WHOLE && pages_of(n)[p].kind == FTL_KIND_ROOT && pages_of(n)[p].sequence > sequence) newest = n, sequence = pages_of(n)[p].sequence;
+    for (uint32_t i = 0; i < 3 * FTL_ANCHORS; i++) {
+        const struct sim_page *p = &pages_of(i / 3)[i % 3];
+        bool root = p->state == SIM_WHOLE && p->kind == FTL_KIND_ROOT && !sim_blocks[anchor(i / 3)].never;
+        if (root && p->sequence > sequence) newest = i / 3, sequence = p->sequence;
+    }
     return newest;
 }
 
