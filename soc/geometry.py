@@ -11,6 +11,7 @@ from pathlib import Path
 
 PAGE_BYTES, SPARE_BYTES = 4096, 128
 TXIDS, TX_STRIDE, TX_ENTRY_BYTES, LOG_FRAMES = 32, 65536, 16, 4
+KEPT_BLOCKS = 12  # for roots and bad-block table: FTL_KEPT_BLOCKS of ftl_blocks.h
 
 
 class GeometryError(ValueError):
@@ -98,9 +99,9 @@ class Geometry:
         need(self.lbas <= 1 << 28, f"lbas is {self.lbas}, at most 2^28 (1 TiB)")
         spare = self.raw_pages - self.lbas
         need(
-            spare >= self.raw_pages // 16 + 8 * ppb,
+            spare >= self.raw_pages // 16 + KEPT_BLOCKS * ppb,
             f"{self.lbas} blocks of capacity leave {spare} of {self.raw_pages} pages spare, "
-            f"at least one sixteenth and 8 blocks ({self.raw_pages // 16 + 8 * ppb}) are needed for log, map and roots",
+            f"at least one sixteenth and {KEPT_BLOCKS} blocks ({self.raw_pages // 16 + KEPT_BLOCKS * ppb}) are needed for log, map, roots and bad-block table",
         )
         need(self.write_frames >= 32, f"write_frames is {self.write_frames}, must be 32 or more: one WRITE has up to 32 blocks")
         need(self.read_frames >= 1, f"read_frames is {self.read_frames}, must be 1 or more")

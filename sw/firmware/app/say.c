@@ -157,7 +157,7 @@ void say_error(enum ftl_error error, const struct ftl_report *r) {
         say("the map cannot be written: too many programs fail");
         break;
     case FTL_ERR_ANCHOR:
-        say("the block for the new root cannot be erased or written; the old root still counts");
+        say("no block for a new root is left that can be erased and written; the old root still counts");
         break;
     case FTL_ERR_BLOCKS:
         say_number(r->good_blocks);

@@ -16,7 +16,7 @@ struct ftl_root {
     uint64_t sequence, map_sequence;
     uint32_t generation, map_generation, drive_id, dropped, directories, lanes;
     uint32_t lane_block[FTL_MAX_LANES];
-    uint32_t anchor; /* which of the two anchors holds it */
+    uint32_t anchor; /* which of the anchors holds it */
     uint32_t frame;  /* where its page is, for the directory PPNs; valid until the next read into that frame */
 };
 

@@ -6,7 +6,7 @@
  * A block that an earlier session wrote gets no further page: a new version goes to the next good one of the three, erased just before, and to the one that
  * holds the copy's newest version only if there is no other and the other copy is not older. The older copy is written first. So one
  * whole version is there at any instant. A block that fails on the way becomes bad itself, which makes a newer version.
- * When none of the three can be used (bad, or full of data of an earlier version of this format) the copy is given up until the next
+ * When none of the three can be used (bad, or named by the map) the copy is given up until the next
  * ftl_bbt_write(). */
 #ifndef FTL_BBT_H
 #define FTL_BBT_H
@@ -34,7 +34,7 @@ struct ftl_bbt {
 /* Finds the newest version and reads it into BAD. False: there is none, BAD is empty. Programs and erases nothing. */
 bool ftl_bbt_load(struct ftl *f);
 
-/* Puts a block into the table. False: it is there already (or is an anchor). */
+/* Puts a block into the table. False: it is there already. */
 bool ftl_bbt_mark(struct ftl *f, uint32_t block_id);
 
 /* Whether a copy is not of the version that BAD holds and can be written. */

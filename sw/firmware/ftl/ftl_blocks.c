@@ -32,21 +32,19 @@ static void clear(struct ftl *f, enum set set) {
     if (set == SET_BAD) return;
     for (uint32_t die = 0; die < g->dies; die++)
         for (uint32_t b = g->blocks; b < f->blocks.words * 32; b++) *word_of(f, set, die, b / 32) |= 1u << b % 32;
-    for (uint32_t a = 0; a < 2; a++) put(f, set, ftl_anchor(g, a));
 }
 
-/* The table's blocks of a die, as bits of its first word. */
-static uint32_t table_bits(const struct ftl_geometry *g, uint32_t die) {
-    uint32_t one = ((1u << FTL_TABLE_BLOCKS) - 1u) << FTL_FIRST_TABLE_BLOCK;
-    if (g->dies == 1) return one | one << FTL_TABLE_BLOCKS;
-    return die == 0 || die == g->dies - 1 ? one : 0;
+/* Anchors and the table's blocks of a die, as bits of its first word: the first blocks of the first and of the last die. */
+static uint32_t kept_bits(const struct ftl_geometry *g, uint32_t die) {
+    uint32_t here = g->dies == 1 ? FTL_KEPT_BLOCKS : die == 0 || die == g->dies - 1 ? FTL_KEPT_BLOCKS / 2 : 0;
+    return (1u << here) - 1u;
 }
 
 /* Blocks of a word that cannot be taken. */
 static uint32_t closed(struct ftl *f, uint32_t die, uint32_t word) {
     uint32_t bits = *word_of(f, SET_LIVE, die, word) | *word_of(f, SET_BAD, die, word);
     if (!f->blocks.settled) bits |= *word_of(f, SET_BUSY, die, word);
-    return word == 0 ? bits | table_bits(&f->geometry, die) : bits;
+    return word == 0 ? bits | kept_bits(&f->geometry, die) : bits;
 }
 
 static uint32_t count_ones(uint32_t v) {
@@ -55,7 +53,18 @@ static uint32_t count_ones(uint32_t v) {
     return n;
 }
 
-uint32_t ftl_anchor(const struct ftl_geometry *g, uint32_t which) { return which == 0 ? ftl_block_id(g, 0, 0) : ftl_block_id(g, g->dies - 1, g->second_anchor); }
+uint32_t ftl_anchor(const struct ftl_geometry *g, uint32_t n) {
+    bool only = g->dies == 1;
+    uint32_t block = only ? n : n / 2;
+    if (block >= FTL_FIRST_TABLE_BLOCK) block += only ? 2 * FTL_TABLE_BLOCKS : FTL_TABLE_BLOCKS;
+    return ftl_block_id(g, n % 2 == 0 ? 0 : g->dies - 1, block);
+}
+
+bool ftl_is_anchor(const struct ftl_geometry *g, uint32_t block_id) {
+    for (uint32_t n = 0; n < FTL_ANCHORS; n++)
+        if (ftl_anchor(g, n) == block_id) return true;
+    return false;
+}
 
 uint32_t ftl_table_block(const struct ftl_geometry *g, uint32_t copy, uint32_t n) {
     uint32_t first = FTL_FIRST_TABLE_BLOCK + (g->dies == 1 ? copy * FTL_TABLE_BLOCKS : 0);
@@ -67,7 +76,7 @@ enum ftl_error ftl_blocks_init(struct ftl *f) {
     const struct ftl_geometry *g = &f->geometry;
     b->words = (g->blocks + 31) / 32;
     b->frames = (g->dies * b->words + FTL_PAGE_WORDS - 1) / FTL_PAGE_WORDS;
-    if (g->dies > FTL_MAX_DIES || SETS * b->frames + 1 > g->firmware_frames || b->frames > g->pages) return FTL_ERR_CONFIG;
+    if (g->dies > FTL_MAX_DIES || g->blocks < FTL_KEPT_BLOCKS || SETS * b->frames + 1 > g->firmware_frames || b->frames > g->pages) return FTL_ERR_CONFIG;
     b->last_busy = b->last_live = FTL_NO_BLOCK;
     b->settled = false;
     b->total = 0;
@@ -94,7 +103,6 @@ void ftl_blocks_live(struct ftl *f, uint32_t block_id) {
 bool ftl_blocks_bad(struct ftl *f, uint32_t block_id) {
     struct ftl_blocks *b = &f->blocks;
     uint32_t die = ftl_die_of(&f->geometry, block_id), block = ftl_block_of(&f->geometry, block_id);
-    if (block_id == ftl_anchor(&f->geometry, 0) || block_id == ftl_anchor(&f->geometry, 1)) return false;
     bool was_free = b->settled && !(closed(f, die, block / 32) >> block % 32 & 1u);
     if (was_free) b->free[die]--, b->total--;
     return put(f, SET_BAD, block_id);
@@ -106,7 +114,7 @@ bool ftl_blocks_is_taken(struct ftl *f, uint32_t block_id) { return has(f, SET_L
 
 bool ftl_blocks_unwanted(struct ftl *f, uint32_t block_id) {
     uint32_t block = ftl_block_of(&f->geometry, block_id);
-    return has(f, SET_BAD, block_id) || (block < 32 && table_bits(&f->geometry, ftl_die_of(&f->geometry, block_id)) >> block & 1u);
+    return has(f, SET_BAD, block_id) || (block < 32 && kept_bits(&f->geometry, ftl_die_of(&f->geometry, block_id)) >> block & 1u);
 }
 
 uint32_t ftl_blocks_bad_frame(const struct ftl *f, uint32_t n) { return first_frame(f, SET_BAD) + n; }
@@ -115,9 +123,9 @@ void ftl_blocks_none_bad(struct ftl *f) { clear(f, SET_BAD); }
 
 uint32_t ftl_blocks_good(struct ftl *f) {
     const struct ftl_geometry *g = &f->geometry;
-    uint32_t shut = 2 + 2 * FTL_TABLE_BLOCKS; /* and of the bad ones those that are not shut anyway */
+    uint32_t shut = FTL_KEPT_BLOCKS; /* and of the bad ones those that are not shut anyway */
     for (uint32_t die = 0; die < g->dies; die++)
-        for (uint32_t w = 0; w < f->blocks.words; w++) shut += count_ones(*word_of(f, SET_BAD, die, w) & ~(w == 0 ? table_bits(g, die) : 0));
+        for (uint32_t w = 0; w < f->blocks.words; w++) shut += count_ones(*word_of(f, SET_BAD, die, w) & ~(w == 0 ? kept_bits(g, die) : 0));
     return g->dies * g->blocks - shut;
 }
 
@@ -133,7 +141,7 @@ void ftl_blocks_live_is_busy(struct ftl *f) {
         for (uint32_t w = 0; w < f->blocks.words; w++) *word_of(f, SET_LIVE, die, w) = *word_of(f, SET_BUSY, die, w);
 }
 
-void ftl_blocks_live_is_anchors(struct ftl *f) {
+void ftl_blocks_none_live(struct ftl *f) {
     f->blocks.last_live = FTL_NO_BLOCK;
     clear(f, SET_LIVE);
 }

@@ -6,8 +6,8 @@
  * BAD   blocks that are never erased, programmed or handed out again: the bad-block table (ftl_bbt.h). A bad block may hold live pages still
  *
  * A block that is taken is in BUSY and LIVE. After ftl_blocks_settle() BUSY is forgotten and a taken block stays taken for the session: blocks come
- * back by the next mount (garbage collection is a later issue). The table's own blocks are given to nobody, whatever the sets say; a drive of
- * an earlier version of this format may hold data in them. */
+ * back by the next mount (garbage collection is a later issue). The anchors, where roots are, and the table's own blocks are given to nobody, whatever the
+ * sets say; only BAD says something about them. */
 #ifndef FTL_BLOCKS_H
 #define FTL_BLOCKS_H
 
@@ -21,6 +21,8 @@
 #define FTL_MOUNT_SPARE 4u     /* free blocks that a mount may lose to failing erases and programs */
 #define FTL_TABLE_BLOCKS 3u    /* blocks kept for each of the two copies of the bad-block table */
 #define FTL_FIRST_TABLE_BLOCK 2u
+#define FTL_ANCHORS 6u         /* blocks for roots; two that work are enough */
+#define FTL_KEPT_BLOCKS (FTL_ANCHORS + 2 * FTL_TABLE_BLOCKS) /* what is neither data's nor log's nor map's: the first blocks of the only die, or half of it of two */
 
 struct ftl;
 
@@ -34,26 +36,27 @@ struct ftl_blocks {
     uint32_t last_busy, last_live; /* block last put in, to make the same one again cheap */
 };
 
-/* All sets empty, but for the two anchors in BUSY and LIVE. FTL_ERR_CONFIG: no room for three sets and one frame more. */
+/* All sets empty. FTL_ERR_CONFIG: no room for three sets and one frame more, or for the kept blocks. */
 FTL_MUST_CHECK enum ftl_error ftl_blocks_init(struct ftl *f);
 /* Where the search for free blocks begins, so that erases spread. */
 void ftl_blocks_spread(struct ftl *f, uint32_t start);
 
-/* The two anchors: block 0 of die 0, and block g->second_anchor of the last die. */
-uint32_t ftl_anchor(const struct ftl_geometry *g, uint32_t which);
+/* Anchor n < FTL_ANCHORS: in turn blocks 0, 1 and 5 of the first die and of the last one; blocks 0, 1 and 8 to 11 of the only one. The vendor guarantees the first. */
+uint32_t ftl_anchor(const struct ftl_geometry *g, uint32_t n);
+bool ftl_is_anchor(const struct ftl_geometry *g, uint32_t block_id);
 /* Block n < FTL_TABLE_BLOCKS of copy 0 or 1 of the bad-block table: blocks 2 to 4 of the first die, and of the last one; 5 to 7 of the only one. */
 uint32_t ftl_table_block(const struct ftl_geometry *g, uint32_t copy, uint32_t n);
 
 /* Puts the block of a page that exists into a set. */
 void ftl_blocks_busy(struct ftl *f, uint32_t block_id);
 void ftl_blocks_live(struct ftl *f, uint32_t block_id);
-/* The same for BAD; false: it was there. An anchor never gets there. */
+/* The same for BAD; false: it was there. */
 bool ftl_blocks_bad(struct ftl *f, uint32_t block_id);
 
 bool ftl_blocks_is_bad(struct ftl *f, uint32_t block_id);
 /* In BUSY or LIVE; once settled in LIVE. */
 bool ftl_blocks_is_taken(struct ftl *f, uint32_t block_id);
-/* BAD, or the table's own: what lives there has to leave. */
+/* BAD, an anchor or the table's own: data and map that live there have to leave. */
 bool ftl_blocks_unwanted(struct ftl *f, uint32_t block_id);
 
 /* Frame n < frames of BAD: as it is, page n of the bad-block table. */
@@ -64,9 +67,9 @@ void ftl_blocks_none_bad(struct ftl *f);
 uint32_t ftl_blocks_good(struct ftl *f);
 uint32_t ftl_blocks_count_bad(struct ftl *f);
 
-/* LIVE := BUSY (the map stays as it is), LIVE := anchors (the map is written anew). */
+/* LIVE := BUSY (the map stays as it is), LIVE := nothing (the map is written anew). */
 void ftl_blocks_live_is_busy(struct ftl *f);
-void ftl_blocks_live_is_anchors(struct ftl *f);
+void ftl_blocks_none_live(struct ftl *f);
 
 /* From now on only LIVE and BAD count. Counts the free blocks. */
 void ftl_blocks_settle(struct ftl *f);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ftl_erase.h"
 
-static bool erase_one(struct ftl *f, uint32_t id) {
+bool ftl_erase_one(struct ftl *f, uint32_t id) {
     struct hal_nand_op o = {.op = HAL_ERASE, .ppn = ftl_first_ppn(&f->geometry, id)};
     struct hal_nand_done done;
     ftl_io_one(&f->io, &o, &done);
@@ -15,7 +15,7 @@ static enum ftl_error replace(struct ftl *f, uint32_t *id) {
         (void)ftl_bbt_mark(f, *id);
         *id = ftl_blocks_take_near(f, channel);
         if (*id == FTL_NO_BLOCK) return FTL_ERR_NO_BLOCK;
-    } while (!erase_one(f, *id));
+    } while (!ftl_erase_one(f, *id));
     return FTL_OK;
 }
 
@@ -39,5 +39,3 @@ enum ftl_error ftl_erase(struct ftl *f, uint32_t *ids, uint32_t n) {
     }
     return FTL_OK;
 }
-
-enum ftl_error ftl_erase_anchor(struct ftl *f, uint32_t which) { return erase_one(f, ftl_anchor(&f->geometry, which)) ? FTL_OK : FTL_ERR_ANCHOR; }

@@ -9,7 +9,7 @@
  * block, of the same channel if it can be. */
 FTL_MUST_CHECK enum ftl_error ftl_erase(struct ftl *f, uint32_t *ids, uint32_t n);
 
-/* Erases a block that nothing can replace: an anchor. */
-FTL_MUST_CHECK enum ftl_error ftl_erase_anchor(struct ftl *f, uint32_t which);
+/* Erases one block. False: that failed, and it is the caller who makes the block bad. */
+FTL_MUST_CHECK bool ftl_erase_one(struct ftl *f, uint32_t block_id);
 
 #endif

@@ -15,7 +15,6 @@ void ftl_geometry_init(struct ftl_geometry *g) {
     g->way_bits = bits_for(g->ways);
     g->block_bits = bits_for(g->blocks);
     g->page_bits = bits_for(g->pages);
-    g->second_anchor = g->dies > 1 ? 0 : 1;
     g->map_pages = (g->lbas + FTL_PAGE_WORDS - 1) / FTL_PAGE_WORDS;
     g->directories = (g->map_pages + FTL_PAGE_WORDS - 1) / FTL_PAGE_WORDS;
 }

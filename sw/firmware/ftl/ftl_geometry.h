@@ -17,7 +17,6 @@ struct ftl_geometry {
     uint32_t nand_modes;                          /* bit m: SDR timing mode m may be used on this board */
     /* derived by ftl_geometry_init */
     uint32_t dies, lanes, way_bits, block_bits, page_bits, map_pages, directories;
-    uint32_t second_anchor; /* block of the last die: 0, or 1 of an only die; there ftl_root.h may choose another one */
 };
 
 void ftl_geometry_init(struct ftl_geometry *g);

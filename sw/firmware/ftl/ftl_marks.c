@@ -25,7 +25,7 @@ static uint32_t block_of(const struct ftl_geometry *g, uint32_t number) { return
 
 enum ftl_error ftl_marks_read(struct ftl *f) {
     const struct ftl_geometry *g = &f->geometry;
-    uint32_t all = g->dies * g->blocks * 3, put = 0;
+    uint32_t all = g->dies * g->blocks * 3, put = 0, root = f->old_root.sequence != 0 ? ftl_anchor(g, f->old_root.anchor) : FTL_NO_BLOCK;
     enum ftl_error error = FTL_OK;
     for (uint32_t got = 0; got < all; got++) {
         for (; put < all && ftl_io_room(&f->io); put++) start(f, block_of(g, put), put / g->dies % 3);
@@ -35,20 +35,7 @@ enum ftl_error ftl_marks_read(struct ftl *f) {
             f->report.die = got % g->dies;
             error = now;
         }
-        if (bad) (void)ftl_blocks_bad(f, block_of(g, got));
+        if (bad && block_of(g, got) != root) (void)ftl_blocks_bad(f, block_of(g, got));
     }
-    return error;
-}
-
-enum ftl_error ftl_marks_of(struct ftl *f, uint32_t block_id, bool *bad) {
-    enum ftl_error error = FTL_OK;
-    *bad = false;
-    for (uint32_t n = 0; n < 3 && error == FTL_OK; n++) {
-        bool marked;
-        start(f, block_id, n);
-        error = take(f, &marked);
-        *bad = *bad || marked;
-    }
-    if (error != FTL_OK) f->report.die = ftl_die_of(&f->geometry, block_id);
     return error;
 }

@@ -7,9 +7,8 @@
 
 #include "ftl.h"
 
-/* All blocks of all dies; those with a mark become BAD. FTL_ERR_DIE: a die does not answer. */
+/* All blocks of all dies; those with a mark become BAD, but not the one that f->old_root was found in: its mark was misread, and its root must not become void.
+ * FTL_ERR_DIE: a die does not answer. */
 FTL_MUST_CHECK enum ftl_error ftl_marks_read(struct ftl *f);
-/* One block, whether any set knows it or not. */
-FTL_MUST_CHECK enum ftl_error ftl_marks_of(struct ftl *f, uint32_t block_id, bool *bad);
 
 #endif

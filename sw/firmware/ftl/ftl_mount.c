@@ -15,15 +15,21 @@ static bool config_fits(const struct ftl_geometry *g) {
            (g->tx_slots & (g->tx_slots - 1)) == 0 && g->tx_slots != 0;
 }
 
-/* What is bad: the table, or if there is none the factory marks. */
-static enum ftl_error find_bad_blocks(struct ftl *f) { return ftl_bbt_load(f) ? FTL_OK : ftl_marks_read(f); }
+/* What is bad: the table, or if there is none the factory marks; and the newest root with that known. In an anchor that the table calls bad a root failed to
+ * program: it does not count, even if it can be read. */
+static enum ftl_error find_bad_blocks(struct ftl *f, bool *blank) {
+    if (!ftl_bbt_load(f)) return ftl_marks_read(f);
+    bool void_root = !*blank && ftl_blocks_is_bad(f, ftl_anchor(&f->geometry, f->old_root.anchor));
+    return void_root ? ftl_root_find(f, blank) : FTL_OK;
+}
 
-/* Blocks for all LPNs, for the log, for what the next mount needs, and two that wait for data on each die. */
+/* Blocks for all LPNs, for the log, for what the next mount needs, and two that wait for data on each die; two anchors. */
 static enum ftl_error enough_blocks(struct ftl *f) {
     const struct ftl_geometry *g = &f->geometry;
     f->report.good_blocks = ftl_blocks_good(f);
     f->report.needed = (g->lbas + g->pages - 1) / g->pages + ftl_blocks_mount_reserve(g) + (2 + FTL_LOG_RESERVE) * g->lanes + 2 * g->dies;
-    return f->report.good_blocks < f->report.needed ? FTL_ERR_BLOCKS : FTL_OK;
+    if (f->report.good_blocks < f->report.needed) return FTL_ERR_BLOCKS;
+    return ftl_root_anchors(f) < 2 ? FTL_ERR_ANCHOR : FTL_OK;
 }
 
 /* Two erased blocks per lane, on the lane's channel if it has any. */
@@ -43,13 +49,12 @@ static enum ftl_error new_generation(struct ftl *f, bool blank, bool changed, ui
     *root = f->old_root;
     root->sequence++;
     root->generation++;
-    root->anchor = blank ? 0 : 1 - f->old_root.anchor;
     root->frame = FTL_FRAME_ROOT;
     root->dropped = dropped;
     root->lanes = f->geometry.lanes;
     if (blank) root->drive_id = hal_new_drive_id();
     hal_generation(root->generation);
-    if (changed) ftl_blocks_live_is_anchors(f);
+    if (changed) ftl_blocks_none_live(f);
     enum ftl_error error = choose_log_blocks(f);
     for (uint32_t l = 0; l < root->lanes; l++) root->lane_block[l] = f->lane_block[l][0];
     if (changed && error == FTL_OK) {
@@ -58,7 +63,6 @@ static enum ftl_error new_generation(struct ftl *f, bool blank, bool changed, ui
         error = ftl_map_store(f, root);
     }
     if (error == FTL_OK) ftl_bbt_write(f);
-    if (error == FTL_OK) error = ftl_erase_anchor(f, root->anchor);
     if (error == FTL_OK) error = ftl_root_write(f, root);
     return error;
 }
@@ -70,10 +74,9 @@ enum ftl_error ftl_mount(struct ftl *f) {
     bool blank;
     if (!config_fits(&f->geometry)) return FTL_ERR_CONFIG;
     enum ftl_error error = ftl_scan(f);
-    if (error == FTL_OK) error = ftl_root_anchors(f);
     if (error == FTL_OK) error = ftl_blocks_init(f);
     if (error == FTL_OK) error = ftl_root_find(f, &blank);
-    if (error == FTL_OK) error = find_bad_blocks(f);
+    if (error == FTL_OK) error = find_bad_blocks(f, &blank);
     if (error == FTL_OK && blank) error = ftl_root_never(f) ? enough_blocks(f) : FTL_ERR_NO_ROOT;
     if (error != FTL_OK) return error;
     ftl_blocks_spread(f, f->old_root.generation);

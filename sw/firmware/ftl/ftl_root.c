@@ -1,45 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ftl_root.h"
 
-#include "ftl_marks.h"
+#include "ftl_erase.h"
 
-#define ROOT_TRIES 3u /* pages tried when the program fails */
+#define ROOT_PAGES 3u     /* of an anchor: the next one is tried when a program fails */
+#define NOT_KNOWN (~0ull) /* a sequence that cannot be read */
 
 static void page_op(struct ftl *f, enum hal_op op, uint32_t block_id, uint32_t page, struct hal_nand_done *done) {
     struct hal_nand_op o = {.op = op, .ppn = ftl_first_ppn(&f->geometry, block_id) + page, .frame = FTL_FRAME_ROOT};
     ftl_io_one(&f->io, &o, done);
 }
 
-/* Number of pages written in an anchor. The first three are all asked, because a page whose program failed may look blank; then by doubling steps, then
- * halves: roots are appended. `last` is the OOB of the last one. */
-static uint32_t written_pages(struct ftl *f, uint32_t block_id, struct hal_nand_done *last) {
-    uint32_t low = ROOT_TRIES, high, pages = f->geometry.pages; /* pages below `low` are written; `high` is the next one asked, plus one */
-    struct hal_nand_done done;
-    for (; low > 0; low--) {
-        page_op(f, HAL_READ_OOB, block_id, low - 1, last);
-        if (last->status != FTL_PAGE_BLANK) break;
-    }
-    if (low < ROOT_TRIES) return low;
-    high = low + 1;
-    while (high <= pages) {
-        page_op(f, HAL_READ_OOB, block_id, high - 1, &done);
-        if (done.status == FTL_PAGE_BLANK) break;
-        *last = done;
-        low = high;
-        if (high == pages) return low;
-        high = high * 2 < pages ? high * 2 : pages;
-    }
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        page_op(f, HAL_READ_OOB, block_id, middle - 1, &done);
-        if (done.status == FTL_PAGE_BLANK) {
-            high = middle;
-        } else {
-            low = middle;
-            *last = done;
-        }
-    }
-    return low;
+uint32_t ftl_root_anchors(struct ftl *f) {
+    uint32_t n = 0;
+    for (uint32_t a = 0; a < FTL_ANCHORS; a++) n += !ftl_blocks_is_bad(f, ftl_anchor(&f->geometry, a));
+    return n;
 }
 
 static bool all_blank(struct ftl *f, uint32_t block_id, uint32_t from) {
@@ -66,7 +41,7 @@ static bool nothing_else_written(struct ftl *f) {
         for (uint32_t die = 0; die < g->dies || !ftl_io_empty(&f->io);) {
             if (die < g->dies && ftl_io_room(&f->io)) {
                 uint32_t id = ftl_block_id(g, die++, block);
-                if (id == ftl_anchor(g, 0) || id == ftl_anchor(g, 1)) continue;
+                if (ftl_is_anchor(g, id)) continue;
                 struct hal_nand_op o = {.op = HAL_VERIFY, .ppn = ftl_first_ppn(g, id)};
                 asked[f->io.put % HAL_NAND_DEPTH] = id;
                 ftl_io_put(&f->io, &o);
@@ -81,28 +56,32 @@ static bool nothing_else_written(struct ftl *f) {
     return blank;
 }
 
-bool ftl_root_never(struct ftl *f) {
-    const struct ftl_geometry *g = &f->geometry;
-    if (!all_blank(f, ftl_anchor(g, 1), 0) || !all_blank(f, ftl_anchor(g, 0), ROOT_TRIES)) return false;
-    return all_blank(f, ftl_anchor(g, 0), 0) || nothing_else_written(f);
+/* Whether one of the pages where roots are is whole. */
+static bool any_whole(struct ftl *f, uint32_t block_id) {
+    struct hal_nand_done done;
+    for (uint32_t page = 0; page < ROOT_PAGES; page++) {
+        page_op(f, HAL_VERIFY, block_id, page, &done);
+        if (done.status == FTL_PAGE_OK) return true;
+    }
+    return false;
 }
 
-enum ftl_error ftl_root_anchors(struct ftl *f) {
-    struct ftl_geometry *g = &f->geometry;
-    enum ftl_error error = FTL_OK;
-    bool bad = g->dies == 1;
-    for (uint32_t block = 1; bad && block < g->blocks && error == FTL_OK; block = block == 1 ? FTL_FIRST_TABLE_BLOCK + 2 * FTL_TABLE_BLOCKS : block + 1) {
-        g->second_anchor = block;
-        error = ftl_marks_of(f, ftl_anchor(g, 1), &bad);
+bool ftl_root_never(struct ftl *f) {
+    uint32_t first = FTL_NO_BLOCK; /* the first anchor that is not bad: where a first format begins */
+    for (uint32_t a = 0; a < FTL_ANCHORS; a++) {
+        uint32_t id = ftl_anchor(&f->geometry, a);
+        if (ftl_blocks_is_bad(f, id)) continue;
+        if (!all_blank(f, id, first == FTL_NO_BLOCK ? ROOT_PAGES : 0)) return false;
+        if (first == FTL_NO_BLOCK) first = id;
     }
-    return error;
+    if (first == FTL_NO_BLOCK || all_blank(f, first, 0)) return true;
+    return !any_whole(f, first) && nothing_else_written(f);
 }
 
 static enum ftl_error take(struct ftl *f, uint32_t anchor) {
     const struct ftl_geometry *g = &f->geometry;
     const uint32_t *w = hal_frame(FTL_FRAME_ROOT);
     struct ftl_root *r = &f->old_root;
-    if (w[FTL_ROOT_MAGIC] != FTL_ROOT_MAGIC_LO || w[FTL_ROOT_MAGIC + 1] != FTL_ROOT_MAGIC_HI) return FTL_ERR_VERSION;
     if (w[FTL_ROOT_VERSION_WORD] != FTL_ROOT_VERSION) return FTL_ERR_VERSION;
     if (w[FTL_ROOT_CHANNELS] != g->channels || w[FTL_ROOT_WAYS] != g->ways || w[FTL_ROOT_BLOCKS] != g->blocks) return FTL_ERR_GEOMETRY;
     if (w[FTL_ROOT_PAGES] != g->pages || w[FTL_ROOT_LBAS] != g->lbas || w[FTL_ROOT_LANES] != g->lanes) return FTL_ERR_GEOMETRY;
@@ -124,23 +103,45 @@ static enum ftl_error take(struct ftl *f, uint32_t anchor) {
     return FTL_OK;
 }
 
-enum ftl_error ftl_root_find(struct ftl *f, bool *none) {
-    uint32_t left[2]; /* pages of each anchor not yet looked at, from the end */
-    struct hal_nand_done oob[2], done;
-    *none = false;
-    f->old_root = (struct ftl_root){0};
-    for (uint32_t a = 0; a < 2; a++) left[a] = written_pages(f, ftl_anchor(&f->geometry, a), &oob[a]);
-    while (left[0] + left[1] > 0) {
-        uint32_t a = left[0] == 0 || (left[1] != 0 && oob[1].sequence > oob[0].sequence) ? 1 : 0, block = ftl_anchor(&f->geometry, a);
-        page_op(f, HAL_READ, block, left[a] - 1, &done);
-        if (done.status == FTL_PAGE_OK && done.kind == FTL_KIND_ROOT) return take(f, a);
-        if (--left[a] > 0) page_op(f, HAL_READ_OOB, block, left[a] - 1, &oob[a]);
-    }
-    *none = true;
-    return FTL_OK;
+/* What the OOB of a page says, for the order in which pages are read: 0 if it cannot be a root. */
+static uint64_t sequence_of(struct ftl *f, uint32_t block_id, uint32_t page) {
+    struct hal_nand_done done;
+    page_op(f, HAL_READ_OOB, block_id, page, &done);
+    if (done.status == FTL_PAGE_BLANK) return 0;
+    if (done.status != FTL_PAGE_OK) return NOT_KNOWN;
+    return done.kind == FTL_KIND_ROOT ? done.sequence : 0;
 }
 
-enum ftl_error ftl_root_write(struct ftl *f, const struct ftl_root *root) {
+/* Reads a page into FTL_FRAME_ROOT and returns the root's sequence, 0: it is none. */
+static uint64_t read_root(struct ftl *f, uint32_t block_id, uint32_t page) {
+    const uint32_t *w = hal_frame(FTL_FRAME_ROOT);
+    struct hal_nand_done done;
+    page_op(f, HAL_READ, block_id, page, &done);
+    bool root = done.status == FTL_PAGE_OK && done.kind == FTL_KIND_ROOT && w[FTL_ROOT_MAGIC] == FTL_ROOT_MAGIC_LO && w[FTL_ROOT_MAGIC + 1] == FTL_ROOT_MAGIC_HI;
+    return root ? done.sequence : 0;
+}
+
+enum ftl_error ftl_root_find(struct ftl *f, bool *none) {
+    uint64_t sequence[FTL_ANCHORS * ROOT_PAGES]; /* 0: no root there */
+    f->old_root = (struct ftl_root){0};
+    for (uint32_t i = 0; i < FTL_ANCHORS * ROOT_PAGES; i++) {
+        uint32_t id = ftl_anchor(&f->geometry, i / ROOT_PAGES);
+        sequence[i] = ftl_blocks_is_bad(f, id) ? 0 : sequence_of(f, id, i % ROOT_PAGES);
+    }
+    for (;;) {
+        uint32_t newest = 0;
+        for (uint32_t i = 1; i < FTL_ANCHORS * ROOT_PAGES; i++)
+            if (sequence[i] > sequence[newest]) newest = i;
+        *none = sequence[newest] == 0;
+        if (*none) return FTL_OK;
+        uint64_t read = read_root(f, ftl_anchor(&f->geometry, newest / ROOT_PAGES), newest % ROOT_PAGES);
+        if (read == sequence[newest]) return take(f, newest / ROOT_PAGES);
+        sequence[newest] = read; /* its OOB alone was misread */
+    }
+}
+
+/* Fills in all of a root's page but the directory PPNs. */
+static void compose(const struct ftl *f, const struct ftl_root *root) {
     const struct ftl_geometry *g = &f->geometry;
     uint32_t *w = hal_frame(root->frame);
     for (uint32_t i = 0; i < FTL_ROOT_DIRECTORY; i++) w[i] = 0;
@@ -162,12 +163,30 @@ enum ftl_error ftl_root_write(struct ftl *f, const struct ftl_root *root) {
     w[FTL_ROOT_DIRECTORIES] = root->directories;
     w[FTL_ROOT_LANES] = root->lanes;
     for (uint32_t l = 0; l < root->lanes; l++) w[FTL_ROOT_LANE_BLOCK + l] = root->lane_block[l];
-    for (uint32_t page = 0; page < ROOT_TRIES; page++) {
-        struct hal_nand_op o = {.op = HAL_PROGRAM, .frame = root->frame, .kind = FTL_KIND_ROOT, .lpn = page, .sequence = root->sequence};
-        struct hal_nand_done done;
-        o.ppn = ftl_first_ppn(g, ftl_anchor(g, root->anchor)) + page;
+}
+
+static bool program(struct ftl *f, const struct ftl_root *root, uint32_t block_id) {
+    struct hal_nand_op o = {.op = HAL_PROGRAM, .frame = root->frame, .kind = FTL_KIND_ROOT, .sequence = root->sequence};
+    struct hal_nand_done done;
+    for (uint32_t page = 0; page < ROOT_PAGES; page++) {
+        o.lpn = page;
+        o.ppn = ftl_first_ppn(&f->geometry, block_id) + page;
         ftl_io_one(&f->io, &o, &done);
-        if (done.status == FTL_PAGE_OK) return FTL_OK;
+        if (done.status == FTL_PAGE_OK) return true;
+    }
+    return false;
+}
+
+enum ftl_error ftl_root_write(struct ftl *f, struct ftl_root *root) {
+    const struct ftl_root *old = &f->old_root;
+    compose(f, root);
+    for (uint32_t n = old->sequence == 0 ? 0 : 1; n < FTL_ANCHORS; n++) { /* the old root's anchor is not among them */
+        root->anchor = (old->anchor + n) % FTL_ANCHORS;
+        uint32_t id = ftl_anchor(&f->geometry, root->anchor);
+        if (ftl_blocks_is_bad(f, id)) continue;
+        if (ftl_erase_one(f, id) && program(f, root, id)) return FTL_OK;
+        (void)ftl_bbt_mark(f, id);
+        ftl_bbt_write(f); /* before another anchor is touched */
     }
     return FTL_ERR_ANCHOR;
 }

@@ -19,7 +19,7 @@ enum ftl_error {
     FTL_ERR_LOG,        /* a whole log page says something that cannot be */
     FTL_ERR_NO_BLOCK,   /* no free block for map or log */
     FTL_ERR_PROGRAM,    /* map or directory could not be programmed, in many blocks */
-    FTL_ERR_ANCHOR,     /* the anchor block could not be erased, or no root be programmed in it; the old root still counts */
+    FTL_ERR_ANCHOR,     /* no anchor is left that can be erased and take a new root; the old root still counts */
     FTL_ERR_BLOCKS,     /* a drive to be formatted has too few good blocks for this capacity */
 };
 

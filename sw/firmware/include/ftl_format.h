@@ -34,7 +34,7 @@ enum ftl_page_status { FTL_PAGE_OK = 0, FTL_PAGE_FAIL = 1, FTL_PAGE_CRC = 2, FTL
 /* Root page, words. */
 #define FTL_ROOT_MAGIC_LO 0x5258544fu /* "OTXROOT1" */
 #define FTL_ROOT_MAGIC_HI 0x31544f4fu
-#define FTL_ROOT_VERSION 1u
+#define FTL_ROOT_VERSION 2u /* 1: two anchors, data in the other blocks that are anchors now */
 #define FTL_MAX_LANES 4u
 #define FTL_MAX_DIRECTORIES 256u
 enum ftl_root_word {

@@ -182,7 +182,7 @@ static bool first_log_of_die(uint32_t flight) {
 static void finish_data(uint32_t i) {
     struct sim_page *p = sim_program(hw.data[i].ppn, FTL_KIND_DATA, hw.data[i].lpn, hw.data[i].sequence);
     p->stamp = hw.data[i].value;
-    bool ok = hw.entry[hw.data[i].index].kind != FTL_MAP || !sim_program_fails(hw.data[i].ppn, FTL_KIND_DATA);
+    bool ok = hw.entry[hw.data[i].index].kind != FTL_MAP || !sim_program_fails(FTL_KIND_DATA);
     if (!ok) sim_spoil(p);
     if (hw.data[i].rescue) {
         fail_rescued(i, ok);
@@ -200,7 +200,7 @@ static void finish_log(uint32_t i) {
     struct log_flight *p = &hw.flight[i];
     struct sim_page *page = sim_program(p->ppn, FTL_KIND_LOG, p->number, 0);
     memcpy(page->words, p->words, sizeof p->words);
-    p->done = !sim_program_fails(p->ppn, FTL_KIND_LOG);
+    p->done = !sim_program_fails(FTL_KIND_LOG);
     if (p->done) return;
     sim_spoil(page);
     fail_event(p->ppn);

@@ -95,10 +95,8 @@ void sim_mark_bad(uint32_t block_id) {
 
 void sim_factory(uint32_t share) {
     for (uint32_t die = 0; die < sim.g.dies; die++)
-        for (uint32_t b = 1; b < sim.g.blocks; b++)
+        for (uint32_t b = die == 0 ? 1 : 0; b < sim.g.blocks; b++)
             if (sim_random(1000) < share) sim_mark_bad(ftl_block_id(&sim.g, die, b));
-    if (sim.g.dies > 1) return;
-    while (sim_blocks[sim.g.second_anchor].mark) sim.g.second_anchor = sim.g.second_anchor == 1 ? 8 : sim.g.second_anchor + 1;
 }
 
 void sim_learn(struct ftl *f) {
@@ -146,12 +144,10 @@ struct sim_page *sim_program(uint32_t ppn, uint32_t kind, uint32_t lpn, uint64_t
 
 static uint32_t page_of(uint32_t ppn) { return ppn & (sim.g.pages - 1); }
 
-static bool is_anchor(uint32_t block_id) { return block_id == ftl_anchor(&sim.g, 0) || block_id == ftl_anchor(&sim.g, 1); }
-
-bool sim_program_fails(uint32_t ppn, uint32_t kind) {
+bool sim_program_fails(uint32_t kind) {
     bool fails = sim.fail_next[kind] != 0;
     if (fails) sim.fail_next[kind]--;
-    else fails = sim_random(1000) < sim.fail_programs && (kind != FTL_KIND_ROOT || page_of(ppn) < 2);
+    else fails = sim_random(1000) < sim.fail_programs;
     if (fails) sim.failed[kind]++;
     return fails;
 }
@@ -258,7 +254,7 @@ static void run(const struct hal_nand_op *o, struct hal_nand_done *d) {
         p = sim_program(o->ppn, o->kind, o->lpn, o->sequence);
         memcpy(p->words, frames[o->frame], sizeof p->words);
         if (o->kind == FTL_KIND_DATA) p->stamp = frames[o->frame][0];
-        if (sim_program_fails(o->ppn, o->kind) || sim.count[HAL_PROGRAM] == sim.fail_program_at) {
+        if (sim_program_fails(o->kind) || sim.count[HAL_PROGRAM] == sim.fail_program_at) {
             d->status = FTL_PAGE_FAIL;
             sim_spoil(p);
         }
@@ -267,7 +263,7 @@ static void run(const struct hal_nand_op *o, struct hal_nand_done *d) {
         uint32_t block = o->ppn >> sim.g.page_bits;
         struct sim_block *b = &sim_blocks[block];
         CHECK(ftl_block_exists(&sim.g, block));
-        b->worn = b->worn || (sim_random(1000) < sim.fail_erases && !is_anchor(block));
+        b->worn = b->worn || sim_random(1000) < sim.fail_erases;
         bool fails = b->worn || sim.count[HAL_ERASE] == sim.fail_erase_at;
         sim.failed_erases += fails;
         erase(block, !fails);

@@ -58,7 +58,7 @@ struct sim {
     bool keeps_mode;      /* a part without SET FEATURES: its mode is what mode[] says for ever */
     uint32_t noisy_from;  /* from this mode of the bus on IDs read wrong (0: never) */
     uint32_t bus_mode, mode[FTL_MAX_DIES];
-    uint32_t fail_programs, fail_erases;     /* so many of 1,000 fail; never the erase of an anchor, nor the third program in it */
+    uint32_t fail_programs, fail_erases;     /* so many of 1,000 fail; a block whose erase failed once fails for ever */
     uint32_t fail_next[8];                   /* so many of the next programs of a kind fail */
     uint32_t failed[8], failed_erases;       /* counted by kind; not forgotten at power on */
     bool fail_reads_well;                    /* pages that fail read well: all, not some */
@@ -86,7 +86,7 @@ void sim_new(uint32_t channels, uint32_t ways, uint32_t blocks, uint32_t pages, 
 /* The parameter page again, three copies with a right CRC, after a change of bytes of the first one. */
 void sim_part_seal(struct sim_part *part);
 void sim_put(struct sim_part *part, uint32_t at, uint32_t bytes, uint32_t value);
-/* So many of 1,000 blocks are bad from the factory, never block 0 of a die. On a blank drive. */
+/* So many of 1,000 blocks are bad from the factory, never the first block of all. On a blank drive. */
 void sim_factory(uint32_t share);
 void sim_mark_bad(uint32_t block_id);
 /* What f's table says on NAND now may never be forgotten. */
@@ -99,7 +99,7 @@ int sim_mount(struct ftl *f);
 
 /* One finished program, one torn, one that failed if it is due to; order and overwrite rules checked. */
 struct sim_page *sim_program(uint32_t ppn, uint32_t kind, uint32_t lpn, uint64_t sequence);
-bool sim_program_fails(uint32_t ppn, uint32_t kind);
+bool sim_program_fails(uint32_t kind);
 void sim_spoil(struct sim_page *page);
 void sim_tear(uint32_t ppn, uint32_t kind, uint32_t lpn, uint64_t sequence);
 

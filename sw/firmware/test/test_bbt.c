@@ -110,7 +110,7 @@ static void table_cut_at_every_operation_is_the_old_or_the_new_one(void) {
         bool was_cut = drive_supply_cut(40, 1 + run / 12);
         if (!was_cut) drive_cut_dropping_all();
         sim.fail_next[FTL_KIND_BBT] = 0;
-        CHECK(sim_mount(&drive.ftl) == FTL_OK && sim.count[HAL_READ_MARK] == (sim.g.dies == 1 ? 3 : 0)); /* 3: of the second anchor */
+        CHECK(sim_mount(&drive.ftl) == FTL_OK && sim.count[HAL_READ_MARK] == 0);
         for (uint32_t i = 0; i < n; i++) CHECK(is_bad(ids[i]));
         CHECK(was_cut || is_bad(last));
     }
@@ -184,21 +184,6 @@ static void table_of_several_pages_is_written_and_found(void) {
     CHECK(is_bad(low) && is_bad(high) && is_bad(later));
 }
 
-static void second_anchor_of_an_only_die_avoids_bad_blocks(void) {
-    for (uint32_t n = 1; n < 4; n++) {
-        sim_new(1, 1, 40, 8, 64);
-        for (uint32_t i = 0; i < n; i++) sim_mark_bad(i == 0 ? 1 : 7 + i);
-        sim.g.second_anchor = 7 + n;
-        mounted();
-        CHECK(drive_write(&(uint32_t){drive_lpn(3)}, 1, true));
-        drive_flush();
-        for (uint32_t i = 0; i < 3; i++) {
-            remounted();
-            CHECK(ftl_anchor(&drive.ftl.geometry, 1) == 7 + n && drive_value(drive_lpn(3)) != NOTHING);
-        }
-    }
-}
-
 static void too_few_good_blocks_are_refused(void) {
     sim_new(2, 2, 40, 8, 64);
     sim_factory(900);
@@ -206,7 +191,7 @@ static void too_few_good_blocks_are_refused(void) {
     CHECK(drive.ftl.report.good_blocks < drive.ftl.report.needed && drive.ftl.report.needed < 60);
 }
 
-/* As an earlier version of this format left it: no table, data in the table's blocks. */
+/* No version of the format that is mounted puts data there, but the firmware would not lose it. */
 static void data_in_the_blocks_of_the_table_moves_out(void) {
     sim_new(1, 1, 40, 8, 64);
     mounted();
@@ -247,7 +232,6 @@ const struct test bbt_tests[] = {
     {"the only whole copy of the table is never erased", only_whole_copy_is_never_erased},
     {"blocks that fail to erase are never tried again", blocks_that_fail_to_erase_are_never_tried_again},
     {"a table of several pages is written and found", table_of_several_pages_is_written_and_found},
-    {"the second anchor of an only die avoids bad blocks", second_anchor_of_an_only_die_avoids_bad_blocks},
     {"too few good blocks are refused and nothing is touched", too_few_good_blocks_are_refused},
     {"data in the blocks of the table moves out", data_in_the_blocks_of_the_table_moves_out},
     {0},

@@ -23,7 +23,7 @@ static void log_is_served_before_data(void) {
 }
 
 static void a_full_drive_says_so_keeps_a_log_and_mounts(void) {
-    static const uint32_t shapes[][5] = {{1, 1, 40, 8, 64}, {2, 2, 24, 8, 64}, {4, 1, 24, 8, 64}};
+    static const uint32_t shapes[][5] = {{1, 1, 48, 8, 64}, {2, 2, 24, 8, 64}, {4, 1, 32, 8, 64}};
     for (uint32_t s = 0; s < 3; s++) {
         sim_new(shapes[s][0], shapes[s][1], shapes[s][2], shapes[s][3], shapes[s][4]);
         mounted();
