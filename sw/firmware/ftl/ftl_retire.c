@@ -125,7 +125,7 @@ void ftl_retire_step(struct ftl *f, struct ftl_supply *s, struct ftl_retire *r) 
     if (s->hold) return;
     if (table) ftl_bbt_step(f);
     else if (job_ready(r)) one_page(f, r);
-    else if (r->jobs == 0 && !r->move.waits && ftl_refresh_ready(&r->refresh) && ftl_io_empty(&f->io)) refresh(f, r);
+    else if (!r->move.waits && ftl_refresh_ready(&r->refresh) && ftl_io_empty(&f->io)) refresh(f, r);
 }
 
 bool ftl_retire_idle(const struct ftl *f, const struct ftl_retire *r) { return !ftl_bbt_dirty(f) && r->jobs == 0 && r->refresh.pages == 0 && !r->move.waits; }

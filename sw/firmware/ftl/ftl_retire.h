@@ -10,7 +10,7 @@
  * run out, are left to the next mount: the pages stay where they are and are read from there.
  *
  * A page with many corrected bits moves only if the map names it, not under a chain, and while free blocks are plenty (ftl_supply_plenty); else it is forgotten, and
- * so is one that cannot be read. Its next read reports it again. It waits for the table, all jobs and all erases of ftl_supply.h.
+ * so is one that cannot be read. Its next read reports it again. It waits for the table, for jobs that can go on and for all erases of ftl_supply.h.
  *
  * A page that moves is read and programmed as the data of its LPN with its own sequence; cut at any instant, the old page still counts. */
 #ifndef FTL_RETIRE_H
