@@ -105,6 +105,26 @@ async def failures_and_blank_pages_come_back_with_their_status(dut):
     b.check_rules()
 
 
+@cocotb.test(timeout_time=20, timeout_unit="ms")
+async def a_page_with_many_flipped_cells_is_reported_when_the_host_reads_it(dut):
+    b = await Bench(dut).mount()
+    pages = {count: b.ppn(*b.dies[count % len(b.dies)], 4, count // len(b.dies)) for count in (0, 4, 5, 6, 8)}
+    await b.finished(*(b.op("fw", Op.ERASE, b.ppn(*die, 4)) for die in b.dies))
+    for count, ppn in pages.items():
+        die, row = divmod(ppn, BLOCKS * PAGES)
+        for n in range(row % PAGES + 1):  # pages of a block are programmed in order
+            if (ppn - row % PAGES + n) not in [o["ppn"] for o in b.ops.values() if o["op"] == Op.PROGRAM]:
+                await b.finished(b.op("write", Op.PROGRAM, ppn - row % PAGES + n, n))
+        for bit in range(count):
+            b.nand.flip(die, row, 8 * 512 * 3 + 37 * bit)
+        b.weak.due.setdefault(ppn // (BLOCKS * PAGES) >> 1, []).extend([ppn] if count >= 5 else [])
+    await b.finished(*(b.op("read", Op.READ, ppn, 40 + count) for count, ppn in pages.items()))
+    await b.clocks(10)
+    assert not any(b.weak.due.values()) and sorted(b.weak.reports) == sorted(ppn for count, ppn in pages.items() if count >= 5)
+    assert (dut.correctedReads.value, dut.weakReads.value) == (4, 3)
+    b.check_rules()
+
+
 @cocotb.test(timeout_time=40, timeout_unit="ms")
 async def random_programs_reads_and_erases_agree_with_what_was_written(dut):
     dut._log.info("SEED=%d", SEED)

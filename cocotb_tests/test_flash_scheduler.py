@@ -6,7 +6,7 @@ import os
 import cocotb
 import pytest
 from models.flash_bench import BLOCKS, CLIENTS, PAGES, FlashBench, page, verilog
-from models.flash_model import BLANK, CRC, ERASED, FAIL, ID, OK, OOB, PARAMETERS, TIMEOUT, Op
+from models.flash_model import BLANK, CHUNK, CRC, ERASED, FAIL, ID, OK, OOB, PARAMETERS, TIMEOUT, Op
 from models.way_order import MOST_PASSED, most_passed
 
 PRIORITIES = os.environ.get("OTX_PRIORITIES", "1") == "1"
@@ -251,6 +251,64 @@ async def corrections_are_in_the_frame_before_the_read_is_done(dut):
     assert seen == [True] * 12 and b.channels[0].told >= 6
 
 
+async def pages_with_wrong_bits(b, counts, block=1):
+    """PPNs of pages that have `counts` wrong bits in one chunk and fewer in the others, spread over all dies."""
+    pages = []
+    for n, count in enumerate(counts):
+        (c, w), at = dies(b)[n % len(dies(b))], n // len(dies(b))
+        await b.finished(b.op("write", Op.PROGRAM, b.ppn(c, w, block, at), n % 40))
+        few = [(CHUNK * ((n + 1) % 8), 1)] if count > 1 else []
+        b.channels[c].bad[w, block * PAGES + at] = [(CHUNK * (n % 8) + 7 * byte, 1 << byte) for byte in range(count)] + few
+        pages.append(b.ppn(c, w, block, at))
+    return pages
+
+
+@cocotb.test(timeout_time=5, timeout_unit="ms")
+async def host_reads_with_many_corrected_bits_are_reported_and_nothing_else(dut):
+    for at in (5, 1, 8, 0, 9, 15):
+        b = await FlashBench(dut, times={op: (20, 20) for op in Op}).begin(refresh_at=at)
+        b.clock = 0
+        counts = [*range(9), 5, 4, 8]
+        pages = await pages_with_wrong_bits(b, counts)
+        blank = b.ppn(0, 0, 9)
+        b.channels[0].bad[0, 9 * PAGES] = b.channels[0].bad[0, PAGES]
+        b.channels[1].timing_out.add((1, 10 * PAGES))
+        b.channels[1].bad[1, 10 * PAGES] = [(0, 0xFF)]
+        for n, ppn in enumerate([*pages, blank, b.ppn(1, 1, 10)]):
+            for client, op in [("fw", Op.READ), ("fw", Op.VERIFY), ("fw", Op.READ_OOB), ("log", Op.READ), ("write", Op.READ), ("read", Op.READ)]:
+                await b.finished(b.op(client, op, ppn, 40 + n))
+        await b.clocks(10)
+        want = [ppn for ppn, count in zip(pages, counts, strict=True) if at and count >= at]
+        assert b.weak.reports == want and b.weak.dropped == 0, f"at {at}: {b.weak.reports} instead of {want}"
+        assert (dut.weakReads.value, dut.correctedReads.value) == (len(want), len(counts) - 1) == (b.weak.weak_reads, b.weak.corrected_reads)
+
+
+@cocotb.test(timeout_time=5, timeout_unit="ms")
+async def reports_that_do_not_fit_are_dropped_and_no_read_waits_for_them(dut):
+    b = await FlashBench(dut, times={op: (20, 20) for op in Op}).begin()
+    pages = await pages_with_wrong_bits(b, [6] * 20)
+
+    async def read_all():
+        start = b.clock
+        for n, ppn in enumerate(pages):
+            b.op("read", Op.READ, ppn, 40 + n)
+        await b.finished()
+        await b.clocks(10)
+        return b.clock - start
+
+    taken = await read_all()
+    assert sorted(b.weak.reports) == sorted(pages) and b.weak.dropped == 0
+    b.weak_sink.open, b.weak.reports = False, []
+    assert await read_all() == taken and dut.weak_valid.value == 1, "reads waited"
+    b.weak_sink.open = True
+    await b.clocks(30)
+    assert len(b.weak.reports) == 8 and b.weak.dropped == 0 and dut.weak_valid.value == 0
+    for due in b.weak.due.values():
+        due.clear()
+    await read_all()
+    assert sorted(b.weak.reports[8:]) == sorted(pages) and dut.weakReads.value == 60
+
+
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def an_error_of_frame_memory_is_a_crc_status_of_that_operation_only(dut):
     b = await FlashBench(dut).begin()
@@ -369,7 +427,7 @@ async def random_operations_with_random_stalls_agree_with_the_model(dut):
         load.submit()
         await b.clocks(b.rng.randrange(20))
     await b.finished()
-    await b.clocks(5)
+    await b.clocks(20)
     assert dut.busy.value == 0 and len(b.done) == count
     for ppn, (words, oob) in load.written.items():
         die, row = divmod(ppn, BLOCKS * PAGES)
@@ -378,6 +436,8 @@ async def random_operations_with_random_stalls_agree_with_the_model(dut):
     assert {client for client, _ in load.counts} == set(CLIENTS) and all(channel.most == b.geometry.ways for channel in b.channels)
     told = sum(channel.told for channel in b.channels)
     assert told and b.frame.singles == 2 * told
+    assert b.weak.reports and not any(b.weak.due.values()) and b.weak.dropped == 0
+    assert (dut.weakReads.value, dut.correctedReads.value) == (b.weak.weak_reads, b.weak.corrected_reads)
     dut._log.info("%d clocks, %d bursts, %d corrected bytes, %s", b.clock, b.frame.bursts, told, load.counts)
 
 

@@ -28,6 +28,7 @@ CPL = [("tag", 5), ("status", 4), ("result", 32)]
 FLASH_OP = [("op", 4), ("ppn", 30), ("frame", 16), ("kind", 8), ("lpn", 32), ("sequence", 48), ("cookie", 16)]
 FLASH_DONE = [("cookie", 16), ("status", 3), ("kind", 8), ("generation", 32), ("lpn", 32), ("sequence", 48)]
 BLOCK = [("block", 24)]
+PAGE = [("ppn", 30)]
 PAGE_MOVE = [("lpn", 32), ("source", 30), ("target", 30), ("sequence", 48)]
 LOG_BLOCK = [("lane", 2), ("block", 24)]
 

@@ -5,15 +5,17 @@ import os
 import random
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
-from models.flash_model import OOB, ChannelModel
+from models.flash_model import OOB, ChannelModel, Op
 from models.frame_memory import FrameMemory
 from models.stepped import Sink, Source, Stepper
 from models.way_order import WayOrder
+from models.weak_model import WeakModel
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "soc"))
@@ -57,7 +59,8 @@ def page(number):
 class FlashBench(Stepper):
     """`op(client, ...)` queues ops; `done[cookie]` is the done beat and its clock. Every done is checked for client and cookie. `channels` False: the design has its own.
 
-    Without stalls each command that a channel gets is checked against `orders[channel][way]` (models/way_order.py).
+    Without stalls each command that a channel gets is checked against `orders[channel][way]` (models/way_order.py). Reports of pages with many corrected bits
+    are checked against `weak` (models/weak_model.py); `weak_sink` takes them. So that a channel knows the client of an op, `sequence` of all but PROGRAM is its number.
     """
 
     def __init__(self, dut, seed=1, stall=0.0, channels=True, **channel):
@@ -66,6 +69,8 @@ class FlashBench(Stepper):
         self.rng = random.Random(seed)
         self.frame = self.add(FrameMemory(dut, "frame", g.frame_base, g.frames, self.rng, stall))
         self.channels = [self.add(ChannelModel(dut, c, g.ways, PAGES, self.rng, stall, **channel)) for c in range(g.channels) if channels]
+        for channel in self.channels:
+            channel.on_complete = partial(self.completes, channel.channel)
         exact = channels and not stall
         self.orders = [[WayOrder(shape()[2]) for _ in range(g.ways)] for _ in range(g.channels)] if exact else None
         for channel, orders in zip(self.channels, self.orders or [], strict=False):
@@ -74,11 +79,15 @@ class FlashBench(Stepper):
         self.dones = {c: self.add(Sink(dut, c + "Done", DONE, self.finish(c), stall, self.rng)) for c in CLIENTS}
         self.alloc = Sink(dut, "alloc", [], lambda beat, clock: self.pages.append(beat["payload"]))
         self.free = self.add(Source(dut, "freeBlock", []))
+        self.weak = WeakModel(0)
+        self.weak_sink = self.add(Sink(dut, "weak", [], self.reported, stall, self.rng))
         self.pages, self.ops, self.done, self.cookie = [], {}, {}, 0
         self.on_done = lambda cookie, op, beat: None
 
-    async def begin(self, generation=7):
+    async def begin(self, generation=7, refresh_at=5):
         self.dut.generation.value = generation
+        self.dut.refreshAt.value = refresh_at
+        self.weak = WeakModel(refresh_at)
         self.dut.alloc_ready.value = 0
         if self.clock == 0:
             cocotb.start_soon(Clock(self.dut.clk, 10, "ns").start())
@@ -92,6 +101,13 @@ class FlashBench(Stepper):
         g = self.geometry
         die = channel << g._bits(g.ways) | way
         return (die * BLOCKS + block) * PAGES + page
+
+    def completes(self, channel, command, cpl):
+        if command["op"] != Op.PROGRAM and command["sequence"] == CLIENTS.index("read"):
+            self.weak.completed(channel, self.ppn(channel, command["way"], *divmod(command["row"], PAGES)), cpl)
+
+    def reported(self, beat, clock):
+        self.weak.reported(beat["payload"] // (BLOCKS * PAGES) >> self.geometry._bits(self.geometry.ways), beat["payload"])
 
     def enters(self, client):
         g = self.geometry
@@ -117,6 +133,8 @@ class FlashBench(Stepper):
     def op(self, client, op, ppn, frame=0, kind=1, lpn=0, sequence=0):
         """Queues an op; returns its cookie."""
         self.cookie = cookie = self.cookie + 1
+        if op != Op.PROGRAM:
+            sequence = CLIENTS.index(client)
         beat = {"op": int(op), "ppn": ppn, "frame": frame, "kind": kind, "lpn": lpn, "sequence": sequence, "cookie": cookie}
         self.ops[cookie] = beat | {"client": client}
         self.clients[client].queue.append(beat)

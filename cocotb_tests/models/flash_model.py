@@ -3,7 +3,7 @@
 
 It refuses what a channel may refuse: a command for a way that is busy, a program of a page that is not erased or not the next of its block, data nobody asked for. Array
 operations take `times[op]` clocks, a (least, most) pair; page beats pass in each clock, or with `stall` in some. A share
-`wrong` of the pages that are read comes with wrong bits, which are told after the page.
+`wrong` of the pages that are read comes with wrong bits, which are told after the page; those of `bad` always do.
 """
 
 import random
@@ -22,6 +22,17 @@ OK, FAIL, CRC, BLANK, TIMEOUT = range(5)
 OOB = "kind generation lpn sequence".split()
 CMD = ["way", "op", "row", *OOB]
 ERASED = {"kind": 0xFF, "generation": 0xFFFF_FFFF, "lpn": 0xFFFF_FFFF, "sequence": 0xFFFF_FFFF_FFFF}
+CHUNK = 512
+
+
+def most_wrong(fixes):
+    """The most wrong bits of a chunk, at most the 8 that can be corrected."""
+    chunks = {}
+    for byte, mask in fixes:
+        chunks[byte // CHUNK] = chunks.get(byte // CHUNK, 0) + mask.bit_count()
+    return min(8, max(chunks.values(), default=0))
+
+
 TIMES = {op: (30, 60) for op in Op} | {Op.PROGRAM: (300, 500), Op.ERASE: (400, 800), Op.READ: (100, 200)}
 PARAMETERS = [0x4649_4E4F + i for i in range(96)] + [0] * (BEATS - 96)
 ID = 0x64A6_10D3_EC
@@ -46,6 +57,8 @@ class ChannelModel:
         self.bus = []  # ways that wait for the bus
         self.on_bus, self.fixes = None, []
         self.on_command = lambda command, clock: None
+        self.on_complete = lambda command, cpl: None
+        self.bad = {}  # (way, row): (byte, mask) pairs, wrong in each read
         self.log, self.failing, self.timing_out, self.most = [], set(), set(), 0  # `failing`, `timing_out`: (way, row)
 
     def command(self, c, clock):
@@ -110,7 +123,8 @@ class ChannelModel:
         elif run["op"] == Op.READ_MARK:
             oob = oob | {"kind": 0xFF}
         del run["due"]
-        self.cpl.queue.append({"way": way, "status": status, **oob, "corrected": 0})
+        wrong = run.get("wrong", self.bad.get(at, ())) if run["op"] in (Op.READ, Op.READ_OOB, Op.VERIFY) else ()
+        self.cpl.queue.append({"way": way, "status": status, **oob, "corrected": most_wrong(wrong)})
 
     def drive(self):
         for way, run in self.under_way.items():
@@ -127,20 +141,19 @@ class ChannelModel:
                 self.wreq.queue.append({"way": way})
             else:
                 words = PARAMETERS if run["op"] == Op.PARAM else self.pages.get((way, run["row"]), ([(1 << 64) - 1] * BEATS,))[0]
-                self.fixes = []
-                if self.rng.random() < self.wrong:
-                    words = list(words)
-                    for byte in self.rng.sample(range(4096), self.rng.randint(1, 6)):
-                        mask = self.rng.randrange(1, 256)
-                        words[byte // 8] ^= mask << byte % 8 * 8
-                        self.fixes.append({"way": way, "byte": byte, "mask": mask})
+                words, wrong = list(words), list(self.bad.get((way, run["row"]), ()))
+                if not wrong and self.rng.random() < self.wrong:
+                    wrong = [(byte, self.rng.randrange(1, 256)) for byte in self.rng.sample(range(4096), self.rng.randint(1, 6))]
+                for byte, mask in wrong:
+                    words[byte // 8] ^= mask << byte % 8 * 8
+                run["wrong"], self.fixes = wrong, [{"way": way, "byte": byte, "mask": mask} for byte, mask in wrong]
                 self.rdata.queue += [{"way": way, "data": w, "last": int(i == BEATS - 1)} for i, w in enumerate(words)]
         self.idle.set(sum(1 << w for w in range(self.ways) if w not in self.under_way))
         for part in self.parts:
             part.drive()
 
     def completed(self, beat, clock):
-        del self.under_way[beat["way"]]
+        self.on_complete(self.under_way.pop(beat["way"]), beat)
 
     def sample(self, clock):
         self.clock = clock

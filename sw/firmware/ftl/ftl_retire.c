@@ -32,10 +32,10 @@ static void take_event(struct ftl *f, struct ftl_supply *s, struct ftl_retire *r
     hal_bad_block_taken();
 }
 
-/* Whether the map may name that page as what `lpn` holds. */
-static bool may_be_live(uint32_t lpn, uint32_t ppn) {
+/* Whether the map names that page as what `lpn` holds; with `chains`, whether it may. */
+static bool is_live(uint32_t lpn, uint32_t ppn, bool chains) {
     uint32_t word = hal_map()[lpn];
-    return word == FTL_WORD_NAND(ppn) || FTL_WORD_KIND(word) == FTL_WORD_CHAIN;
+    return word == FTL_WORD_NAND(ppn) || (chains && FTL_WORD_KIND(word) == FTL_WORD_CHAIN);
 }
 
 static bool is_data(const struct ftl *f, const struct hal_nand_done *d, uint32_t generation) {
@@ -58,8 +58,8 @@ static bool open_block(struct ftl *f, struct ftl_retire *r) {
     return true;
 }
 
-/* Copies the page into this module's block; the move waits then. */
-static void copy(struct ftl *f, struct ftl_retire *r, uint32_t from, const struct hal_nand_done *page) {
+/* Copies the page into this module's block; the move waits then. False: the program failed. */
+static bool copy(struct ftl *f, struct ftl_retire *r, uint32_t from, const struct hal_nand_done *page) {
     struct hal_nand_op o = {.op = HAL_PROGRAM, .ppn = r->to, .frame = FTL_FRAME_MOVE(f), .kind = FTL_KIND_DATA, .lpn = page->lpn, .sequence = page->sequence};
     struct hal_nand_done d;
     ftl_io_one(&f->io, &o, &d);
@@ -67,7 +67,7 @@ static void copy(struct ftl *f, struct ftl_retire *r, uint32_t from, const struc
         uint32_t block = r->to >> f->geometry.page_bits;
         if (ftl_bbt_mark(f, block)) add_job(r, block, hal_log_head()); /* pages moved there before move again */
         r->left = 0;
-        return;
+        return false;
     }
     r->move.waits = true;
     r->move.lpn = page->lpn;
@@ -75,37 +75,47 @@ static void copy(struct ftl *f, struct ftl_retire *r, uint32_t from, const struc
     r->move.to = r->to++;
     r->move.sequence = page->sequence;
     r->left--;
-    r->job[0].page++;
+    return true;
+}
+
+enum step { STEP_DONE, STEP_AGAIN, STEP_NO_BLOCK };
+
+/* One step to get the live page `ppn` into this module's block. DONE: it is copied, or it stays where it is. */
+static enum step move_page(struct ftl *f, struct ftl_retire *r, uint32_t ppn, bool chains) {
+    struct hal_nand_op o = {.op = HAL_READ_OOB, .ppn = ppn, .frame = FTL_FRAME_MOVE(f)};
+    struct hal_nand_done d;
+    ftl_io_one(&f->io, &o, &d);
+    if (!is_data(f, &d, f->report.generation) || !is_live(d.lpn, ppn, chains)) return STEP_DONE;
+    if (r->left == 0) return open_block(f, r) ? STEP_AGAIN : STEP_NO_BLOCK;
+    o.op = HAL_READ;
+    ftl_io_one(&f->io, &o, &d);
+    if (!is_data(f, &d, f->report.generation)) return STEP_DONE;
+    return copy(f, r, ppn, &d) ? STEP_DONE : STEP_AGAIN;
 }
 
 /* Looks at one page of the oldest job. */
 static void one_page(struct ftl *f, struct ftl_retire *r) {
-    struct hal_nand_op o = {.op = HAL_READ_OOB, .frame = FTL_FRAME_MOVE(f)};
-    struct hal_nand_done d;
     if (r->job[0].page == f->geometry.pages) {
         end_job(r);
         return;
     }
-    o.ppn = ftl_first_ppn(&f->geometry, r->job[0].block) + r->job[0].page;
-    ftl_io_one(&f->io, &o, &d);
-    bool live = is_data(f, &d, f->report.generation) && may_be_live(d.lpn, o.ppn);
-    if (live && r->left == 0) {
-        if (!open_block(f, r)) r->jobs = 0;
-        return;
-    }
-    if (live) {
-        o.op = HAL_READ;
-        ftl_io_one(&f->io, &o, &d);
-        live = is_data(f, &d, f->report.generation);
-    }
-    if (live) copy(f, r, o.ppn, &d);
-    else r->job[0].page++;
+    enum step step = move_page(f, r, ftl_first_ppn(&f->geometry, r->job[0].block) + r->job[0].page, true);
+    if (step == STEP_DONE) r->job[0].page++;
+    if (step == STEP_NO_BLOCK) r->jobs = 0;
+}
+
+/* Looks at the oldest page with many corrected bits. */
+static void refresh(struct ftl *f, struct ftl_retire *r) {
+    uint32_t ppn = r->refresh.page[0].ppn;
+    bool moved = ppn == r->move.from; /* the map may name it still for some clocks */
+    if (moved || !ftl_supply_plenty(f) || move_page(f, r, ppn, false) != STEP_AGAIN) ftl_refresh_drop(&r->refresh);
 }
 
 static bool job_ready(const struct ftl_retire *r) { return r->jobs != 0 && !r->move.waits && (int32_t)(hal_log_mark() - r->job[0].head) >= 0; }
 
 void ftl_retire_step(struct ftl *f, struct ftl_supply *s, struct ftl_retire *r) {
     take_event(f, s, r);
+    ftl_refresh_take(f, &r->refresh);
     if (r->move.waits && hal_relocate_room()) {
         hal_relocate(r->move.lpn, r->move.from, r->move.to, r->move.sequence);
         r->move.waits = false;
@@ -115,6 +125,7 @@ void ftl_retire_step(struct ftl *f, struct ftl_supply *s, struct ftl_retire *r) 
     if (s->hold) return;
     if (table) ftl_bbt_step(f);
     else if (job_ready(r)) one_page(f, r);
+    else if (!r->move.waits && ftl_refresh_ready(&r->refresh) && ftl_io_empty(&f->io)) refresh(f, r);
 }
 
-bool ftl_retire_idle(const struct ftl *f, const struct ftl_retire *r) { return !ftl_bbt_dirty(f) && r->jobs == 0 && !r->move.waits; }
+bool ftl_retire_idle(const struct ftl *f, const struct ftl_retire *r) { return !ftl_bbt_dirty(f) && r->jobs == 0 && r->refresh.pages == 0 && !r->move.waits; }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blocks that fail while the drive runs (docs/decisions/011-failing-nand.md): into the table, another block for data, then the live pages move.
+/* Blocks that fail while the drive runs (docs/decisions/011-failing-nand.md): into the table, another block for data, then the live pages move. And pages that the host
+ * has read with many corrected bits (docs/ecc.md): they move in the same way, when nothing else is to be done.
  *
  * A block whose program failed is a job. When all that was logged before the event is complete, its pages are gone through one by one: a DATA page that the
  * map may name (its word names this page, or is a chain) is read, programmed into a block of this module and handed over as a move, which changes the
@@ -7,11 +8,16 @@
  * live pages when the drive is mounted are jobs, too, and so are blocks of the bad-block table in which an earlier version of this format put data.
  * A job that does not fit in the list, a page that was given a place before the event and logged after it, and all moves when the free blocks
  * run out, are left to the next mount: the pages stay where they are and are read from there.
+ *
+ * A page with many corrected bits moves only if the map names it, not under a chain, and while free blocks are plenty (ftl_supply_plenty); else it is forgotten, and
+ * so is one that cannot be read. Its next read reports it again. It waits for the table, for jobs that can go on and for all erases of ftl_supply.h.
+ *
  * A page that moves is read and programmed as the data of its LPN with its own sequence; cut at any instant, the old page still counts. */
 #ifndef FTL_RETIRE_H
 #define FTL_RETIRE_H
 
 #include "ftl.h"
+#include "ftl_refresh.h"
 #include "ftl_supply.h"
 
 #define FTL_RETIRE_JOBS 16u
@@ -21,12 +27,13 @@ struct ftl_retire {
         uint32_t block, head, page; /* page: the next one to look at; head: when the log is complete up to here, it begins */
     } job[FTL_RETIRE_JOBS];
     uint32_t jobs;
+    struct ftl_refresh refresh;
     uint32_t to, left; /* pages of this module's block: the next one, how many are left */
     struct {
         bool waits;
         uint32_t lpn, from, to;
         uint64_t sequence;
-    } move; /* programmed, not yet handed over */
+    } move; /* the last page programmed; waits: not yet handed over */
 };
 
 /* After ftl_open(): what the mount leaves to do. *r is zero. */

@@ -57,6 +57,8 @@ static bool supply_log(struct ftl *f, struct ftl_supply *s) {
 
 static uint32_t data_reserve(const struct ftl *f) { return ftl_blocks_mount_reserve(&f->geometry) + FTL_LOG_RESERVE * f->geometry.lanes; }
 
+bool ftl_supply_plenty(const struct ftl *f) { return f->blocks.total > data_reserve(f) + f->geometry.dies * f->geometry.blocks / FTL_PLENTY_SHARE; }
+
 /* Whether data may take one more block. */
 static bool data_may(const struct ftl *f, const struct ftl_supply *s) {
     if (f->blocks.total > data_reserve(f)) return true;

@@ -13,6 +13,7 @@
 
 #define FTL_LOG_RESERVE 4u
 #define FTL_LOG_LAST 2u
+#define FTL_PLENTY_SHARE 16u
 #define FTL_AHEAD 2u /* erased blocks that wait per die and per lane */
 
 struct ftl_queue {
@@ -34,6 +35,10 @@ struct ftl_supply {
 
 /* One round: never waits for the NAND. The drive is enabled and nothing but this module has operations in flight. */
 void ftl_supply_step(struct ftl *f, struct ftl_supply *s);
+
+/* Whether so many blocks are free that pages may be written again only because they have many corrected bits: more than a sixteenth of all beside those that are
+ * kept back. */
+bool ftl_supply_plenty(const struct ftl *f);
 
 /* A data block failed: data gets another one if there is one; `full` is taken back at once then. */
 void ftl_supply_replace(const struct ftl *f, struct ftl_supply *s);

@@ -95,6 +95,13 @@ void hal_relocate(uint32_t lpn, uint32_t old_ppn, uint32_t new_ppn, uint64_t seq
     otx_move_go_write(1);
 }
 
+bool hal_weak_page(uint32_t *ppn) {
+    if (!otx_weak_page_valid_read()) return false;
+    *ppn = otx_weak_page_read();
+    otx_weak_page_pop_write(1);
+    return true;
+}
+
 /* There is no source of chance here: drives of one geometry get one number. The log of another drive is kept apart by generation and PPN too. */
 uint32_t hal_new_drive_id(void) { return (OTX_RAW_PAGES * 2654435761u ^ OTX_LBAS << 8 ^ OTX_DIES) | 1u; }
 

@@ -79,6 +79,8 @@ void drive_data_under_way(uint32_t ppn, uint32_t lpn, uint64_t sequence, uint64_
 void drive_hold(uint64_t index);
 void drive_release(uint64_t index);
 uint32_t drive_next_log_ppn(void);
+/* The host has read this page with many corrected bits; what does not fit is forgotten. */
+void drive_weak(uint32_t ppn);
 
 /* Power fails; what is under way is kept, torn or dropped, by chance or as told. */
 void drive_cut(void);

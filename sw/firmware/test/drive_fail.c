@@ -86,6 +86,18 @@ void hal_bad_block_taken(void) {
     memmove(&hw.event[0], &hw.event[1], hw.events * sizeof hw.event[0]);
 }
 
+void drive_weak(uint32_t ppn) {
+    if (hw.weaks < WEAK) hw.weak[hw.weaks++] = ppn;
+}
+
+bool hal_weak_page(uint32_t *ppn) {
+    if (hw.weaks == 0) return false;
+    *ppn = hw.weak[0];
+    hw.weaks--;
+    memmove(&hw.weak[0], &hw.weak[1], hw.weaks * sizeof hw.weak[0]);
+    return true;
+}
+
 uint32_t hal_log_head(void) { return (uint32_t)hw.head; }
 
 uint32_t hal_log_mark(void) { return (uint32_t)hw.watermark; }
@@ -95,7 +107,8 @@ bool hal_relocate_room(void) { return !hw.move.waits && sim_random(3) != 0; }
 void hal_relocate(uint32_t lpn, uint32_t old_ppn, uint32_t new_ppn, uint64_t sequence) {
     const struct sim_page *p = &sim_pages[new_ppn], *old = &sim_pages[old_ppn];
     CHECK(!hw.move.waits && p->state == SIM_WHOLE && p->kind == FTL_KIND_DATA && p->lpn == lpn && p->sequence == sequence && p->generation == sim.generation);
-    CHECK(old->lpn == lpn && old->stamp == p->stamp && new_ppn >> sim.g.page_bits != old_ppn >> sim.g.page_bits);
+    CHECK(old->lpn == lpn && old->stamp == p->stamp && new_ppn != old_ppn);
+    CHECK(new_ppn >> sim.g.page_bits != old_ppn >> sim.g.page_bits || !ftl_blocks_is_bad(&drive.ftl, new_ppn >> sim.g.page_bits));
     hw.move.waits = true;
     hw.move.lpn = lpn;
     hw.move.from = old_ppn;

@@ -9,6 +9,7 @@
 #define LOG_PLACES 4u
 #define DATA_FLIGHT 256u
 #define EVENTS 64u
+#define WEAK 8u
 #define NO_PAGE 0xffffffffu
 #define PENDING 64u
 
@@ -46,6 +47,7 @@ struct drive_hw {
     uint32_t rescue_ppn;
     uint64_t relocate;
     uint32_t event[EVENTS], events;
+    uint32_t weak[WEAK], weaks; /* pages that the host has read with many corrected bits */
     struct {
         bool waits;
         uint32_t lpn, from, to;

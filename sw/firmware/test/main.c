@@ -16,6 +16,18 @@ void remounted(void) {
     CHECK(sim_mount(&drive.ftl) == FTL_OK);
 }
 
+void write_one(uint32_t i) {
+    CHECK(drive_write(&(uint32_t){drive_lpn(i)}, 1, true));
+    drive_flush();
+}
+
+void quiet(void) {
+    drive_supply(8); /* reports of pages are taken */
+    for (uint32_t i = 0; i < 5000 && !(ftl_retire_idle(&drive.ftl, &drive.retire) && ftl_io_empty(&drive.ftl.io)); i++) drive_supply(1);
+    CHECK(ftl_retire_idle(&drive.ftl, &drive.retire));
+    drive_flush();
+}
+
 /* In a function of its own: nothing that a longjmp could spoil lives here. */
 static bool passes(const struct test *t) {
     if (setjmp(sim_failed)) return false;
@@ -24,7 +36,7 @@ static bool passes(const struct test *t) {
 }
 
 int main(int argc, char **argv) {
-    static const struct test *const lists[] = {scan_tests, mount_tests, root_tests, bbt_tests, replay_tests, supply_tests, retire_tests, memtest_tests, cut_tests};
+    static const struct test *const lists[] = {scan_tests, mount_tests, root_tests, bbt_tests, replay_tests, supply_tests, retire_tests, refresh_tests, memtest_tests, cut_tests};
     unsigned passed = 0, failed = 0;
     if (getenv("SEED")) test_seed = strtoul(getenv("SEED"), NULL, 10);
     if (getenv("RUNS")) test_runs = strtoul(getenv("RUNS"), NULL, 10);

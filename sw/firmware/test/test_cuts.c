@@ -5,7 +5,7 @@
 static void command(void) {
     uint32_t lpns[4], n = sim_random(3) ? 1 : 1 + sim_random(4), first = sim_random(DRIVE_LPNS), txid = sim_random(3) ? sim_random(3) : sim_random(FTL_TXIDS);
     for (uint32_t i = 0; i < n; i++) lpns[i] = drive_lpn((first + i * 3) % DRIVE_LPNS);
-    switch (sim_random(14)) {
+    switch (sim_random(15)) {
     case 0:
     case 1:
     case 2:
@@ -31,6 +31,10 @@ static void command(void) {
     case 10:
     case 11:
         if (drive_can_close()) drive_close();
+        break;
+    case 12: /* a read with many corrected bits, or the late report of one */
+        if (FTL_WORD_KIND(hal_map()[lpns[0]]) == 1 && sim_random(4) != 0) drive_weak(FTL_WORD_VALUE(hal_map()[lpns[0]]));
+        else drive_weak(sim_random(sim.g.dies * sim.g.blocks * sim.g.pages));
         break;
     default:
         for (uint32_t k = sim_random(8); k > 0; k--) (void)drive_finish_one();

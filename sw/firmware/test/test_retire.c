@@ -4,17 +4,6 @@
 
 static uint32_t block_of(uint32_t i) { return FTL_WORD_VALUE(hal_map()[drive_lpn(i)]) >> sim.g.page_bits; }
 
-static void write_one(uint32_t i) {
-    CHECK(drive_write(&(uint32_t){drive_lpn(i)}, 1, true));
-    drive_flush();
-}
-
-static void quiet(void) {
-    for (uint32_t i = 0; i < 5000 && !(ftl_retire_idle(&drive.ftl, &drive.retire) && ftl_io_empty(&drive.ftl.io)); i++) drive_supply(1);
-    CHECK(ftl_retire_idle(&drive.ftl, &drive.retire));
-    drive_flush();
-}
-
 /* LPNs 0 to 5 in one block of the only die, 0 and 1 in another one since; the next page of that one block fails. Returns the block. */
 static uint32_t half_live_block(void) {
     sim_new(1, 1, 48, 8, 64);

@@ -31,6 +31,8 @@ class Core(p: OtxParam) extends Component {
   val log_block_room = out port Bits(p.lanes bits)
   val bad_block = master port Stream(UInt(24 bits)) // a program failed in it
   val move = slave port Stream(PageMove())
+  val weak_page = master port Stream(UInt(30 bits)) // the host has read it with many corrected bits
+  val refresh_at = in port UInt(4 bits)
   val enable = in port Bool()
   val full = in port Bool()
   val generation = in port UInt(32 bits)
@@ -43,6 +45,7 @@ class Core(p: OtxParam) extends Component {
   val log_head, log_mark = out port UInt(32 bits) // low bits of the next entry's index and of the watermark
   val released = out port UInt(32 bits)
   val commits = out port UInt(32 bits)
+  val corrected_reads, weak_reads = out port UInt(16 bits)
   val fault = out port Bool()
   val busy = out port Bool() // a command, a NAND operation or a walk is under way; entries that wait for a FLUSH do not count
 
@@ -114,6 +117,10 @@ class Core(p: OtxParam) extends Component {
   data.allocLeft := flash.allocLeft
   flash.freeBlock << free_block
   free_block_room := flash.freeBlockRoom
+  flash.refreshAt := refresh_at
+  weak_page << flash.weak
+  corrected_reads := flash.correctedReads
+  weak_reads := flash.weakReads
   nand.ce_n := flash.nand.ce_n
   flash.nand.rb_n := nand.rb_n
   nand.cle := flash.nand.cle

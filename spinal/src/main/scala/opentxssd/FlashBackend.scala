@@ -18,6 +18,9 @@ class FlashBackend(p: OtxParam) extends Component {
   val retire = slave port Flow(UInt(24 bits))
   val generation = in port UInt(32 bits)
   val nandMode = in port UInt(3 bits) // of all channels
+  val refreshAt = in port UInt(4 bits)
+  val weak = master port Stream(UInt(30 bits))
+  val correctedReads, weakReads = out port UInt(16 bits)
   val frame = master port Axi4(p.axi)
   val busy = out port Bool()
   val nand = NandPins(p)
@@ -37,6 +40,10 @@ class FlashBackend(p: OtxParam) extends Component {
   freeBlockRoom := scheduler.freeBlockRoom
   scheduler.retire << retire
   scheduler.generation := generation
+  scheduler.refreshAt := refreshAt
+  weak << scheduler.weak
+  correctedReads := scheduler.correctedReads
+  weakReads := scheduler.weakReads
   frame << scheduler.frame
   busy := scheduler.busy
 

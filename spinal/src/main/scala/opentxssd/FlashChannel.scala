@@ -13,8 +13,8 @@ case class SourcedDone() extends Bundle {
 /** One channel of the scheduler: the queues of its ways, its DMA, and who is told when an op is finished.
   *
   * Contract. Every op has one beat on `done`, with its client and cookie, once the NAND channel has completed it and its data is in frame memory. If frame memory failed, the
-  * status is CRC. A `done` that is not taken holds up nothing until `ways` completions wait. From the channel's `cpl` to `done` valid: 1 clock. `busy`: an op has not had its
-  * done beat. Reset loses all ops.
+  * status is CRC. A `done` that is not taken holds up nothing until `ways` completions wait. From the channel's `cpl` to `done` valid: 1 clock. `pageRead`: an op of client `read` whose page is whole, one clock after
+  * its `cpl`. `busy`: an op has not had its done beat. Reset loses all ops.
   */
 class FlashChannel(p: OtxParam, axi: Axi4Config, depth: FlashQueueDepth) extends Component {
   setDefinitionName("otx_flash_channel")
@@ -24,6 +24,7 @@ class FlashChannel(p: OtxParam, axi: Axi4Config, depth: FlashQueueDepth) extends
   val nand = master port NandChannelPort(p)
   val frame = master port Axi4(axi)
   val done = master port Stream(SourcedDone())
+  val pageRead = master port Flow(PageRead(p))
   val busy = out port Bool()
 
   private val queue = new WayQueue(p, depth)
@@ -53,16 +54,18 @@ class FlashChannel(p: OtxParam, axi: Axi4Config, depth: FlashQueueDepth) extends
   dma.start.way := queue.issue.way
   dma.start.frame := op.frame
 
-  /** Whose op runs at a way. */
+  /** Whose op runs at a way, and at which page. */
   private case class Owner() extends Bundle {
     val source = UInt(2 bits)
     val cookie = UInt(16 bits)
+    val ppn = UInt(p.ppnBits bits)
   }
   private val owners = Mem(Owner(), p.ways max 2)
   private def index(way: UInt) = way.resize(log2Up(p.ways max 2))
   private val owner = Owner()
   owner.source := queue.issue.source
   owner.cookie := op.cookie
+  owner.ppn := op.ppn.resized
   owners.write(index(queue.issue.way), owner, nand.cmd.fire)
 
   // Completions in: after the data
@@ -79,6 +82,12 @@ class FlashChannel(p: OtxParam, axi: Axi4Config, depth: FlashQueueDepth) extends
   completed.done.sequence := cpl.sequence
   queue.finished.valid := cpl.fire
   queue.finished.payload := cpl.way
+
+  private val ended = Flow(PageRead(p))
+  ended.valid := cpl.fire && of.source === FlashSource.READ && cpl.status === PageStatus.OK
+  ended.ppn := of.ppn
+  ended.corrected := cpl.corrected
+  pageRead << ended.m2sPipe()
 
   private val dones = StreamFifo(SourcedDone(), p.ways max 2, latency = 1)
   dones.io.push << cpl.translateWith(completed)

@@ -10,7 +10,7 @@ import spinal.lib.bus.amba4.axi._
   * Contract (docs/interfaces.md, "Flash scheduler"). `write`, `read`, `log` and `fw` take an op per clock and channel; each op has exactly one beat, with its cookie, on the done stream of its
   * client, after its data is in frame memory. Ops of one client at one die stay in order; which client's op goes first: `WayQueue`. An op for a full queue
   * stalls its client, ops for other dies behind it too. Its page number must name a die that exists. Idle, an op reaches its channel 3 clocks after its beat.
-  * `frame`: bursts of 32 beats, the channel in the high bits of the id. `busy`: some op has not had its done beat. Reset loses all ops, pages and blocks.
+  * `frame`: bursts of 32 beats, the channel in the high bits of the id. `weak`: pages of client `read` with `refreshAt` corrected bits in a chunk or more; nothing waits for it (`WeakPages`). `busy`: some op has not had its done beat. Reset loses all ops, pages and blocks.
   */
 class FlashScheduler(p: OtxParam, depth: FlashQueueDepth = FlashQueueDepth()) extends Component {
   setDefinitionName("otx_flash_scheduler")
@@ -23,6 +23,9 @@ class FlashScheduler(p: OtxParam, depth: FlashQueueDepth = FlashQueueDepth()) ex
   val freeBlockRoom = out port Bits(p.dies bits)
   val retire = slave port Flow(UInt(24 bits))
   val generation = in port UInt(32 bits)
+  val refreshAt = in port UInt(4 bits)
+  val weak = master port Stream(UInt(30 bits))
+  val correctedReads, weakReads = out port UInt(16 bits)
   val frame = master port Axi4(p.axi)
   val busy = out port Bool()
   val channels = Vec.fill(p.channels)(master port NandChannelPort(p))
@@ -43,6 +46,13 @@ class FlashScheduler(p: OtxParam, depth: FlashQueueDepth = FlashQueueDepth()) ex
     unit
   }
   busy := units.map(_.busy).reduce(_ || _)
+
+  private val weakPages = new WeakPages(p)
+  for ((unit, read) <- units.zip(weakPages.reads)) read << unit.pageRead
+  weakPages.refreshAt := refreshAt
+  weak << weakPages.weak
+  correctedReads := weakPages.correctedReads
+  weakReads := weakPages.weakReads
 
   // Ops to the channel of their page
   private def spread(ops: Stream[FlashOp], to: FlashChannel => Stream[FlashOp]): Unit = {

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The whole drive of preset tiny, pages with wrong bits: one that the host reads with many corrected bits is at another place some time later, and the drive
+lives without the old one, also after a restart. With fewer it stays, and so does one that nobody reads (docs/ecc.md)."""
+
+import random
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "soc"), str(ROOT / "cocotb_tests")]
+
+from cocotb_tests.system.drive import BLOCK, Drive, Opcode, Status  # noqa: E402
+from cocotb_tests.system.test_page_errors import DATA, data, flip, pages  # noqa: E402
+
+AT = 5  # REFRESH_AT of soc/otx_core.py
+REST = 400_000  # clocks in which firmware comes to an end with one page, its erase too
+
+
+@pytest.fixture
+def drive():
+    d = Drive("tiny")
+    for lba in range(12):
+        d.write(lba, data(lba))
+    d.flush()
+    assert d.idle()
+    yield d
+    d.power_cut()
+
+
+def rows(drive, lba):
+    """Rows of die 0 in which this block was put, by the OOB."""
+    return [row for row, page in pages(drive, DATA).items() if int.from_bytes(page[4102:4106], "little") == lba]
+
+
+def rest(drive, clocks=REST):
+    end = drive.clock + clocks
+    while drive.clock < end:
+        drive.step(end - drive.clock)
+
+
+def one_chunk(count, chunk=3):
+    return [count if n == chunk else 0 for n in range(8)]
+
+
+def spoil(drive, row):
+    """So many wrong bits that nobody can read the page any more."""
+    flip(drive, row, [40] * 8, row)
+
+
+def unread(drive, lba):
+    return drive.command(Opcode.READ, lba, 1, check=False).status == Status.MEDIA_ERROR
+
+
+def test_a_page_read_with_many_corrected_bits_moves_and_the_old_one_is_not_needed(drive):
+    (old,) = rows(drive, 7)
+    flip(drive, old, one_chunk(6))
+    rest(drive)
+    assert rows(drive, 7) == [old], "nobody has read it"
+    assert drive.read(7) == data(7)
+    rest(drive)
+    new = [row for row in rows(drive, 7) if row != old]
+    assert len(new) == 1, "it was not written again, or more than once"
+    spoil(drive, old)
+    assert drive.read(0, 12) == b"".join(data(lba) for lba in range(12)), "the map names the old page"
+    before = len(pages(drive, DATA))
+    rest(drive)
+    assert len(pages(drive, DATA)) == before, "the new page was moved once more"
+    drive.flush()
+    drive.power_cut(3)
+    drive.power_on()
+    assert drive.read(0, 12) == b"".join(data(lba) for lba in range(12))
+    spoil(drive, new[0])
+    assert unread(drive, 7), "another page than the new one holds the block"
+
+
+def test_the_old_page_counts_when_power_fails_before_the_move_is_durable(drive):
+    (old,) = rows(drive, 7)
+    flip(drive, old, one_chunk(6))
+    for clocks in range(0, 60_000, 7_500):
+        assert drive.read(7) == data(7)
+        rest(drive, clocks)
+        drive.power_cut(clocks)
+        drive.power_on()
+        assert drive.read(0, 12) == b"".join(data(lba) for lba in range(12))
+
+
+def test_pages_with_few_corrected_bits_stay_and_all_with_many_move(drive):
+    old, counts = {}, {}
+    for lba in range(12):
+        (old[lba],), counts[lba] = rows(drive, lba), [0, 1, 4, 5, 6, 8][lba % 6]
+        flip(drive, old[lba], one_chunk(counts[lba], lba % 8), lba)
+    flip(drive, old[1], [0 if n == 1 else 4 for n in range(8)], 77)  # many in all, few in each chunk
+    for _ in range(3):  # what does not fit in the list of reports is reported by the next read
+        assert drive.read(0, 12) == b"".join(data(lba) for lba in range(12))
+        rest(drive)
+    for lba in range(12):
+        spoil(drive, old[lba])
+        assert unread(drive, lba) == (counts[lba] < AT), f"block {lba} with {counts[lba]} wrong bits"
+
+
+def test_a_block_written_over_after_the_report_keeps_the_new_data(drive):
+    for n in range(6):
+        flip(drive, rows(drive, n)[0], one_chunk(8, n), n)
+    assert drive.read(0, 6) == b"".join(data(lba) for lba in range(6))
+    for n in range(6):  # beside the moves
+        drive.write(n, random.Random(100 + n).randbytes(BLOCK))
+    rest(drive)
+    want = b"".join(random.Random(100 + n).randbytes(BLOCK) for n in range(6))
+    assert drive.read(0, 6) == want
+    drive.flush()
+    drive.power_cut(9)
+    drive.power_on()
+    assert drive.read(0, 12) == want + b"".join(data(lba) for lba in range(6, 12))
