@@ -38,7 +38,11 @@ static bool rescue_step(void) {
     struct data_flight *f = &hw.failed[0];
     if (hw.fails == 0 || hw.stopped) return false;
     if (hw.rescue_ppn == NO_PAGE) {
-        if (hw.datas == DATA_FLIGHT || !hw_page(&hw.rescue_ppn)) return false;
+        if (hw.datas == DATA_FLIGHT) return false;
+        if (!hw_page(&hw.rescue_ppn)) {
+            hw.stopped = sim.full && hw.events == 0; /* no page will come: read-only */
+            return false;
+        }
         hw.data[hw.datas] = *f; /* at once, so that pages of a block stay in order */
         hw.data[hw.datas].ppn = hw.rescue_ppn;
         hw.data[hw.datas++].rescue = true;
