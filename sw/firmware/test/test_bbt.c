@@ -88,7 +88,7 @@ static void lost_table_is_built_from_the_marks(void) {
     drive_flush();
     for (uint32_t c = 0; c < 2; c++) page_of_copy(c)->state = SIM_TORN;
     remounted();
-    CHECK(drive.ftl.report.blocks_bad == bad && sim.count[HAL_READ_MARK] != 0 && drive.ftl.bbt.version > version && drive_value(drive_lpn(3)) != NOTHING);
+    CHECK(drive.ftl.report.blocks_bad == bad && sim.count[HAL_READ_MARK] != 0 && drive.ftl.bbt.version >= version && drive_value(drive_lpn(3)) != NOTHING);
 }
 
 /* Each version with what it says, then a cut at every operation of writing the next one. */
