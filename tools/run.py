@@ -23,9 +23,9 @@ SOCKET = ROOT / "build" / "otx.sock"
 IMAGE = WORK / "drive.nand"
 DRIVE_URI = f"nbd+unix:///drive?socket={SOCKET}"
 SOURCES = ["/usr/include", "/usr/share/perl", "/usr/lib/python3", "/usr/share/doc", "/usr/lib"]
-WANTED_BLOCKS, MOST_FILES = (19 << 20) // 4096, 4_000  # of files, each a whole number of blocks
-LARGEST_FILE = 32 << 10
-FS_BYTES = 32 << 20
+WANTED_BLOCKS, MOST_FILES = (38 << 20) // 4096, 4_000  # of files, each a whole number of blocks
+LARGEST_FILE = 128 << 10
+FS_BYTES = 50 << 20
 PAPER_US = 2474.0  # TxSSD, Fig. 13: the remap function in firmware
 console = Console(width=150)
 
