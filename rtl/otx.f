@@ -7,7 +7,6 @@ rtl/ecc/otx_bch_encoder.sv
 rtl/ecc/otx_bch_kes.sv
 rtl/ecc/otx_bch_share.sv
 rtl/ecc/otx_bch_syndrome.sv
-rtl/ecc/otx_gf_linear.sv
 rtl/ecc/otx_gf_multiply.sv
 rtl/stream/otx_fifo.sv
 rtl/stream/otx_skid.sv

@@ -45,46 +45,55 @@ module otx_bch_chien #(
 
   state_e state_q;
   logic [M-1:0] constant_q;  // coefficient of x^0
-  logic [T*M-1:0] terms, loads;  // coefficients of x^1 to x^T times the powers of this byte's bit 0
-  logic [Groups*GroupSize*M-1:0] padded;
-  logic [Groups*8*M-1:0] sums;  // of each group at each bit
   logic [DegreeBits-1:0] degree_q, found_q, found;
   logic [LengthBits-1:0] at_q, sums_at_q, mask_at_q;
   logic sums_valid_q, mask_valid_q, stop;
   logic [7:0] mask_q;
 
-  assign loads  = {rsp_coefficient, terms[T*M-1:M]};
-  assign padded = (Groups * GroupSize * M)'(terms);
-
-  // Bit 0 of the last byte is x^0 of the code word. An error at x^e makes alpha^-e a root, so term j goes on by alpha^(-8j) per byte and by alpha^(-j) per bit. All of it is worked out only in a search: what rests costs a
-  // simulation nothing.
-  for (genvar j = 0; j < T; j++) begin : g_term
-    localparam logic [511:0] Rows = otx_bch_pkg::transposed(otx_bch_pkg::powers(M, -8 * (j + 1), 1, M));
-    logic [M-1:0] term_q;
-    assign terms[M*j+:M] = term_q;
+  // Bit 0 of the last byte is x^0 of the code word. An error at x^e makes alpha^-e a root, so term j (coefficient of x^j times the power of this byte's bit 0) goes on by alpha^(-8j) per byte and by
+  // alpha^(-j) per bit. All of it is worked out only in a search: what rests costs a simulation nothing.
+  for (genvar i = 0; i < T; i++) begin : g_term  // j is T - i: the locator comes in at one end
+    localparam logic [511:0] Rows = otx_bch_pkg::transposed(otx_bch_pkg::powers(M, -8 * (T - i), 1, M));
+    logic [M-1:0] term_q, load;
+    if (i == 0) begin : g_first
+      assign load = rsp_coefficient;
+    end else begin : g_next
+      assign load = g_term[i-1].term_q;
+    end
     always_ff @(posedge clk) begin
-      if (state_q == StLoad && rsp_valid) term_q <= loads[M*j+:M];
+      if (state_q == StLoad && rsp_valid) term_q <= load;
       if (state_q == StSearch) for (int r = 0; r < M; r++) term_q[r] <= ^(term_q & Rows[32*r+:M]);
     end
   end
 
   for (genvar g = 0; g < Groups; g++) begin : g_group
+    logic [GroupSize*M-1:0] terms;
+    for (genvar k = 0; k < GroupSize; k++) begin : g_member
+      if (GroupSize * g + k < T) begin : g_there
+        assign terms[M*k+:M] = g_term[T-1-GroupSize*g-k].term_q;
+      end else begin : g_none
+        assign terms[M*k+:M] = '0;
+      end
+    end
     for (genvar b = 0; b < 8; b++) begin : g_bit
       localparam logic [1023:0] Rows = otx_bch_pkg::group_rows(M, GroupSize * g + 1, b);
       logic [M-1:0] sum_q;
-      assign sums[M*(8*g+b)+:M] = sum_q;
-      always_ff @(posedge clk) if (state_q == StSearch) for (int r = 0; r < M; r++) sum_q[r] <= ^(padded[GroupSize*M*g+:GroupSize*M] & Rows[64*r+:GroupSize*M]);
+      always_ff @(posedge clk) if (state_q == StSearch) for (int r = 0; r < M; r++) sum_q[r] <= ^(terms & Rows[64*r+:GroupSize*M]);
     end
   end
 
   for (genvar b = 0; b < 8; b++) begin : g_mask
     logic wrong_q;
+    logic [Groups*M-1:0] sums;
+    for (genvar g = 0; g < Groups; g++) begin : g_sum
+      assign sums[M*g+:M] = g_group[g].g_bit[b].sum_q;
+    end
     assign mask_q[b] = wrong_q;
     always_ff @(posedge clk)
       if (sums_valid_q) begin : add
         logic [M-1:0] value;
         value = constant_q;
-        for (int g = 0; g < Groups; g++) value = value ^ sums[M*(8*g+b)+:M];
+        for (int g = 0; g < Groups; g++) value = value ^ sums[M*g+:M];
         wrong_q <= value == '0;
       end
   end
@@ -111,7 +120,7 @@ module otx_bch_chien #(
     case (state_q)
       StLoad:
       if (rsp_valid) begin
-        constant_q <= terms[M-1:0];
+        constant_q <= g_term[T-1].term_q;
         degree_q <= rsp_degree;
         found_q <= '0;
         at_q <= bytes - 1'b1;

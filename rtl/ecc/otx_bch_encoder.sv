@@ -32,6 +32,18 @@ module otx_bch_encoder #(
   localparam logic [1023:0] Whole = otx_bch_pkg::generator(M, T);
   localparam logic [Bits-1:0] Generator = Whole[Bits-1:0];
 
+  // What is left of x^Bits to x^(Bits + 7).
+  function automatic logic [8*Bits-1:0] rests();
+    logic [Bits-1:0] rest;
+    rest = Generator;
+    for (int i = 0; i < 8; i++) begin
+      rests[Bits*i+:Bits] = rest;
+      rest = (rest << 1) ^ (rest[Bits-1] ? Generator : '0);
+    end
+  endfunction
+
+  localparam logic [8*Bits-1:0] Rests = rests();
+
   if (!otx_bch_pkg::fits(M, T)) begin : g_check_code
     $fatal(1, "otx_bch_encoder: no such code: M 5 to 15, 2T - 1 < 2^ceil(M/2), M*T a multiple of 8");
   end
@@ -52,8 +64,8 @@ module otx_bch_encoder #(
   always_ff @(posedge clk)
     if (in_valid) begin : step
       logic [Bits-1:0] after;
-      after = now;
-      for (int i = 7; i >= 0; i--) after = (after << 1) ^ (!in_parity && (after[Bits-1] ^ data[i]) ? Generator : '0);
+      after = now << 8;
+      if (!in_parity) for (int i = 0; i < 8; i++) if (out_differs[i]) after = after ^ Rests[Bits*i+:Bits];
       if (in_parity && in_check) after[7:0] = out_differs;
       remainders[in_chunk] <= after;
     end

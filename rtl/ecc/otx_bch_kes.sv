@@ -29,6 +29,7 @@ module otx_bch_kes #(
 );
   localparam int PlaceBits = $clog2(T + 1);
   localparam int IndexBits = $clog2(2 * T);
+  localparam logic [511:0] Squares = otx_bch_pkg::transposed(otx_bch_pkg::powers(M, 0, 2, M));
 
   if (!otx_bch_pkg::fits(M, T) || T < 2) begin : g_check_code
     $fatal(1, "otx_bch_kes: no such code: M 5 to 15, T 2 or more, 2T - 1 < 2^ceil(M/2), M*T a multiple of 8");
@@ -50,14 +51,14 @@ module otx_bch_kes #(
   logic [PlaceBits-1:0] n_q;  // beat, syndrome or coefficient
   logic [PlaceBits-1:0] step_q;
   logic [DegreeBits-1:0] degree_q;
-  logic [M-1:0] sum_q, delta_q, gamma_q;
+  logic [M-1:0] sum_q, delta_q, gamma_q;  // sum_q: the discrepancy as it grows
   logic swap_q, drained_q;  // this step replaces `other`; the second clock of StDrain
   logic begins, ends;
 
-  // One coefficient on its way: read, multiplied and written, multiplied again.
+  // One coefficient on its way: read, multiplied, written and multiplied again.
   logic read_q, made_q;
-  logic [PlaceBits-1:0] place, read_n_q, place_q;
-  logic [M-1:0] locator_q, other_q, made, new_q, syndrome_q, product, syndrome, squared;
+  logic [PlaceBits-1:0] place, read_n_q, made_n_q, place_q;
+  logic [M-1:0] locator_q, other_q, new_q, syndrome_q, syndrome;
   logic [IndexBits-1:0] index;
 
   assign begins = step_q == 0;
@@ -66,9 +67,11 @@ module otx_bch_kes #(
   assign index = state_q == StSquare ? IndexBits'(n_q) : IndexBits'({step_q, 1'b0}) + IndexBits'(3) - IndexBits'(read_n_q);
   assign syndrome = syndromes[index];
 
-  otx_gf_linear #(.M(M), .Inputs(M), .Columns(otx_bch_pkg::powers(M, 0, 2, M))) square (.in(syndrome), .out(squared));
-  otx_gf_multiply #(.M(M), .Pairs(2)) update (.a({locator_q, other_q}), .b({gamma_q, delta_q}), .sum(made));
-  otx_gf_multiply #(.M(M)) discrepancy (.a(new_q), .b(syndrome_q), .sum(product));
+  otx_gf_multiply #(.M(M), .Pairs(2)) update (.clk, .valid(read_q), .multiplies(1'b1), .from('0), .a({locator_q, other_q}), .b({gamma_q, delta_q}), .sum(new_q));
+  otx_gf_multiply #(.M(M)) discrepancy (
+      .clk, .valid(made_q || state_q == StTurn || (state_q == StLoad && req_valid && n_q == 0)), .multiplies(made_q), .from(made_q ? sum_q : state_q == StTurn ? '0 : req_syndrome),
+      .a(new_q), .b(syndrome_q), .sum(sum_q)
+  );
 
   assign req_ready = state_q == StLoad;
   assign rsp_valid = state_q == StAnswer;
@@ -79,11 +82,13 @@ module otx_bch_kes #(
 
   always_ff @(posedge clk) begin
     if (state_q == StLoad && req_valid) syndromes[{n_q[IndexBits-2:0], 1'b1}] <= req_syndrome;
-    if (state_q == StSquare) syndromes[{n_q[IndexBits-2:0], 1'b0}] <= squared;
-    if (read_q) begin
-      locator[read_n_q] <= made;
-      other[place_q] <= swap_q ? locator_q : other_q;
+    if (state_q == StSquare) begin : square
+      logic [M-1:0] squared;
+      for (int r = 0; r < M; r++) squared[r] = ^(syndrome & Squares[32*r+:M]);
+      syndromes[{n_q[IndexBits-2:0], 1'b0}] <= squared;
     end
+    if (read_q) other[place_q] <= swap_q ? locator_q : other_q;
+    if (made_q) locator[made_n_q] <= new_q;
   end
 
   always_ff @(posedge clk) begin
@@ -93,14 +98,12 @@ module otx_bch_kes #(
     locator_q <= begins ? M'(n_q == 0) : locator[n_q];  // it begins as 1, `other` as x
     other_q <= begins ? M'(n_q == 1) : n_q < PlaceBits'(2) ? '0 : other[place];
     made_q <= read_q;
-    new_q <= made;
+    made_n_q <= read_n_q;
     syndrome_q <= syndrome;
     drained_q <= state_q == StDrain && !drained_q;
-    if (made_q) sum_q <= sum_q ^ product;
     case (state_q)
       StLoad:
       if (req_valid) begin
-        if (n_q == 0) sum_q <= req_syndrome;
         n_q <= n_q + 1'b1;
         step_q <= '0;
         degree_q <= '0;
@@ -116,7 +119,6 @@ module otx_bch_kes #(
       end
       StTurn: begin
         n_q <= '0;
-        sum_q <= '0;
         delta_q <= sum_q;
         swap_q <= sum_q != 0 && degree_q <= DegreeBits'(step_q);
         state_q <= StPass;
