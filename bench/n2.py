@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long random host reads take at the flash back end beside all the programs and erases that it can do, with the priorities of the way queues and without (sim/flash).
+"""How long random host reads take at the flash back end beside all the programs and erases it can do: without priorities, with them, and on a part that suspends (sim/flash).
 
 One channel, 4 ways of K9F8G08U0M (tR 25 us, tPROG 200 us, tBERS 1.5 ms, 30 ns per byte at 100 MHz), so that programs alone fill the bus. The load: `write` has 16
 programs under way, page by page over the dies; for each block of 64 pages firmware erases one; a log page comes a millisecond after the one before is done. Reads come
 from `depth` readers, each with one read under way, of any page of one written block per die. `turns`: flash_priorities=0, log pages first, then reads and the rest in
-turn. No rule of the chips is broken.
+turn. `suspend`: the priorities, and the part suspends a program or erase within 20 us (a K9F8G08 cannot; the time is assumed). No rule of the chips is broken.
 """
 
 import math
 import random
 import sys
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -27,14 +28,17 @@ MHZ, WAYS, PAGES, BLOCKS = 100, 4, 64, 16
 DATA_BLOCKS, LOG_BLOCKS = range(1, 12), range(12, 16)  # block 0 is read
 PROGRAMS, LOG_PAUSE = 16, 100_000
 READS = {1: 1_000, 4: 2_000, 16: 2_000}  # by depth; a quarter of them without load
-CASES = [(load, priorities, depth) for depth in READS for load, priorities in ((False, True), (True, False), (True, True))]
-AVERAGE, P99, ALONE, SHARE, LOG_US = 65.0, 65.0, 100.0, 9.0, 4_000.0
+LOADS = ["none", "turns", "priorities", "suspend"]
+CASES = [(load, depth) for depth in READS for load in LOADS]
+SUSPEND_NS = 20_000
+AVERAGE, P99, ALONE, SHARE, LOG_US, SUSPENDED = 65.0, 65.0, 100.0, 9.0, 4_000.0, 100.0
 OP_RESET, OP_READ, OP_PROGRAM, OP_ERASE = 0, 3, 6, 7
 
 
-def drive(priorities):
-    name = "n2_priorities" if priorities else "n2_turns"
-    return geometries.Geometry(name, 1, WAYS, BLOCKS, PAGES, 64, write_frames=64, read_frames=32, flash_priorities=int(priorities), clock_mhz=MHZ)
+def drive(load):
+    name = "priorities" if load == "none" else load
+    timing = replace(geometries.K9F8G08, t_susp=SUSPEND_NS if load == "suspend" else 0)
+    return geometries.Geometry(f"n2_{name}", 1, WAYS, BLOCKS, PAGES, 64, write_frames=64, read_frames=32, flash_priorities=int(load != "turns"), clock_mhz=MHZ, timing=timing)
 
 
 class Load:
@@ -125,10 +129,10 @@ def share(values, part):
 
 
 def measure(case):
-    load, priorities, depth = case
-    run = Load(Flash(drive(priorities)), 1, depth, load)
+    load, depth = case
+    run = Load(Flash(drive(load)), 1, depth, load != "none")
     run.start()
-    run.run(READS[depth] if load else READS[depth] // 4)
+    run.run(READS[depth] // 4 if load == "none" else READS[depth])
     clocks = run.flash.clock() - run.begin
     seen, log = run.latency[READ], run.latency[LOG]
 
@@ -136,7 +140,7 @@ def measure(case):
         return round(clocks / MHZ, 1)
 
     return {
-        "load": ("priorities" if priorities else "turns") if load else "none",
+        "load": load,
         "depth": depth,
         "reads": len(seen),
         "average_us": us(sum(seen) / len(seen)),
@@ -154,8 +158,8 @@ def measure(case):
 
 
 def run():
-    for priorities in (True, False):
-        flashes.build(drive(priorities))
+    for load in LOADS[1:]:
+        flashes.build(drive(load))
     with ProcessPoolExecutor(2, mp_context=get_context("spawn"), max_tasks_per_child=1) as pool:  # a process has one drive
         rows = list(pool.map(measure, CASES))
     at = {(r["load"], r["depth"]): r for r in rows}

@@ -140,13 +140,17 @@ void Die::command(uint8_t c) {
   };
   if (needs_reset_ && array_ == Array::Dead) return;
   if (needs_reset_ && c != 0xFF) return broken("command " + hex(c) + " before the first reset command after power-up");
-  if (busy() && c != 0x70 && c != 0xFF) return broken("command " + hex(c) + " while busy");
+  const bool suspends = drive_.part.suspend_ns && (c == 0x84 || c == 0x61);
+  if (busy() && c != 0x70 && c != 0xFF && !suspends) return broken("command " + hex(c) + " while busy");
+  if (suspended_.what != Array::Idle && c != 0x70 && c != 0xFF && c != 0x00 && c != 0x30 && c != 0x05 && c != 0xE0 && c != 0x13 && c != 0xD2)
+    return broken("command " + hex(c) + " while a program or erase is suspended");
   const bool continues = c == 0x30 || c == 0xE0 || c == 0x10 || c == 0x85 || c == 0xD0;
   if (!continues && c != 0xFF && input_ != Input::None) broken("command " + hex(c) + " in the middle of command " + hex(opened_));
   switch (c) {
     case 0xFF:  // a program or erase under way stays torn
       input_ = Input::None, output_ = Output::None;
       page_valid_ = failed_ = needs_reset_ = false;
+      suspended_.what = Array::Idle;
       return start(Array::Reset, drive_.times.t_rst);
     case 0xEE: case 0xEF:
       if (!drive_.part.onfi || !drive_.part.features) return broken("unknown command " + hex(c));
@@ -178,6 +182,8 @@ void Die::command(uint8_t c) {
       row_ = row_of(2);
       column_ = addresses_[0] | addresses_[1] << 8;
       if (column_ >= page_.size()) broken("column " + std::to_string(column_) + " is past the end of the page");
+      if (suspended_.what == Array::Program && row_ == suspended_.row) broken("read of a page whose program is suspended");
+      if (suspended_.what == Array::Erase && row_ / drive_.store.geometry().pages == suspended_.row / drive_.store.geometry().pages) broken("read of a block whose erase is suspended");
       drive_.counts[0]++;
       return start(Array::Read, drive_.times.t_r);
     case 0xE0:
@@ -187,6 +193,10 @@ void Die::command(uint8_t c) {
       return;
     case 0x10: return start_program();
     case 0xD0: return start_erase();
+    case 0x84: return suspend(Array::Program, "84h");
+    case 0x13: return resume(Array::Program, "13h");
+    case 0x61: return suspend(Array::Erase, "61h");
+    case 0xD2: return resume(Array::Erase, "D2h");
     default: broken("unknown command " + hex(c));
   }
 }
@@ -255,7 +265,7 @@ void Die::output_byte() {
     else return broken("data out in the middle of command " + hex(opened_));
   }
   switch (output_) {
-    case Output::Status: out_ = uint8_t((last_ & wp_bit ? 0x80 : 0) | (was_busy ? 0 : 0x60) | (failed_ ? 1 : 0)); return;
+    case Output::Status: out_ = uint8_t((last_ & wp_bit ? 0x80 : 0) | (was_busy ? 0 : 0x60) | (!was_busy && suspended_.what != Array::Idle ? 4 : 0) | (failed_ ? 1 : 0)); return;
     case Output::Id: out_ = id_at_ < 5 ? drive_.id[id_at_++] : 0; return;
     case Output::Onfi: out_ = id_at_ < 4 ? onfi[id_at_++] : 0; return;
     case Output::Features: out_ = column_ < 4 ? feature_[column_++] : 0; return;
@@ -381,6 +391,37 @@ void Die::start_erase() {
   }
   drive_.counts[2]++;
   start(Array::Erase, drive_.times.t_bers);
+}
+
+// An array that is ready by itself before it is suspended, or was ready, goes on as if nothing had been said.
+void Die::suspend(Array what, const char *name) {
+  if (!drive_.part.suspend_ns) return broken("unknown command " + hex(what == Array::Program ? 0x84 : 0x61));
+  input_ = Input::None, output_ = Output::None;
+  if (!busy()) return;
+  if (array_ != what) return broken(std::string("command ") + name + ", but the array does something else");
+  const long long at = now_ + times().t_wb * 1000LL + drive_.part.suspend_ns * 1000LL;
+  if (hung_ || ready_at_ <= at) return;
+  suspended_ = {what, row_, ready_at_ - at, failing_, page_};
+  array_ = Array::Suspend;
+  drive_.counts[3]++;
+  ready_at_ = at;
+}
+
+void Die::resume(Array what, const char *name) {
+  if (suspended_.what != what) return broken(std::string("command ") + name + ", but no such operation is suspended");
+  input_ = Input::None, output_ = Output::None;
+  array_ = what, row_ = suspended_.row, failing_ = suspended_.failing, page_ = suspended_.page;
+  page_valid_ = false;
+  busy_from_ = now_ + times().t_wb * 1000LL;
+  ready_at_ = busy_from_ + suspended_.left;
+  suspended_.what = Array::Idle;
+}
+
+int Die::under_way() const {
+  const bool paused = suspended_.what != Array::Idle;
+  const Array what = paused ? suspended_.what : array_;
+  const std::vector<uint8_t> &page = paused ? suspended_.page : page_;
+  return what == Array::Program ? page[drive_.store.geometry().page_bytes + 1] : what == Array::Erase ? 256 : 0;
 }
 
 void Die::finish() {

@@ -23,7 +23,7 @@ struct Drive {
   otx_nand_part part{};
   otx_nand_part_faults wrong{};
   uint64_t seed = 1;
-  uint64_t counts[3] = {0, 0, 0};
+  uint64_t counts[4] = {0, 0, 0, 0};
   Faults faults;
   uint64_t random();  // the next number of the seed
 };
@@ -40,10 +40,10 @@ class Die {
   void die_if_dead();
   void fail(int what, uint32_t n) { fail_[what] = n; }
   int mode() const;  // SDR timing mode, -1: none, the part's own times
-  int under_way() const { return array_ == Array::Program ? page_[drive_.store.geometry().page_bytes + 1] : array_ == Array::Erase ? 256 : 0; }
+  int under_way() const;
 
  private:
-  enum class Array { Idle, Reset, Read, Param, Features, Program, Erase, Dead };
+  enum class Array { Idle, Reset, Read, Param, Features, Program, Erase, Suspend, Dead };
   enum class Input { None, Address, Data };
   enum class Output { None, Status, Id, Onfi, Param, Features, Page };
   static constexpr long long never = LLONG_MAX, past = LLONG_MIN / 4;
@@ -63,6 +63,8 @@ class Die {
   void check_program();
   void start_program();
   void start_erase();
+  void suspend(Array what, const char *name);
+  void resume(Array what, const char *name);
   void finish();
   bool next_fails(int what);
   uint32_t row_of(int first);
@@ -95,6 +97,13 @@ class Die {
   long long busy_from_ = past, ready_at_ = past;  // R/B# falls at busy_from_
   bool failed_ = false, failing_ = false;
   uint32_t fail_[3] = {0, 0, 0};
+  struct {  // a program or erase that does not go on for now
+    Array what = Array::Idle;
+    uint32_t row = 0;
+    long long left = 0;  // ps
+    bool failing = false;
+    std::vector<uint8_t> page;
+  } suspended_;
   uint8_t out_ = 0xFF;
   long long out_from_ = past, out_to_ = past, driven_to_ = past;
 };

@@ -227,7 +227,7 @@ void otx_nand_peek(uint32_t die, uint32_t row, uint8_t *bytes) {
 
 uint32_t otx_nand_programs(uint32_t die, uint32_t row) { return drive.store.programs(die, checked_row(die, row)); }
 uint32_t otx_nand_erases(uint32_t die, uint32_t block) { return drive.store.block(die, checked_row(die, block * drive.store.geometry().pages) / drive.store.geometry().pages).erases; }
-uint64_t otx_nand_count(int what) { return what >= 0 && what <= 2 ? drive.counts[what] : 0; }
+uint64_t otx_nand_count(int what) { return what >= 0 && what <= 3 ? drive.counts[what] : 0; }
 int otx_nand_under_way(uint32_t die) { return die < dies.size() ? dies[die]->under_way() : -1; }
 
 int otx_nand_pins(int die, long long now_ps, int clk_ps, int pins, long long *wake_ps) { return die_of(die).pins(now_ps, clk_ps, pins, *wake_ps); }

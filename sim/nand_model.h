@@ -38,6 +38,7 @@ struct otx_nand_part {
   uint32_t onfi;      // 1: signature at address 20h of 90h, parameter page
   uint32_t features;  // 1: EFh and EEh with feature 01h; an ONFI part without holds the times of its highest mode
   uint32_t modes;     // bit m: SDR timing mode m, 0 to 5
+  uint32_t suspend_ns;  // a program or erase under way is suspended within this time; 0: the part cannot
 };
 
 // What is wrong with it; all zero: nothing.
@@ -75,7 +76,7 @@ void otx_nand_mark_bad(uint32_t die, uint32_t block);             // factory mar
 void otx_nand_peek(uint32_t die, uint32_t row, uint8_t *bytes);   // the page with its spare bytes
 uint32_t otx_nand_programs(uint32_t die, uint32_t row);           // since the last erase; 255: erase not finished
 uint32_t otx_nand_erases(uint32_t die, uint32_t block);
-uint64_t otx_nand_count(int what);                                // of all dies since opening: 0 reads, 1 programs, 2 erases
+uint64_t otx_nand_count(int what);                                // of all dies since opening: 0 reads, 1 programs, 2 erases, 3 programs and erases that were suspended
 int otx_nand_under_way(uint32_t die);                             // what a power cut would tear: 0 nothing, 1 to 255 a page whose spare byte 1 (its kind) is that, 256 a block, -1 there is no such die
 
 // Called by otx_nand_die.sv. pins: {wp_n 13, ce_n 12, cle 11, ale 10, re_n 9, we_n 8, dq 7:0} as they are since the rising clock edge at `now_ps`.

@@ -178,7 +178,7 @@ void configure_nand() {
     uint8_t id[5];
     for (int i = 0; i < 5; i++) id[i] = uint8_t(std::stoi(std::string(hex + 2 * i, 2), nullptr, 16));
     otx_nand_set_id(id);
-    const otx_nand_part part = {OTX_NAND_ONFI, 1, OTX_NAND_MODES};
+    const otx_nand_part part = {OTX_NAND_ONFI, 1, OTX_NAND_MODES, OTX_T_SUSP_NS};
     otx_nand_set_part(&part);
 }
 

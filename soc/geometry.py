@@ -50,6 +50,7 @@ class NandTiming:
     t_bers_max: int = 2_000_000
     t_rst: int = 5_000
     t_rst_max: int = 500_000
+    t_susp: int = 0  # longest time to suspend a program or erase; 0: the part cannot
 
 
 K9F8G08 = NandTiming()
@@ -112,6 +113,7 @@ class Geometry:
         need(1 <= self.tx_entries <= 60_000, f"tx_entries is {self.tx_entries}, must be 1 to 60000")
         need(len(self.nand_id) == 10 and all(c in "0123456789abcdef" for c in self.nand_id), f"nand_id is '{self.nand_id}', must be five bytes as ten digits 0 to f")
         need(self.nand_modes & 1 and self.nand_modes < 64, f"nand_modes is {self.nand_modes}, must have bit 0 (every part starts in mode 0) and only bits 0 to 5")
+        need(0 <= self.timing.t_susp <= self.timing.t_prog_max, f"t_susp is {self.timing.t_susp} ns, must be 0 (cannot suspend) to t_prog_max ({self.timing.t_prog_max})")
         need(20 <= self.clock_mhz <= 400, f"clock_mhz is {self.clock_mhz}, must be 20 to 400")
         need(self.table_base % 4096 == 0 and self.frame_base % 4096 == 0, "table_base and frame_base must be multiples of 4096")
 
@@ -180,7 +182,7 @@ PRESETS = {
     g.preset: g
     for g in [
         Geometry("tiny", 1, 1, 112, 16, 1024, write_frames=40, read_frames=8, firmware_frames=8, timing=QUICK, **ONFI),
-        Geometry("small", 2, 2, 24, 16, 256, write_frames=40, read_frames=8, firmware_frames=8, scramble=1, timing=QUICK, **ONFI),
+        Geometry("small", 2, 2, 24, 16, 256, write_frames=40, read_frames=8, firmware_frames=8, scramble=1, timing=replace(QUICK, t_susp=1_000), **ONFI),
         Geometry("sim", 4, 2, 192, 64, 65_536),
         Geometry("paper", 8, 8, 2560, 64, 8_388_608, write_frames=512, read_frames=256),
         Geometry("ecpix5", 1, 2, 4096, 64, 393_216, clock_mhz=75),

@@ -48,7 +48,7 @@ class ChannelModel:
         self.wdata = Sink(dut, f"{name}_wdata", ["data", "last"], self.word_in, stall, self.rng)
         self.rdata = Source(dut, f"{name}_rdata", ["way", "data", "last"], stall, self.rng, self.word_out)
         self.fix = Source(dut, f"{name}_fix", ["way", "byte", "mask"], stall, self.rng, self.fixed)
-        self.cpl = Source(dut, f"{name}_cpl", ["way", "status", *OOB, "corrected"], stall, self.rng, self.completed)
+        self.cpl = Source(dut, f"{name}_cpl", ["way", "status", *OOB, "corrected", "read"], stall, self.rng, self.completed)
         self.parts = [self.cmd, self.wreq, self.wdata, self.rdata, self.fix, self.cpl]
         self.idle = Pin(getattr(dut, f"{name}_wayIdle"), (1 << ways) - 1)
         self.pages = {}  # (way, row): (words, oob)
@@ -124,7 +124,7 @@ class ChannelModel:
             oob = oob | {"kind": 0xFF}
         del run["due"]
         wrong = run.get("wrong", self.bad.get(at, ())) if run["op"] in (Op.READ, Op.READ_OOB, Op.VERIFY) else ()
-        self.cpl.queue.append({"way": way, "status": status, **oob, "corrected": most_wrong(wrong)})
+        self.cpl.queue.append({"way": way, "status": status, **oob, "corrected": most_wrong(wrong), "read": run["op"] == Op.READ})
 
     def drive(self):
         for way, run in self.under_way.items():

@@ -13,7 +13,7 @@ from cocotb.triggers import Event, FallingEdge, Lock, RisingEdge
 
 BEATS = 512
 OWN = 6  # the timing mode with the part's own times
-CPL = ["way", "status", "kind", "generation", "lpn", "sequence", "corrected"]
+CPL = ["way", "status", "kind", "generation", "lpn", "sequence", "corrected", "read"]
 FIELDS = {"wreq": ["way"], "rdata": ["way", "data", "last"], "fix": ["way", "byte", "mask"], "cpl": CPL}
 
 
@@ -39,7 +39,7 @@ class Host:
         ways = len(dut.way_idle)
         self.pages = [deque() for _ in range(ways)]  # to program
         self.read = [None] * ways  # page that came since the last completion
-        self.waits = [None] * ways
+        self.waits = {}  # (way, is a READ): a READ may run beside a PROGRAM or ERASE
         self.late = 0  # clocks that the last two beats of a page wait
         self.fixes = []  # of all pages: way, byte, mask
         self.lock = Lock()  # of the command port
@@ -135,37 +135,51 @@ class Host:
     async def _complete(self):
         while True:
             cpl = await self._beat("cpl")
-            way = cpl["way"]
-            assert self.waits[way] is not None, f"way {way} completes a command that was not given"
-            event, self.waits[way] = self.waits[way], None
+            way, event = cpl["way"], self.waits.pop((cpl["way"], cpl["read"]), None)
+            assert event is not None, f"way {way} completes a command that was not given"
             cpl["data"], self.read[way] = self.read[way], None
             event.cpl = cpl
             event.set()
 
-    async def issue(self, way, op, row=0, data=None, kind=0, generation=0, lpn=0, sequence=0):
-        """Returns, when the command has been taken, an Event that is set with `.cpl` at its completion."""
+    async def issue(self, way, op, row=0, data=None, kind=0, generation=0, lpn=0, sequence=0, beside=False):
+        """Returns, when the command has been taken, an Event that is set with `.cpl` at its completion. `beside`: a READ, as soon as the way takes one, idle or not."""
         d = self.dut
         if op == Op.PROGRAM:
             self.pages[way].append(data)
-        while not int(d.way_idle.value) >> way & 1:
-            await FallingEdge(d.clk)
-        async with self.lock:
-            await FallingEdge(d.clk)
-            for name, value in dict(way=way, op=op, row=row, kind=kind, generation=generation, lpn=lpn, sequence=sequence).items():
-                getattr(d, "cmd_" + name).value = int(value)
-            event = self.waits[way] = Event()
-            d.cmd_valid.value = 1
-            await RisingEdge(d.clk)
-            assert int(d.cmd_ready.value), f"way {way} is idle and does not take a command"
-            await FallingEdge(d.clk)
-            d.cmd_valid.value = 0
-        return event
+        while True:
+            while not self._offered(way, beside):
+                await FallingEdge(d.clk)
+            async with self.lock:
+                await FallingEdge(d.clk)
+                if not self._offered(way, beside):  # somebody else was first
+                    continue
+                for name, value in dict(way=way, op=op, row=row, kind=kind, generation=generation, lpn=lpn, sequence=sequence).items():
+                    getattr(d, "cmd_" + name).value = int(value)
+                assert (way, op == Op.READ) not in self.waits
+                event = self.waits[way, op == Op.READ] = Event()
+                d.cmd_valid.value = 1
+                await RisingEdge(d.clk)
+                assert int(d.cmd_ready.value), f"way {way} does not take the command that it offered to take"
+                await FallingEdge(d.clk)
+                d.cmd_valid.value = 0
+                return event
+
+    def _offered(self, way, beside):
+        return (int(self.dut.way_idle.value) | (int(self.dut.way_reads.value) if beside else 0)) >> way & 1
 
     async def run(self, way, op, row=0, **fields):
         """One command to its end: the fields of its completion, and the page read as `data`."""
         event = await self.issue(way, op, row, **fields)
         await event.wait()
         return event.cpl
+
+    async def clock(self):
+        await FallingEdge(self.dut.clk)
+
+    async def together(self, works):
+        """Runs these side by side to their ends."""
+        for task in [cocotb.start_soon(work) for work in works]:
+            await task
 
     def clocks(self):
         return int(self.dut.clocks.value)

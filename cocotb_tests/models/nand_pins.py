@@ -52,12 +52,12 @@ class Times(ctypes.Structure):
 
 
 class Part(ctypes.Structure):
-    """An ONFI part; `modes` has bit m for timing mode m."""
+    """A part, ONFI or not; `modes` has bit m for timing mode m, `suspend` ns are the longest time to suspend a program or erase (0: it cannot)."""
 
-    _fields_ = [(n, ctypes.c_uint32) for n in ("onfi", "features", "modes")]
+    _fields_ = [(n, ctypes.c_uint32) for n in ("onfi", "features", "modes", "suspend")]
 
-    def __init__(self, features=1, modes=0x3F):
-        super().__init__(1, features, modes)
+    def __init__(self, features=1, modes=0x3F, suspend=0, onfi=1):
+        super().__init__(onfi, features, modes, suspend)
 
 
 def digest():

@@ -30,6 +30,7 @@ module tb_nand_channel #(
     parameter int TRMaxNs    = 25000,
     parameter int TProgMaxNs = 700000,
     parameter int TBersMaxNs = 2000000,
+    parameter int TSuspNs    = 0,
     parameter bit Scramble   = 1'b0
 ) (
     input  logic            clk,
@@ -65,6 +66,7 @@ module tb_nand_channel #(
     output logic [    31:0] cpl_lpn,
     output logic [    47:0] cpl_sequence,
     output logic [     3:0] cpl_corrected,
+    output logic            cpl_read,
     output logic            fix_valid,
     input  logic            fix_ready,
     output logic [     3:0] fix_way,
@@ -73,6 +75,7 @@ module tb_nand_channel #(
     input  logic            rival,
     output logic            asks,
     output logic [Ways-1:0] way_idle,
+    output logic [Ways-1:0] way_reads,
     output logic [    31:0] clocks
 );
   logic [Ways-1:0] ce_n, rb_n, die_oe;
@@ -107,7 +110,7 @@ module tb_nand_channel #(
   otx_nand_channel #(
       .Ways(Ways), .ClkPs(ClkPs), .TAdlNs(TAdlNs), .TWpNs(TWpNs), .TWcNs(TWcNs), .TDsNs(TDsNs), .TClsNs(TClsNs), .TAlsNs(TAlsNs),
       .TWhNs(TWhNs), .TRehNs(TRehNs), .TClhNs(TClhNs), .TCsNs(TCsNs), .TChNs(TChNs), .TAlhNs(TAlhNs), .TDhNs(TDhNs), .TWhrNs(TWhrNs), .TRhwNs(TRhwNs), .TWbNs(TWbNs), .TRrNs(TRrNs),
-      .TRpNs(TRpNs), .TRcNs(TRcNs), .TReaNs(TReaNs), .TIoNs(TIoNs), .TRMaxNs(TRMaxNs), .TProgMaxNs(TProgMaxNs), .TBersMaxNs(TBersMaxNs), .Scramble(Scramble)
+      .TRpNs(TRpNs), .TRcNs(TRcNs), .TReaNs(TReaNs), .TIoNs(TIoNs), .TRMaxNs(TRMaxNs), .TProgMaxNs(TProgMaxNs), .TBersMaxNs(TBersMaxNs), .TSuspNs(TSuspNs), .Scramble(Scramble)
   ) channel (
       .*, .nand_ce_n(ce_n), .nand_rb_n(rb_n), .nand_cle(cle), .nand_ale(ale), .nand_we_n(we_n), .nand_re_n(re_n), .nand_wp_n(wp_n), .nand_dq_o(host_dq), .nand_dq_oe(host_oe), .nand_dq_i(dq)
   );

@@ -4,6 +4,8 @@
 // `cmd` may change `cmd_way` until it is taken: `cmd_ready` follows `cmd_way` and is low while that way has a command under way (`way_idle` shows all ways). Commands to different ways finish in any order.
 // `wreq`/`wdata`: 512 beats per request, in the order of the requests. `rdata`: 512 beats of one page without others between, all taken before its `cpl`. READ data is sent whatever its status
 // turns out to be (CRC and BLANK come after the beats), except that TIMEOUT sends none. Fields of `cpl` echo the command unless the page's OOB or an identification replaces them.
+// With TSuspNs a way that has a PROGRAM or ERASE in its array takes a READ, too (`way_reads`): the array is suspended for it, up to `SuspendReads` times per operation. `cpl_read` tells its completion from the other one.
+// The READ must not be of the page or block that is being programmed or erased.
 // Array operations overlap; page transfers share the bus, brief turns go first. A page moves at one byte per tRC or tWC of the timing mode.
 // `wdata` and `rdata` pass a stream register each, which takes up to two beats more when the other end is stalled. A stalled `wdata`, `rdata` or `cpl` holds the bus for all ways. TIMEOUT after twice the longest busy time (up to 4 us and one clock per us later); all operations but RESET and STATUS then also wait for R/B# before they start.
 // `mode` is the SDR timing mode of all ways: ONFI 0 to 5, 6 the part's own times (the parameters), 7 as 0. A change counts when no turn is on the bus, so before the next one. SET_FEATURES sends the four bytes of `cmd_lpn`,
@@ -41,6 +43,8 @@ module otx_nand_channel #(
     parameter int TProgMaxNs = 700000,
     parameter int TBersMaxNs = 2000000,
     parameter int TRMaxNs    = 25000,
+    parameter int TSuspNs    = 0,        // longest time the part takes to suspend a program or erase, 0: it cannot
+    parameter int SuspendReads = 4,
     parameter bit Scramble   = 1'b0      // data bytes are stored XOR a key of their row (otx_nand_scrambler)
 ) (
     input  logic            clk,
@@ -76,6 +80,7 @@ module otx_nand_channel #(
     output logic [    31:0] cpl_lpn,
     output logic [    47:0] cpl_sequence,
     output logic [     3:0] cpl_corrected,
+    output logic            cpl_read,
     output logic            fix_valid,
     input  logic            fix_ready,
     output logic [     3:0] fix_way,
@@ -94,6 +99,7 @@ module otx_nand_channel #(
     input  logic [     3:0] found_count,
     input  logic [    31:0] found_sum,
     output logic [Ways-1:0] way_idle,
+    output logic [Ways-1:0] way_reads,
     output logic [Ways-1:0] nand_ce_n,
     input  logic [Ways-1:0] nand_rb_n,
     output logic            nand_cle,
@@ -122,9 +128,13 @@ module otx_nand_channel #(
     $fatal(1, "otx_nand_channel: RowBytes must be 2 or 3");
   end
 
-  logic [143:0] held[Ways];  // what the command said, per way
+  localparam bit Suspend = TSuspNs != 0;
+  localparam logic [3:0] OpRead = 4'd3;
+
+  logic [143:0] held[Suspend ? 2**(WayBits+1) : Ways];  // what the command said, per way; of a READ in another place, it may come beside a PROGRAM or ERASE
   logic [143:0] now;
-  logic [Ways-1:0] take, request, brief, begins, issued, done, collect, late;
+  logic [Ways-1:0] take, request, brief, urgent, begins, issued, done, collect, late, pause, resumes, looks, suspended;
+  logic seq_suspended;
   logic [Ways*4-1:0] op;
   logic pick_valid, start, seq_issued, seq_done, tick;
   logic [3:0] pick_way, way;
@@ -140,7 +150,7 @@ module otx_nand_channel #(
   logic unused;
 
   assign unused = wdata_last;
-  assign now = held[way[WayBits-1:0]];
+  assign cpl_read = op[way[WayBits-1:0]*4+:4] == OpRead;
   assign wreq_way = way;
   assign cpl_way = way;
   assign tick = tick_q == 0;
@@ -152,7 +162,7 @@ module otx_nand_channel #(
 
   always_comb begin
     cmd_ready = 1'b0;
-    for (int i = 0; i < Ways; i++) if (cmd_way == 4'(i)) cmd_ready = way_idle[i];
+    for (int i = 0; i < Ways; i++) if (cmd_way == 4'(i)) cmd_ready = way_idle[i] || (way_reads[i] && cmd_op == OpRead);
   end
 
   for (genvar i = 0; i < Ways; i++) begin : g_way
@@ -160,19 +170,29 @@ module otx_nand_channel #(
     assign begins[i] = start && pick_way == 4'(i);
     assign issued[i] = seq_issued && way == 4'(i);
     assign done[i]   = seq_done && way == 4'(i);
+    assign suspended[i] = seq_suspended && way == 4'(i);
     otx_nand_way #(
-        .Bits(Bits), .TRstMaxNs(TRstMaxNs), .TProgMaxNs(TProgMaxNs), .TBersMaxNs(TBersMaxNs), .TRMaxNs(TRMaxNs)
+        .Bits(Bits), .TRstMaxNs(TRstMaxNs), .TProgMaxNs(TProgMaxNs), .TBersMaxNs(TBersMaxNs), .TRMaxNs(TRMaxNs), .TSuspNs(TSuspNs), .SuspendReads(SuspendReads)
     ) state (
-        .clk, .reset, .tick, .wb, .take(take[i]), .take_op(cmd_op), .idle(way_idle[i]), .op(op[i*4+:4]), .request(request[i]), .brief(brief[i]),
-        .start(begins[i]), .issued(issued[i]), .done(done[i]), .collect(collect[i]), .late(late[i]), .nand_rb_n(nand_rb_n[i])
+        .clk, .reset, .tick, .wb, .take(take[i]), .take_op(cmd_op), .idle(way_idle[i]), .op(op[i*4+:4]), .request(request[i]), .brief(brief[i]), .urgent(urgent[i]),
+        .start(begins[i]), .issued(issued[i]), .done(done[i]), .collect(collect[i]), .late(late[i]),
+        .reads(way_reads[i]), .pause(pause[i]), .resumes(resumes[i]), .looks(looks[i]), .suspended(suspended[i]), .nand_rb_n(nand_rb_n[i])
     );
   end
 
-  otx_nand_arbiter #(.Ways(Ways)) arbiter (.clk, .reset, .request, .brief, .taken(start), .pick_valid, .pick_way);
+  if (Suspend) begin : g_two
+    assign now = held[{cpl_read, way[WayBits-1:0]}];
+    always_ff @(posedge clk) if (cmd_valid && cmd_ready) held[{cmd_op == OpRead, cmd_way[WayBits-1:0]}] <= {cmd_sequence, cmd_lpn, cmd_generation, cmd_kind, cmd_row};
+  end else begin : g_one
+    assign now = held[way[WayBits-1:0]];
+    always_ff @(posedge clk) if (cmd_valid && cmd_ready) held[cmd_way[WayBits-1:0]] <= {cmd_sequence, cmd_lpn, cmd_generation, cmd_kind, cmd_row};
+  end
+
+  otx_nand_arbiter #(.Ways(Ways)) arbiter (.clk, .reset, .request, .brief, .urgent, .taken(start), .pick_valid, .pick_way);
 
   otx_nand_sequencer #(.Ways(Ways), .RowBytes(RowBytes), .Bits(Bits), .Scramble(Scramble)) sequencer (
       .clk, .reset, .cs, .resting, .pick_valid, .pick_way, .start, .way, .op(op[way[WayBits-1:0]*4+:4]), .collect(collect[way[WayBits-1:0]]), .late(late[way[WayBits-1:0]]),
-      .row(now[23:0]), .kind(now[31:24]), .generation(now[63:32]), .lpn(now[95:64]), .sequence_number(now[143:96]),
+      .pause(pause[way[WayBits-1:0]]), .resumes(resumes[way[WayBits-1:0]]), .looks(looks[way[WayBits-1:0]]), .suspended(seq_suspended), .row(now[23:0]), .kind(now[31:24]), .generation(now[63:32]), .lpn(now[95:64]), .sequence_number(now[143:96]),
       .issued(seq_issued), .done(seq_done), .wreq_valid, .wreq_ready, .wdata_valid(in_valid), .wdata_ready(in_ready), .wdata_data(in_data),
       .rdata_valid(out_valid), .rdata_ready(out_ready), .rdata_data(out_data), .rdata_last(out_last), .cpl_valid(end_valid), .cpl_ready(end_ready), .cpl_status, .cpl_kind, .cpl_generation, .cpl_lpn, .cpl_sequence, .cpl_corrected,
       .fix_valid(wrong_valid), .fix_ready(wrong_ready), .fix_byte, .fix_mask, .ask_valid, .ask_ready, .ask_chunk, .ask_byte,
@@ -203,7 +223,6 @@ module otx_nand_channel #(
   );
 
   always_ff @(posedge clk) begin
-    if (cmd_valid && cmd_ready) held[cmd_way[WayBits-1:0]] <= {cmd_sequence, cmd_lpn, cmd_generation, cmd_kind, cmd_row};
     if (resting) mode_q <= mode;
     tick_q <= tick ? TickBits'(TickClocks - 1) : tick_q - 1'b1;
     nand_wp_n <= 1'b1;

@@ -12,10 +12,14 @@ module otx_nand_script #(
     parameter int OobBytes   = 128,   // spare bytes that are read back
     parameter int LastChunk  = 512,   // data bytes that READ_OOB reads too: parity covers them together with the spare bytes
     parameter int ParamBytes = 768,
-    parameter int FeatureBytes = 4
+    parameter int FeatureBytes = 4,
+    // Of the vendor, ONFI has none: program suspend, program resume, erase suspend, erase resume.
+    parameter logic [31:0] SuspendCommands = 32'h84_13_61_D2
 ) (
     input  logic [ 3:0] op,
     input  logic        collect,
+    input  logic        pause,      // the turn suspends or resumes the PROGRAM or ERASE `op`
+    input  logic        resumes,
     input  logic [23:0] row,
     input  logic [ 7:0] kind,       // address of READ_ID and of a feature
     input  logic [ 3:0] step,
@@ -53,6 +57,7 @@ module otx_nand_script #(
       default: first_command = 8'h70;
     endcase
     if (asks_status) first_command = 8'h70;
+    if (pause) first_command = SuspendCommands[{op == OpProgram, !resumes, 3'd0}+:8];
     second_command = reads_page ? 8'h30 : op == OpProgram ? 8'h10 : 8'hD0;
 
     if (op == OpReadOob) out_from = 13'(PageBytes - LastChunk);
@@ -103,6 +108,7 @@ module otx_nand_script #(
       4'd8: if (!busy) item = DataOut;
       default: item = End;
     endcase
+    if (pause && step != 4'd0) item = step == 4'd9 ? End : Nothing;
   end
 endmodule
 

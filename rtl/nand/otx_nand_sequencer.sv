@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs one turn of one way on the bus, from CE# low to CE# high, and reports the operation's end.
 //
+// With `pause` the turn is a command that suspends, or with `resumes` resumes, the array; one with `looks` ends with `suspended` and no completion if its status byte has bit `SuspendedBit` (of the vendor).
 // `pick` offers a way that wants the bus; `start` takes it (one clock). Then `way` is stable and `op`, `collect`, `late` and the command's fields are that way's. The turn ends with one clock of `issued` (the
 // array works) or, after `cpl` has been taken, of `done`. A page to program is asked for with `wreq` as the turn begins. All beats of `rdata` are taken before `cpl` is offered.
 // Late `wdata` and slow `rdata` pause the strobes; they, and a `cpl` that is not taken, hold the bus. A turn of a late way touches no pin: TIMEOUT. An unknown operation: FAIL, no pin moves.
@@ -14,7 +15,8 @@ module otx_nand_sequencer #(
     parameter int Bits      = 6,    // of `cs`
     parameter int PageBytes = 4096,
     parameter int SpareBytes = 128,
-    parameter bit Scramble = 1'b0
+    parameter bit Scramble = 1'b0,
+    parameter int SuspendedBit = 2
 ) (
     input  logic            clk,
     input  logic            reset,
@@ -27,6 +29,10 @@ module otx_nand_sequencer #(
     input  logic [     3:0] op,
     input  logic            collect,
     input  logic            late,
+    input  logic            pause,
+    input  logic            resumes,
+    input  logic            looks,
+    output logic            suspended,
     input  logic [    23:0] row,
     input  logic [     7:0] kind,
     input  logic [    31:0] generation,
@@ -101,7 +107,7 @@ module otx_nand_sequencer #(
   logic [3:0] way_q, step_q;
   logic [Bits-1:0] select_q;
   logic [12:0] asked_q, came_q;  // number of the next byte to send or ask for, and to come
-  logic wreq_q, collect_q, late_q;
+  logic wreq_q, collect_q, late_q, pause_q, resumes_q, looks_q;
   logic [3:0] op_q;
   logic [23:0] row_q;
   logic [7:0] kind_in_q, feature_q;  // the command's kind; byte of a feature to send
@@ -129,7 +135,7 @@ module otx_nand_sequencer #(
   assign resting = state_q == StIdle;
 
   otx_nand_script #(.RowBytes(RowBytes), .PageBytes(PageBytes)) script (
-      .op(op_q), .collect(collect_q), .row(row_q), .kind(kind_in_q), .step(step_q), .item, .item_byte, .first, .out_from, .out_to, .busy
+      .op(op_q), .collect(collect_q), .pause(pause_q), .resumes(resumes_q), .row(row_q), .kind(kind_in_q), .step(step_q), .item, .item_byte, .first, .out_from, .out_to, .busy
   );
 
   // Page to the bus: data, then the spare bytes with the checksum and the parity in their places.
@@ -150,7 +156,7 @@ module otx_nand_sequencer #(
   otx_nand_scrambler #(.On(Scramble)) scrambler (.clk, .row(row_q), .load(state_q == StSelect), .take((in_take && asked_q < Spare) || (back_valid && came_q < Spare)), .key);
 
   otx_nand_unpack #(.Words(PageBytes / 8)) unpack (
-      .clk, .reset, .start(state_q == StLook && op_q == OpProgram && !collect_q && !late_q), .wdata_valid, .wdata_ready, .wdata_data,
+      .clk, .reset, .start(state_q == StLook && op_q == OpProgram && !collect_q && !pause_q && !late_q), .wdata_valid, .wdata_ready, .wdata_data,
       .byte_valid(unpack_valid), .byte_data(unpack_byte), .byte_take(in_take && asked_q < Spare)
   );
 
@@ -202,6 +208,7 @@ module otx_nand_sequencer #(
   assign step_on = state_q == StStep && looked_q && (item_q == ItemNothing || (item_q < ItemDataIn && bus_ready));
   assign wreq_valid = wreq_q;
   assign issued = state_q == StRelease && bus_quiet && busy;
+  assign suspended = state_q == StDrain && empty && looks_q && last_bytes[32+SuspendedBit];
   assign cpl_valid = state_q == StComplete;
   assign done = cpl_valid && cpl_ready;
 
@@ -227,7 +234,7 @@ module otx_nand_sequencer #(
   end
 
   // The way's command out of registers: from StLook to the end of the turn it does not change.
-  always_ff @(posedge clk) {op_q, collect_q, late_q, row_q, kind_in_q} <= {op, collect, late, row, kind};
+  always_ff @(posedge clk) {op_q, collect_q, late_q, pause_q, resumes_q, looks_q, row_q, kind_in_q} <= {op, collect, late, pause, resumes, looks, row, kind};
   always_ff @(posedge clk) feature_q <= lpn[{asked_q[1:0], 3'd0}+:8];  // of the last four numbers of a page
 
   always_ff @(posedge clk) begin
@@ -256,7 +263,7 @@ module otx_nand_sequencer #(
         else begin
           state_q <= StSelect;
           nand_ce_n[way_q[$clog2(Ways > 1 ? Ways : 2)-1:0]] <= 1'b0;
-          wreq_q <= op_q == OpProgram && !collect_q;
+          wreq_q <= op_q == OpProgram && !collect_q && !pause_q;
         end
       end
       StSelect: begin
@@ -285,7 +292,7 @@ module otx_nand_sequencer #(
         nand_ce_n <= '1;
         state_q   <= busy ? StIdle : StDrain;
       end
-      StDrain: if (empty) state_q <= dirty ? StRepair : StComplete;
+      StDrain: if (empty) state_q <= suspended ? StIdle : dirty ? StRepair : StComplete;
       StRepair: if (repaired) state_q <= StComplete;
       StComplete: if (cpl_ready) state_q <= StIdle;
       default: state_q <= StIdle;

@@ -127,7 +127,9 @@ void otx_flash_open(uint64_t seed) {
     const otx_nand_times times = OTX_NAND_TIMES;
     char message[200];
     flash.reset();
+    const otx_nand_part part = {0, 0, 0, OTX_T_SUSP_NS};
     otx_nand_set_times(&times);
+    otx_nand_set_part(&part);
     otx_nand_set_seed(seed);
     otx_nand_store_close();
     if (otx_nand_store_open(nullptr, &geometry, message, sizeof message) != 0) {

@@ -7,6 +7,7 @@ import spinal.lib.bus.amba4.axi._
 
 case class DmaStart() extends Bundle {
   val way = UInt(4 bits)
+  val read = Bool() // a READ
   val frame = UInt(16 bits)
 }
 
@@ -15,7 +16,8 @@ case class DmaStart() extends Bundle {
   * Contract. `start` names the frame of the op that now begins at a way. Each `wreq` is answered with the 512 beats of that way's frame on `wdata`, one page at a time,
   * read in bursts of 32 beats up to 64 beats ahead. The 512 beats of a page on `rdata` (pages of two ways are not interleaved) are written in bursts of 32 beats; `pending` (per way) is
   * high from the page's first beat until memory has acknowledged its last burst. `fix` corrects a byte of that way's frame, after the last beat of its page: the beat that holds it is read, corrected and
-  * written once no page is under way in either direction, and `fix` is taken when memory has acknowledged that. `failed` (per way): memory answered with an error since `start`. Both directions at once, a beat
+  * written once no page is under way in either direction, and `fix` is taken when memory has acknowledged that. `failed` (per way): memory answered with an error since `start`; of a READ, which may begin beside a PROGRAM whose page
+  * has moved, `readFailed`. Both directions at once, a beat
   * per clock each when memory keeps up; all bursts in order, with id 0. Reset loses pages under way, and must reach the memory too.
   */
 class ChannelDma(p: OtxParam, axi: Axi4Config) extends Component {
@@ -28,7 +30,7 @@ class ChannelDma(p: OtxParam, axi: Axi4Config) extends Component {
   val fix = slave port Stream(NandFix())
   val frame = master port Axi4(axi)
   val pending = out port Bits(p.ways bits)
-  val failed = out port Bits(p.ways bits)
+  val failed, readFailed = out port Bits(p.ways bits)
 
   private val burst = 32
   private val ahead = 64
@@ -179,9 +181,15 @@ class ChannelDma(p: OtxParam, axi: Axi4Config) extends Component {
     when(frame.b.fire && read.asked.io.pop.last && read.asked.io.pop.way === w)(open := False)
     pending(w) := open
 
-    val error = Reg(Bool())
-    when(start.valid && start.way === w)(error := False)
-    when((program.error && program.way === w) || (read.error && read.asked.io.pop.way === w) || (repair.error && fix.way === w))(error := True)
+    val begins = start.valid && start.way === w
+    val error, readError, isRead = Reg(Bool())
+    val outward = (read.error && read.asked.io.pop.way === w) || (repair.error && fix.way === w)
+    when(begins)(isRead := start.read)
+    when(begins && !start.read)(error := False)
+    when(begins && start.read)(readError := False)
+    when((program.error && program.way === w) || (outward && !isRead))(error := True)
+    when(outward && isRead)(readError := True)
     failed(w) := error
+    readFailed(w) := readError
   }
 }

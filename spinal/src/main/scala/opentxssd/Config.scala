@@ -32,6 +32,9 @@ case class OtxParam(
   require(ppnBits <= 30, s"a PPN takes $ppnBits bits, at most 30 fit in a map word")
 
   def dies: Int = channels * ways
+
+  /** A program or erase can be suspended for a READ. */
+  def suspend: Boolean = nandTimeNs.getOrElse("tSusp", 0) > 0
   def lanes: Int = channels min 4
   def pageBits: Int = log2Up(pagesPerBlock)
   def blockBits: Int = log2Up(blocksPerWay)

@@ -34,6 +34,7 @@ class FlashChannel(p: OtxParam, axi: Axi4Config, depth: FlashQueueDepth) extends
   queue.log << log
   queue.fw << fw
   queue.wayIdle := nand.wayIdle
+  queue.wayReads := nand.wayReads
   frame << dma.frame
   dma.wreq << nand.wreq
   nand.wdata << dma.wdata
@@ -53,35 +54,40 @@ class FlashChannel(p: OtxParam, axi: Axi4Config, depth: FlashQueueDepth) extends
   dma.start.valid := nand.cmd.fire
   dma.start.way := queue.issue.way
   dma.start.frame := op.frame
+  dma.start.read := op.op === NandOp.READ
 
-  /** Whose op runs at a way, and at which page. */
+  /** Whose op runs at a way, and at which page; of a READ in a place of its own, it may run beside a PROGRAM or ERASE. */
   private case class Owner() extends Bundle {
     val source = UInt(2 bits)
     val cookie = UInt(16 bits)
     val ppn = UInt(p.ppnBits bits)
   }
-  private val owners = Mem(Owner(), p.ways max 2)
-  private def index(way: UInt) = way.resize(log2Up(p.ways max 2))
+  private val owners = Mem(Owner(), (p.ways max 2) * (if (p.suspend) 2 else 1))
+  private def index(way: UInt, read: Bool) = {
+    val place = way.resize(log2Up(p.ways max 2))
+    if (p.suspend) (read ## place).asUInt else place
+  }
   private val owner = Owner()
   owner.source := queue.issue.source
   owner.cookie := op.cookie
   owner.ppn := op.ppn.resized
-  owners.write(index(queue.issue.way), owner, nand.cmd.fire)
+  owners.write(index(queue.issue.way, op.op === NandOp.READ), owner, nand.cmd.fire)
 
   // Completions in: after the data
   private def at(bits: Bits, way: UInt) = (0 until p.ways).map(w => way === w && bits(w)).reduce(_ || _)
   private val cpl = nand.cpl.haltWhen(at(dma.pending, nand.cpl.way))
   private val completed = SourcedDone()
-  private val of = owners.readAsync(index(cpl.way))
+  private val of = owners.readAsync(index(cpl.way, cpl.read))
   completed.source := of.source
   completed.done.cookie := of.cookie
-  completed.done.status := Mux(at(dma.failed, cpl.way), U(PageStatus.CRC, 3 bits), cpl.status)
+  completed.done.status := Mux(at(Mux(cpl.read, dma.readFailed, dma.failed), cpl.way), U(PageStatus.CRC, 3 bits), cpl.status)
   completed.done.kind := cpl.kind
   completed.done.generation := cpl.generation
   completed.done.lpn := cpl.lpn
   completed.done.sequence := cpl.sequence
   queue.finished.valid := cpl.fire
-  queue.finished.payload := cpl.way
+  queue.finished.way := cpl.way
+  queue.finished.read := cpl.read
 
   private val ended = Flow(PageRead(p))
   ended.valid := cpl.fire && of.source === FlashSource.READ && cpl.status === PageStatus.OK

@@ -34,6 +34,7 @@ case class NandCompletion() extends Bundle {
   val lpn = UInt(32 bits)
   val sequence = UInt(48 bits)
   val corrected = UInt(4 bits) // most wrong bits of a chunk
+  val read = Bool() // of a READ, which may have come beside a PROGRAM or ERASE of that way
 }
 
 /** Wrong bits of a byte of the page that has just been read. */
@@ -58,7 +59,7 @@ case class NandFound() extends Bundle {
   val sum = Bits(32 bits)
 }
 
-/** Master: the flash scheduler. `wayIdle`: this way takes a command now. */
+/** Master: the flash scheduler. `wayIdle`: this way takes a command now; `wayReads`: a READ, though it is not idle. */
 case class NandChannelPort(p: OtxParam) extends Bundle with IMasterSlave {
   val cmd = Stream(NandCmd())
   val wreq = Stream(NandWay())
@@ -66,12 +67,12 @@ case class NandChannelPort(p: OtxParam) extends Bundle with IMasterSlave {
   val rdata = Stream(NandReadBeat())
   val fix = Stream(NandFix())
   val cpl = Stream(NandCompletion())
-  val wayIdle = Bits(p.ways bits)
+  val wayIdle, wayReads = Bits(p.ways bits)
 
   override def asMaster(): Unit = {
     master(cmd, wdata)
     slave(wreq, rdata, fix, cpl)
-    in(wayIdle)
+    in(wayIdle, wayReads)
   }
 }
 
@@ -140,7 +141,7 @@ class NandChannel(p: OtxParam) extends BlackBox {
   // the module's flat names: cmd_way for port_cmd_payload_way
   addPrePopTask { () =>
     for (pin <- io.flatten)
-      pin.setName(pin.getName().stripPrefix("port_").replace("_payload_", "_").replace("wayIdle", "way_idle"))
+      pin.setName(pin.getName().stripPrefix("port_").replace("_payload_", "_").replace("wayIdle", "way_idle").replace("wayReads", "way_reads"))
   }
 }
 
@@ -149,6 +150,6 @@ object NandChannel {
   /** What the channel must know of the part, in the names of `soc/geometry.py`. */
   val times = Seq(
     "tWp", "tWh", "tWc", "tRp", "tReh", "tRc", "tRea", "tCls", "tClh", "tCs", "tCh", "tAls", "tAlh", "tDs", "tDh", "tAdl", "tWhr", "tRhw", "tWb", "tRr", "tIo",
-    "tRstMax", "tProgMax", "tBersMax"
+    "tRstMax", "tProgMax", "tBersMax", "tSusp"
   )
 }

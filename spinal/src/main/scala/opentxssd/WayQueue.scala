@@ -34,12 +34,19 @@ case class IssuedOp() extends Bundle {
   val op = FlashOp()
 }
 
+/** An op of this way is over. */
+case class FinishedOp() extends Bundle {
+  val way = UInt(4 bits)
+  val read = Bool() // a READ
+}
+
 /** The op queues of all ways of one channel, and the choice which op goes to the channel next.
   *
   * Contract. Each way has a queue for each of `read`, `log`, `write` and `fw`, in order. A way that is idle (`wayIdle`, and its last op `finished`) gets an op: of `read` first, then of `log`, `write`, `fw`;
   * but one that has been passed over as often as `FlashPatience` says goes before, in the order log, write, fw. So, counted from when an op is the first of its queue, at most so many ops of other
   * queues go before it: log 1, write 9, fw 19, an ERASE of fw 27, read 5 (tests assert these, for the default patience). With `flashPriorities` 0 there are three queues: log first, else read and
-  * the rest (`write` and `fw` in the order they arrive) in turn. Ways in turn. One op per clock enters; an op whose queue is full waits at its port, and all behind it there. From an op's beat to
+  * the rest (`write` and `fw` in the order they arrive) in turn. A way with `wayReads` gets an op of `read` beside the PROGRAM or ERASE that is under way, when it would be the next, one at a time;
+  * not beside a log page: a commit waits for it. Ways in turn. One op per clock enters; an op whose queue is full waits at its port, and all behind it there. From an op's beat to
   * `issue` valid: 3 clocks; one issue per 2 clocks. `busy`: an op is here that has not been finished. Reset loses all ops.
   *
   * All ops of a channel lie in one memory at `{way, queue, number}`; registers hold only the ends of the queues, how often they were passed over and which places of `fw` are an ERASE.
@@ -48,8 +55,8 @@ class WayQueue(p: OtxParam, depth: FlashQueueDepth, patience: FlashPatience = Fl
   setDefinitionName("otx_way_queue")
 
   val write, read, log, fw = slave port Stream(FlashOp()) // ops of this channel only
-  val wayIdle = in port Bits(p.ways bits)
-  val finished = slave port Flow(UInt(4 bits)) // the way
+  val wayIdle, wayReads = in port Bits(p.ways bits)
+  val finished = slave port Flow(FinishedOp())
   val issue = master port Stream(IssuedOp())
   val busy = out port Bool()
 
@@ -67,9 +74,11 @@ class WayQueue(p: OtxParam, depth: FlashQueueDepth, patience: FlashPatience = Fl
     val room = (used, depths).zipped.map(_ < _)
     val some = used.map(_ =/= 0)
     val running = RegInit(False)
+    val beside = p.suspend generate RegInit(False) // a READ runs, too
+    val spared = p.suspend generate Reg(Bool()) // what runs is not to be suspended
     val order = if (p.flashPriorities) new Priorities(head, tail, some) else new Turns(some)
     val choice = order.choice
-    val wants = wayIdle(w) && !running && some.reduce(_ || _)
+    val wants = (wayIdle(w) && !running && some.reduce(_ || _)) || (if (p.suspend) wayReads(w) && running && !beside && !spared && choice === READ && some(READ) else False)
   }
 
   /** Which queue's turn it is. `entered`: an op comes into queue `fw`; `picked`: an op of queue `choice`, a clock late, goes. */
@@ -155,11 +164,19 @@ class WayQueue(p: OtxParam, depth: FlashQueueDepth, patience: FlashPatience = Fl
     }
   }
   for (way <- ways) {
-    when(finished.valid && finished.payload === way.w)(way.running := False)
-    when(pick && grant(way.w)) {
-      way.running := True
-      way.order.picked(choices(way.w))
+    val ends = finished.valid && finished.way === way.w
+    if (p.suspend) {
+      when(ends)(way.beside := False)
+      when(ends && !way.beside)(way.running := False)
+      when(pick && grant(way.w)) {
+        way.running := True
+        when(way.running && !ends)(way.beside := True) otherwise (way.spared := choices(way.w) === LOG)
+      }
+    } else {
+      when(ends)(way.running := False)
+      when(pick && grant(way.w))(way.running := True)
     }
+    when(pick && grant(way.w))(way.order.picked(choices(way.w)))
     when(enter.valid && enterHits(way.w * depths.size + FW))(way.order.entered(enter.op.op === NandOp.ERASE))
   }
   busy := ways.map(way => way.running || way.some.reduce(_ || _)).reduce(_ || _)
