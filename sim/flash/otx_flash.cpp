@@ -128,6 +128,7 @@ void otx_flash_open(uint64_t seed) {
     char message[200];
     flash.reset();
     otx_nand_set_times(&times);
+    otx_nand_set_unused(OTX_SPARE_BYTES - OTX_SPARE_USED);
     otx_nand_set_seed(seed);
     otx_nand_store_close();
     if (otx_nand_store_open(nullptr, &geometry, message, sizeof message) != 0) {
