@@ -165,8 +165,8 @@ class Geometry:
 
     @property
     def corrected_bits(self):
-        """Width of a number of wrong bits of a chunk, up to one more than can be corrected."""
-        return self._bits(self.ecc_t + 2)
+        """Width of a number of wrong bits of a chunk."""
+        return self._bits(2 * self.ecc_t)
 
     @property
     def refresh_at(self):

@@ -34,7 +34,7 @@ module tb_nand_channel #(
     parameter int T          = 8,
     localparam int ChunkBits = $clog2(otx_page_pkg::chunks(T)),
     localparam int LengthBits = otx_page_pkg::field(T) - 3,
-    localparam int CountBits = $clog2(T + 2)
+    localparam int CountBits = $clog2(2 * T)
 ) (
     input  logic            clk,
     input  logic            reset,

@@ -45,7 +45,7 @@ module otx_nand_channel #(
     parameter int T          = 8,        // wrong bits of a chunk that are corrected: 8, or 24 (parts with 192 spare bytes or more)
     localparam int ChunkBits = $clog2(otx_page_pkg::chunks(T)),
     localparam int LengthBits = otx_page_pkg::field(T) - 3,
-    localparam int CountBits = $clog2(T + 2)
+    localparam int CountBits = $clog2(2 * T)
 ) (
     input  logic            clk,
     input  logic            reset,

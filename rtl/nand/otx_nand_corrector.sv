@@ -17,7 +17,7 @@ module otx_nand_corrector #(
     localparam int Chunks = otx_page_pkg::chunks(T),
     localparam int ChunkBits = $clog2(Chunks),
     localparam int LengthBits = M - 3,
-    localparam int CountBits = $clog2(T + 2)
+    localparam int CountBits = $clog2(2 * T)
 ) (
     input  logic                       clk,
     input  logic                       reset,
@@ -38,7 +38,7 @@ module otx_nand_corrector #(
   localparam int PageEnd = otx_page_pkg::DataBytes + 19;  // bytes that the CRC covers, itself included
   localparam logic [31:0] Polynomial = 32'hEDB8_8320;
   localparam int UserBits = Users > 1 ? $clog2(Users) : 1;
-  localparam int ByteBits = $clog2(ParityBytes + 1), HitBits = $clog2(T), DegreeBits = $clog2(2 * T);
+  localparam int ByteBits = $clog2(ParityBytes + 1), HitBits = $clog2(T);
   localparam logic [ChunkBits-1:0] LastChunk = '1;
 
   if (Users < 1 || Users > 16) begin : g_check_users
@@ -110,9 +110,9 @@ module otx_nand_corrector #(
   logic [LengthBits-1:0] end_bytes, length;
   logic [M*T-1:0] syndromes;
   logic [M-1:0] coefficient;
-  logic [DegreeBits-1:0] degree, count;
+  logic [CountBits-1:0] degree;
   logic unused;
-  assign unused = &{end_clean, end_erased, end_chunk, end_bytes, count};
+  assign unused = &{end_clean, end_erased, end_chunk, end_bytes};
   assign length = chunk_q == LastChunk ? LengthBits'(DataBytes + otx_page_pkg::SpareBytes + ParityBytes) : LengthBits'(DataBytes + ParityBytes);
 
   otx_bch_syndrome #(.M(M), .T(T), .Chunks(1), .Inverted(1'b0)) syndrome (
@@ -133,7 +133,7 @@ module otx_nand_corrector #(
 
   otx_bch_chien #(.M(M), .T(T)) search (
       .clk, .reset, .rsp_valid(locator_valid), .rsp_ready(locator_ready), .rsp_coefficient(coefficient), .rsp_last(locator_last), .rsp_degree(degree), .rsp_failed(locator_failed), .bytes(length),
-      .walks, .hit_valid(hit), .hit_byte(at), .hit_mask(mask), .done, .failed(fix_failed), .count
+      .walks, .hit_valid(hit), .hit_byte(at), .hit_mask(mask), .done, .failed(fix_failed), .count(fix_count)
   );
 
   // What bit 7 of this byte does to the CRC; the lower bits are as many steps further. Kept one clock behind the search.
@@ -147,7 +147,6 @@ module otx_nand_corrector #(
     assign starts[32*c+:32] = Start;
   end
   assign start = starts[32*chunk_q+:32];
-  assign fix_count = CountBits'(count);
   assign fix_last = fix_failed || sent_q == hits_q;
   assign {fix_byte, fix_mask} = hits[sent_q[HitBits-1:0]];
 

@@ -16,7 +16,7 @@ module otx_nand_ecc #(
     localparam int Chunks = otx_page_pkg::chunks(T),
     localparam int ChunkBits = $clog2(Chunks),
     localparam int LengthBits = M - 3,
-    localparam int CountBits = $clog2(T + 2)
+    localparam int CountBits = $clog2(2 * T)
 ) (
     input  logic                  clk,
     input  logic                  reset,
@@ -121,9 +121,9 @@ module otx_nand_ecc #(
     repaired <= 1'b0;
     turn_q   <= turn && turn_q != SpareFields - 1'b1 ? turn_q + 1'b1 : '0;
     if (byte_valid) begin
-      first_q <= !parity_q && (&at_q[PlaceBits-1:0]) && at_q[12:PlaceBits] < (ChunkBits + 1)'(Chunks - 1);
+      first_q <= !parity_q && at_q[PlaceBits-1:0] == '1 && at_q[12:PlaceBits] < (ChunkBits + 1)'(Chunks - 1);
       if (!parity_q) at_q <= at_q + 1'b1;
-      if (!parity_q && (&at_q[PlaceBits-1:0]) && at_q[11:PlaceBits] != LastChunk) chunk_q <= chunk_q + 1'b1;
+      if (!parity_q && at_q[PlaceBits-1:0] == '1 && at_q[11:PlaceBits] != LastChunk) chunk_q <= chunk_q + 1'b1;
       if (at_q == 13'(otx_page_pkg::DataBytes + otx_page_pkg::SpareBytes - 1)) begin
         parity_q <= 1'b1;
         first_q  <= 1'b0;

@@ -17,7 +17,7 @@ module otx_nand_sequencer #(
     parameter int T        = 8,     // of otx_nand_ecc
     localparam int ChunkBits = $clog2(otx_page_pkg::chunks(T)),
     localparam int LengthBits = otx_page_pkg::field(T) - 3,
-    localparam int CountBits = $clog2(T + 2)
+    localparam int CountBits = $clog2(2 * T)
 ) (
     input  logic            clk,
     input  logic            reset,

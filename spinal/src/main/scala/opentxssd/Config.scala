@@ -53,7 +53,7 @@ case class OtxParam(
   def eccChunks: Int = if (eccT == 24) 4 else 8
   def chunkBits: Int = log2Up(eccChunks)
   def foundBits: Int = if (eccT == 24) 11 else 10 // of the number of a byte in a chunk with its parity
-  def correctedBits: Int = log2Up(eccT + 2)
+  def correctedBits: Int = log2Up(2 * eccT)
 
   /** Table memory: a tx table entry or four map words per beat. Ids 0 to 15 are the remap engine's slots, 16 to 19 the reads of its walker. */
   def tableAxi: Axi4Config = axi.copy(dataWidth = 128, idWidth = OtxParam.slotBits + 2)
