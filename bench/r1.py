@@ -23,7 +23,6 @@ PRESETS = ("ecpix5", "sim", "paper")
 LEAST_TIMES, MOST_PERCENT = 10, 50  # of the board
 ACCESS_CLOCKS = 17
 ACCESSES = {"APPEND": 3, "SWAP": 3, "merge": 4, "LOOKUP": 2}  # of a page: map word, entry, writes; the merge also reads the LPN ahead
-PAGE_CYCLES = geometry.PAGE_BYTES + geometry.SPARE_BYTES  # of the NAND bus, 8 bits
 
 
 def entries_of(drive, count):
@@ -62,7 +61,7 @@ def programs(g):
 
 def port_percent(g, mhz):
     """How much of the port's time the drive's full rate takes."""
-    pages = min(programs(g), g.channels / (PAGE_CYCLES * g.timing.t_wc * 1e-9))
+    pages = min(programs(g), g.channels / (g.page_bytes * g.timing.t_wc * 1e-9))
     return 100 * pages * sum(ACCESSES.values()) * ACCESS_CLOCKS / (mhz * 1e6)
 
 

@@ -18,9 +18,9 @@ FIELDS = dict(kind=1, generation=0x89ABCDEF, lpn=0x01234567, sequence=0xFEDCBA98
 PAGES = 8  # of a block
 
 
-async def drive(dut, reset=True, stall=0.0, **times):
+async def drive(dut, reset=True, stall=0.0, part=None, **times):
     nand = Nand()
-    assert nand.open(pages=PAGES, times=QUICK | times, seed=SEED) is None
+    assert nand.open(pages=PAGES, times=QUICK | times, seed=SEED, **(part or {})) is None
     host = Host(dut, stall, SEED)
     await host.start(CLK_PS)
     if reset:
@@ -271,7 +271,7 @@ def simulate(module, clk_ps, **parameters):
         module,
         parameters={"ClkPs": clk_ps, **parameters},
         extra_args=verilator_args(),
-        env={"CLK_PS": str(clk_ps)},
+        env={"CLK_PS": str(clk_ps), "ECC_T": str(parameters.get("T", 8))},
     )
 
 

@@ -1,22 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """Error correction of the NAND channel against the pin-level NAND model, whose bits are flipped.
 
-Pages come right up to 8 wrong bits a chunk, with their fields and checksum, and no further.
-Pages are judged by models/nand_page.py (parity by bchlib).
+Pages come right up to T wrong bits a chunk (8 in 512 bytes, or 24 in 1,024), with their fields and checksum, and no further.
+Pages are judged by models/nand_page.py (parity by bchlib). With the longer code the part has 224 spare bytes, of which 192 are used.
 """
 
 import os
 import random
 
 import cocotb
+import pytest
 from cocotb.triggers import FallingEdge, with_timeout
 from models.nand_host import Op, Status
-from models.nand_page import CHUNKS, bits, stored
+from models.nand_page import COVERED_SPARE, Layout
 from models.nand_pins import Nand
-from test_nand_channel import FIELDS, PAGES, SEED, drive, page, same, simulate
+from test_nand_channel import FIELDS, PAGES, SEED, page, same, simulate
+from test_nand_channel import drive as drive_with
 
+L = Layout(int(os.environ.get("ECC_T", "8")))
+T, CHUNKS, LAST, bits, stored = L.t, L.chunks, L.chunks - 1, L.bits, L.stored
 ERASED = {"kind": 0xFF, "generation": 2**32 - 1, "lpn": 2**32 - 1, "sequence": 2**48 - 1}
-WORST = 5600  # clocks that eight bad chunks may add to a read
+WORST = {8: 5600, 24: 7600}[T]  # clocks that chunks with T wrong bits each may add to a read
+ONE = {8: 720, 24: 1950}[T]  # and one of them
+COUNTS = {8: range(1, 9), 24: (1, 9, 17, 24)}[T]  # of wrong bits in a chunk
 
 
 def ecc(function):
@@ -26,6 +32,10 @@ def ecc(function):
 
     checked.__name__, checked.__qualname__ = function.__name__, function.__name__
     return cocotb.test()(checked)
+
+
+async def drive(dut, **more):
+    return await drive_with(dut, part={"spare_bytes": L.spare, "unused": L.spare - L.spare_used}, **more)
 
 
 class Page:
@@ -54,11 +64,11 @@ async def programmed(dut, way=0, row=0, seed=1, **more):
 
 
 @ecc
-async def each_chunk_is_corrected_with_one_to_eight_wrong_bits(dut):
+async def each_chunk_is_corrected_with_one_to_t_wrong_bits(dut):
     nand, host, at, data = await programmed(dut)
     rng = random.Random(SEED)
     for chunk in range(CHUNKS):
-        for count in range(1, 9):
+        for count in COUNTS:
             at.flip(rng.sample(bits(chunk), count))
             same(await host.run(0, Op.READ, 0), Status.OK, data=data, corrected=count, **FIELDS)
             at.undo()
@@ -66,17 +76,17 @@ async def each_chunk_is_corrected_with_one_to_eight_wrong_bits(dut):
 
 
 @ecc
-async def nine_wrong_bits_are_an_error_of_that_page_only(dut):
+async def t_and_one_wrong_bits_are_an_error_of_that_page_only(dut):
     nand, host, at, data = await programmed(dut)
     same(await host.run(0, Op.PROGRAM, 1, data=data, **FIELDS), Status.OK)
     rng = random.Random(SEED)
     for chunk in range(CHUNKS):
-        at.flip(rng.sample(bits(chunk), 9))
+        at.flip(rng.sample(bits(chunk), T + 1))
         assert (await host.run(0, Op.VERIFY, 0))["status"] == Status.CRC, f"chunk {chunk}"
         same(await host.run(0, Op.READ, 1), Status.OK, data=data, corrected=0, **FIELDS)
         assert (await host.run(0, Op.READ, 0))["status"] == Status.CRC
         oob = await host.run(0, Op.READ_OOB, 0)
-        assert oob["status"] == (Status.CRC if chunk == 7 else Status.OK), f"READ_OOB, chunk {chunk}"
+        assert oob["status"] == (Status.CRC if chunk == LAST else Status.OK), f"READ_OOB, chunk {chunk}"
         at.undo()
     same(await host.run(0, Op.READ, 0), Status.OK, data=data, corrected=0, **FIELDS)
 
@@ -84,12 +94,13 @@ async def nine_wrong_bits_are_an_error_of_that_page_only(dut):
 @ecc
 async def every_bit_of_the_fields_and_of_their_parity_is_corrected(dut):
     nand, host, at, data = await programmed(dut)
-    places = [*range(8 * 4096, 8 * 4120), *range(8 * (4120 + 91), 8 * (4120 + 104))]
-    for place in places:
+    parity = L.parity_bytes(LAST)
+    places = [*range(8 * 4096, 8 * (4096 + COVERED_SPARE)), *range(8 * parity[0], 8 * parity[-1] + 8)]
+    for place in places if T == 8 else places[::7]:
         at.flip([place])
         same(await host.run(0, Op.READ_OOB, 0), Status.OK, data=None, corrected=1, **FIELDS)
         at.undo()
-    for place in places[::11]:
+    for place in places[:: 11 if T == 8 else 37]:
         at.flip([place])
         same(await host.run(0, Op.VERIFY, 0), Status.OK, data=None, corrected=1, **FIELDS)
         at.undo()
@@ -99,19 +110,20 @@ async def every_bit_of_the_fields_and_of_their_parity_is_corrected(dut):
 @ecc
 async def fields_checksum_and_last_beats_are_corrected_in_one_read_after_the_page(dut):
     nand, host, at, data = await programmed(dut)
-    at.flip([8 * 4097, 8 * 4098 + 7, 8 * 4102 + 1, 8 * 4109 + 2, 8 * 4111 + 6, 8 * 4112 + 3, 8 * 4115 + 7, 8 * 4115])
-    at.flip([8 * 511 + 7, 8 * 512])
+    fields = [8 * 4097, 8 * 4098 + 7, 8 * 4102 + 1, 8 * 4109 + 2, 8 * 4111 + 6, 8 * 4112 + 3, 8 * 4115 + 7, 8 * 4115]
+    at.flip(fields + [8 * L.parity_bytes(LAST)[n] for n in range(T - len(fields))])
+    at.flip([8 * (L.chunk - 1) + 7, 8 * L.chunk])
     host.late = 1500  # the last beats wait longer than the first corrections take
-    same(await host.run(0, Op.READ, 0), Status.OK, data=data, corrected=8, **FIELDS)
-    assert sorted(host.fixes) == [(0, 511, 0x80), (0, 512, 1)]
+    same(await host.run(0, Op.READ, 0), Status.OK, data=data, corrected=T, **FIELDS)
+    assert sorted(host.fixes) == [(0, L.chunk - 1, 0x80), (0, L.chunk, 1)]
     host.late = 0
     at.undo()
-    at.flip([8 * 3584 + bit for bit in range(9)])
+    at.flip([8 * (4096 - L.chunk) + bit for bit in range(T + 1)])
     assert (await host.run(0, Op.READ_OOB, 0))["status"] == Status.CRC
     at.undo()
     nand.flip(1, 3, 4200 * 8)
     same(await host.run(1, Op.VERIFY, 3), Status.BLANK, corrected=1, **ERASED)
-    for bit in range(9):
+    for bit in range(T + 1):
         nand.flip(1, 4, 8 * 600 + bit)
     same(await host.run(1, Op.VERIFY, 4), Status.CRC)
 
@@ -119,10 +131,12 @@ async def fields_checksum_and_last_beats_are_corrected_in_one_read_after_the_pag
 @ecc
 async def ends_of_chunks_and_whole_bytes_are_corrected(dut):
     nand, host, at, data = await programmed(dut)
-    for byte in (0, 1, 511, 512, 513, 1023, 2047, 2048, 3583, 3584, 4095):
-        at.flip([8 * byte + bit for bit in range(8)])
-        same(await host.run(0, Op.READ, 0), Status.OK, data=data, corrected=8, **FIELDS)
-        assert host.fixes.pop() == (0, byte, 0xFF) and not host.fixes
+    whole = T // 8  # bytes of one chunk whose bits are all wrong
+    for byte in (0, 1, L.chunk - whole, L.chunk, L.chunk + 1, 2 * L.chunk - whole, 2048 - whole, 2048, 4096 - L.chunk - whole, 4096 - L.chunk, 4096 - whole):
+        at.flip([8 * byte + bit for bit in range(T)])
+        same(await host.run(0, Op.READ, 0), Status.OK, data=data, corrected=T, **FIELDS)
+        assert host.fixes == [(0, byte + n, 0xFF) for n in reversed(range(whole))]
+        host.fixes.clear()
         at.undo()
 
 
@@ -130,8 +144,8 @@ async def ends_of_chunks_and_whole_bytes_are_corrected(dut):
 async def wrong_bits_in_parity_only_leave_the_data_alone(dut):
     nand, host, at, data = await programmed(dut)
     for chunk in range(CHUNKS):
-        at.flip(random.Random(chunk).sample(bits(chunk)[-104:], 8))
-    same(await host.run(0, Op.READ, 0), Status.OK, data=data, corrected=8, **FIELDS)
+        at.flip(random.Random(chunk).sample(bits(chunk)[-8 * L.parity :], T))
+    same(await host.run(0, Op.READ, 0), Status.OK, data=data, corrected=T, **FIELDS)
     assert not host.fixes
 
 
@@ -139,17 +153,18 @@ async def wrong_bits_in_parity_only_leave_the_data_alone(dut):
 async def all_chunks_bad_at_once_take_bounded_time_and_clean_pages_none(dut):
     nand, host, at, data = await programmed(dut)
     clocks = {}
-    for name, count in (("clean", 0), ("one", 1), ("eight", 8), ("nine", 9)):
-        for chunk in range(CHUNKS) if name != "one" else [4]:
+    for name, count in (("clean", 0), ("one", 1), ("one full", T), ("all full", T), ("too many", T + 1)):
+        for chunk in [CHUNKS // 2] if name.startswith("one") else range(CHUNKS):
             at.flip(random.Random(chunk + SEED).sample(bits(chunk), count))
         begin = host.clocks()
         cpl = await host.run(0, Op.VERIFY, 0)
         clocks[name] = host.clocks() - begin
-        assert cpl["status"] == (Status.CRC if count == 9 else Status.OK) and (count == 9 or cpl["corrected"] == count)
+        assert cpl["status"] == (Status.CRC if count > T else Status.OK) and (count > T or cpl["corrected"] == count)
         at.undo()
     more = {name: n - clocks["clean"] for name, n in clocks.items()}
-    dut._log.info(f"FIGURE clocks more than a clean page: one chunk {more['one']}, eight chunks {more['eight']}, first chunk uncorrectable {more['nine']}")
-    assert 0 < more["one"] < 720 and more["eight"] < WORST and more["nine"] < 720
+    words = f"one wrong bit {more['one']}, {T} in one chunk {more['one full']}, {T} in each of {CHUNKS} chunks {more['all full']}, first chunk uncorrectable {more['too many']}"
+    dut._log.info(f"FIGURE t={T}, clocks more than a clean page: {words}")
+    assert 0 < more["one"] <= more["one full"] < ONE and more["all full"] < WORST and more["too many"] < ONE
 
 
 @ecc
@@ -157,16 +172,16 @@ async def erased_page_with_wrong_bits_is_blank_and_with_more_it_is_not(dut):
     nand, host = await drive(dut)
     rng = random.Random(SEED)
     at = Page(nand, 1, 9)
-    for count in range(1, 9):
+    for count in COUNTS:
         for chunk in range(CHUNKS):
             at.flip(rng.sample(bits(chunk), count))
         for op in (Op.READ, Op.VERIFY, Op.READ_OOB):
             same(await host.run(1, op, 9), Status.BLANK, data=b"\xff" * 4096 if op == Op.READ else None, **ERASED)
         at.undo()
     for chunk in range(CHUNKS):
-        at.flip(rng.sample(bits(chunk), 9))
+        at.flip(rng.sample(bits(chunk), T + 1))
         same(await host.run(1, Op.VERIFY, 9), Status.CRC)
-        assert (await host.run(1, Op.READ_OOB, 9))["status"] == (Status.CRC if chunk == 7 else Status.BLANK)
+        assert (await host.run(1, Op.READ_OOB, 9))["status"] == (Status.CRC if chunk == LAST else Status.BLANK)
         at.undo()
     same(await host.run(1, Op.READ, 9), Status.BLANK, data=b"\xff" * 4096, corrected=0, **ERASED)
 
@@ -177,10 +192,10 @@ async def page_of_ff_data_is_not_erased_and_is_corrected(dut):
     data = b"\xff" * 4096
     same(await host.run(0, Op.PROGRAM, 0, data=data, **FIELDS), Status.OK)
     for chunk in range(CHUNKS):
-        for bit in random.Random(chunk).sample(bits(chunk), 8):
+        for bit in random.Random(chunk).sample(bits(chunk), T):
             nand.flip(0, 0, bit)
-    same(await host.run(0, Op.READ, 0), Status.OK, data=data, corrected=8, **FIELDS)
-    same(await host.run(0, Op.READ_OOB, 0), Status.OK, corrected=8, **FIELDS)
+    same(await host.run(0, Op.READ, 0), Status.OK, data=data, corrected=T, **FIELDS)
+    same(await host.run(0, Op.READ_OOB, 0), Status.OK, corrected=T, **FIELDS)
 
 
 @ecc
@@ -189,14 +204,14 @@ async def two_ways_with_errors_at_once_beside_a_channel_that_keeps_the_corrector
     same(await host.run(1, Op.PROGRAM, 0, data=page(5), **FIELDS), Status.OK)
     for way in range(2):
         for chunk in range(way, CHUNKS, 2):
-            for bit in random.Random(chunk).sample(bits(chunk), 8 - chunk):
+            for bit in random.Random(chunk).sample(bits(chunk), T - chunk):
                 nand.flip(way, 0, bit)
     dut.rival.value = 1
     for _ in range(3):
         both = [await host.issue(way, Op.READ, 0) for way in range(2)]
         for way, event in enumerate(both):
             await event.wait()
-            same(event.cpl, Status.OK, data=data if way == 0 else page(5), corrected=8 - way, **FIELDS)
+            same(event.cpl, Status.OK, data=data if way == 0 else page(5), corrected=T - way, **FIELDS)
     dut.rival.value = 0
 
 
@@ -204,8 +219,8 @@ async def two_ways_with_errors_at_once_beside_a_channel_that_keeps_the_corrector
 async def reset_in_a_repair_forgets_it(dut):
     nand, host, at, data = await programmed(dut)
     for chunk in range(CHUNKS):
-        at.flip(random.Random(chunk).sample(bits(chunk), 8))
-    for wait in (5, 60, 200, 700):
+        at.flip(random.Random(chunk).sample(bits(chunk), T))
+    for wait in (5, 60, 200, 700, 1600):
         await host.issue(0, Op.VERIFY, 0)
         while not int(dut.asks.value):
             await FallingEdge(dut.clk)
@@ -218,14 +233,14 @@ async def reset_in_a_repair_forgets_it(dut):
         host.waits = [None, None]
         for way in range(2):
             same(await host.run(way, Op.RESET), Status.OK)
-    same(await host.run(0, Op.READ, 0), Status.OK, data=data, corrected=8, **FIELDS)
+    same(await host.run(0, Op.READ, 0), Status.OK, data=data, corrected=T, **FIELDS)
 
 
 async def random_errors(dut, stall, steps):
-    """Both ways at once: pages, written or not, with up to 8 wrong bits in each chunk, sometimes 9 or more in some."""
+    """Both ways at once: pages, written or not, with up to T wrong bits in each chunk, sometimes more in some."""
     nand, host = await drive(dut, stall=stall)
     done = {status: 0 for status in Status}
-    worst = {count: 0 for count in range(9)}
+    worst = {count: 0 for count in range(T + 1)}
 
     async def work(way):
         rng, golden = random.Random(SEED * 2 + way), {}
@@ -238,15 +253,15 @@ async def random_errors(dut, stall, steps):
             op, row, at = rng.choice([Op.READ, Op.READ, Op.VERIFY, Op.READ_OOB]), rng.randrange(6), None
             row = row if row < 4 else PAGES + row
             at = Page(nand, way, row)
-            counts = [rng.choice([0, 0, 0, 1, 2, 8, rng.randrange(9)]) for _ in range(CHUNKS)]
+            counts = [rng.choice([0, 0, 0, 1, 2, T, rng.randrange(T + 1)]) for _ in range(CHUNKS)]
             if rng.random() < 0.25:
-                counts[rng.randrange(CHUNKS)] = rng.randrange(9, 40)
+                counts[rng.randrange(CHUNKS)] = rng.randrange(T + 1, 5 * T)
             for chunk, count in enumerate(counts):
                 at.flip(rng.sample(bits(chunk), count))
             data, fields = golden.get(row, (b"\xff" * 4096, ERASED))
-            seen = counts[7:] if op == Op.READ_OOB else counts
+            seen = counts[LAST:] if op == Op.READ_OOB else counts
             cpl = await host.run(way, op, row)
-            if max(seen) > 8:
+            if max(seen) > T:
                 same(cpl, Status.CRC)
             else:
                 status = Status.OK if row in golden else Status.BLANK
@@ -264,14 +279,15 @@ async def random_errors(dut, stall, steps):
 
 @ecc
 async def random_errors_agree_with_the_golden_pages(dut):
-    await random_errors(dut, 0.0, 40)
+    await random_errors(dut, 0.0, 40 if T == 8 else 12)
 
 
 @ecc
 async def random_errors_with_stalls_on_every_stream_agree_too(dut):
     dut.rival.value = 1
-    await random_errors(dut, 0.1, 15)
+    await random_errors(dut, 0.1, 15 if T == 8 else 6)
 
 
-def test_nand_ecc():
-    simulate("test_nand_ecc", int(os.environ.get("CLK_PS", "10000")))
+@pytest.mark.parametrize("t", [8, 24])
+def test_nand_ecc(t):
+    simulate("test_nand_ecc", int(os.environ.get("CLK_PS", "10000")), **({} if t == 8 else {"T": t}))

@@ -203,6 +203,13 @@ def test_rules_of_order_are_named(nand):
     broken_by(nand, lambda: (bus.command(0x60, 0, 0, 0), bus.command(0x70)), "70h in the middle")
     broken_by(nand, lambda: bus.erase(BLOCKS * PAGES), "row 32 is out of range", "has 32")
     broken_by(nand, lambda: bus.program(20, pattern(1)[:-1]), "program of 287 bytes", "288")
+    nand.c.otx_nand_set_unused(5)  # what the drive has no use for it must leave out, and nothing else
+    for count in (FULL, FULL - 4, FULL - 6):
+        broken_by(nand, lambda n=count: bus.program(24, pattern(1)[:n]), f"program of {count} bytes", "288")
+    bus.erase(24)
+    bus.program(24, pattern(1)[:-5])
+    assert nand.peek(0, 24) == pattern(1)[:-5] + b"\xff" * 5
+    nand.c.otx_nand_set_unused(0)
     broken_by(nand, lambda: bus.program(24, pattern(1) + b"x"), "past the end of the page of 288 bytes")
     broken_by(nand, lambda: (bus.load(0), bus.read(FULL + 1)), "data out past the end")
     broken_by(nand, lambda: bus.write(1), "data in without 80h")

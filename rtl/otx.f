@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every synthesised SystemVerilog file, relative to the repository root. This is the only list.
 rtl/ecc/otx_bch_pkg.sv
+rtl/ecc/otx_page_pkg.sv
 rtl/ecc/otx_bch_chien.sv
 rtl/ecc/otx_bch_decoder.sv
 rtl/ecc/otx_bch_encoder.sv

@@ -326,7 +326,7 @@ void Die::start_program() {
   Faults &faults = drive_.faults;
   const uint32_t pages = s.geometry().pages, block = row_ / pages, page = row_ % pages;
   if (input_ != Input::Data) return broken("command 10h without 80h, addresses and data");
-  if (!random_in_ && loaded_ != page_.size() && faults.nop() == 1) broken("program of " + std::to_string(loaded_) + " bytes, the page has " + std::to_string(page_.size()));
+  if (!random_in_ && loaded_ + drive_.unused != page_.size() && faults.nop() == 1) broken("program of " + std::to_string(loaded_) + " bytes, the page has " + std::to_string(page_.size()));
   input_ = Input::None, output_ = Output::None;
   failed_ = failing_ = false;
   if (!(last_ & wp_bit)) {

@@ -25,6 +25,7 @@ struct Drive {
   uint64_t seed = 1;
   uint64_t counts[4] = {0, 0, 0, 0};
   Faults faults;
+  uint32_t unused = 0;  // spare bytes at the end of a page that no program needs to send
   uint64_t random();  // the next number of the seed
 };
 

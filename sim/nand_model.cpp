@@ -87,7 +87,7 @@ std::vector<uint8_t> onfi_parameter_page(const Drive &drive, uint32_t die) {
   text(44, 20, "NAND MODEL");
   put(64, 1, drive.id[0]);
   put(80, 4, wrong.page_bytes ? wrong.page_bytes : g.page_bytes);
-  put(84, 2, g.spare_bytes);
+  put(84, 2, wrong.spare_bytes ? wrong.spare_bytes : g.spare_bytes);
   put(92, 4, wrong.pages ? wrong.pages : g.pages);
   put(96, 4, wrong.odd_die == die + 1 ? 2 * g.blocks : g.blocks);
   put(100, 1, 1);     // dies in this chip
@@ -158,6 +158,7 @@ void otx_nand_store_close(void) {
 
 void otx_nand_set_times(const otx_nand_times *times) { take_times(*times); }
 void otx_nand_set_id(const uint8_t id[5]) { memcpy(drive.id, id, 5); }
+void otx_nand_set_unused(uint32_t bytes) { drive.unused = bytes; }
 void otx_nand_set_part(const otx_nand_part *part) {
   drive.part = part ? *part : otx_nand_part{};
   take_times(drive.times);

@@ -28,7 +28,7 @@ struct otx_nand_times {
 };
 
 // Both from build/PRESET/otx_geometry.h, for a file that has included it.
-#define OTX_NAND_GEOMETRY {OTX_CHANNELS, OTX_WAYS, OTX_BLOCKS_PER_WAY, OTX_PAGES_PER_BLOCK, 4096, 128}
+#define OTX_NAND_GEOMETRY {OTX_CHANNELS, OTX_WAYS, OTX_BLOCKS_PER_WAY, OTX_PAGES_PER_BLOCK, 4096, OTX_SPARE_BYTES}
 #define OTX_NAND_TIMES \
   {OTX_T_WP_NS, OTX_T_WH_NS, OTX_T_WC_NS, OTX_T_RP_NS, OTX_T_REH_NS, OTX_T_RC_NS, OTX_T_REA_NS, OTX_T_CLS_NS, OTX_T_CLH_NS, OTX_T_CS_NS, OTX_T_CH_NS, OTX_T_ALS_NS, OTX_T_ALH_NS, \
    OTX_T_DS_NS, OTX_T_DH_NS, OTX_T_ADL_NS, OTX_T_WHR_NS, OTX_T_RHW_NS, OTX_T_WB_NS, OTX_T_RR_NS, OTX_T_R_NS, OTX_T_PROG_NS, OTX_T_BERS_NS, OTX_T_RST_NS}
@@ -50,6 +50,7 @@ struct otx_nand_part_faults {
   uint32_t odd_die;     // 1 + number of a die that claims another geometry: twice the blocks; its chip is a different one
   uint32_t page_bytes, pages;  // that the parameter page claims, 0: what is true
   uint32_t blank_page;  // 1: the parameter page is all FFh, there is none
+  uint32_t spare_bytes; // as page_bytes
 };
 
 // 0, or -1 with one line in `message`. Opens cells and resets all dies to power-up. A null or empty path: memory only.
@@ -57,6 +58,7 @@ int otx_nand_store_open(const char *path, const struct otx_nand_geometry *geomet
 void otx_nand_store_close(void);
 void otx_nand_set_times(const struct otx_nand_times *times);
 void otx_nand_set_id(const uint8_t id[5]);
+void otx_nand_set_unused(uint32_t bytes);                                  // at the end of each page: spare bytes that the drive has no use for; its programs leave just these out
 void otx_nand_set_part(const struct otx_nand_part *part);                 // null: a K9F8G08
 void otx_nand_set_part_faults(const struct otx_nand_part_faults *faults);  // null: none
 int otx_nand_mode(uint32_t die);                                          // the timing mode it is in, -1 if it has none

@@ -178,6 +178,7 @@ void configure_nand() {
     uint8_t id[5];
     for (int i = 0; i < 5; i++) id[i] = uint8_t(std::stoi(std::string(hex + 2 * i, 2), nullptr, 16));
     otx_nand_set_id(id);
+    otx_nand_set_unused(OTX_SPARE_BYTES - OTX_SPARE_USED);
     const otx_nand_part part = {OTX_NAND_ONFI, 1, OTX_NAND_MODES, OTX_T_SUSP_NS};
     otx_nand_set_part(&part);
 }
@@ -195,7 +196,7 @@ int otx_firmware_word(int index) {
 
 int otx_open(const char* image, const char* path, char* message, size_t size) {
     if (load_firmware(path ? path : beside_library(), message, size)) return -1;
-    const otx_nand_geometry g = {OTX_CHANNELS, OTX_WAYS, OTX_BLOCKS_PER_WAY, OTX_PAGES_PER_BLOCK, 4096, 128};
+    const otx_nand_geometry g = OTX_NAND_GEOMETRY;
     if (otx_nand_store_open(image, &g, message, size)) return -1;
     configure_nand();
     otx_power_on();

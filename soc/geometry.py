@@ -9,7 +9,8 @@ import sys
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-PAGE_BYTES, SPARE_BYTES = 4096, 128
+PAGE_BYTES, FIELD_BYTES = 4096, 24  # of the spare bytes: fields, checksum and what the last chunk has beside them
+CODES = {8: (8, 13), 24: (4, 42)}  # wrong bits of a chunk that can be corrected: chunks of a page, parity bytes of each (rtl/ecc/otx_page_pkg.sv)
 TXIDS, TX_STRIDE, TX_ENTRY_BYTES, LOG_FRAMES = 32, 65536, 16, 4
 KEPT_BLOCKS = 12  # for roots and bad-block table: FTL_KEPT_BLOCKS of ftl_blocks.h
 
@@ -74,6 +75,8 @@ class Geometry:
     firmware_frames: int = 16
     flash_priorities: int = 1  # 0: log pages first, then reads and all else in turn (to compare)
     scramble: int = 0  # 1: the data bytes of a page are stored XOR a key of its row
+    ecc_t: int = 8  # wrong bits that are corrected: 8 in each 512 data bytes, or 24 in each 1,024
+    spare_bytes: int = 128  # of a page of the simulated part
     tx_entries: int = 60_000
     clock_mhz: int = 100
     table_latency: int = 8  # clocks of the simulated memories, request to first beat
@@ -109,6 +112,8 @@ class Geometry:
         need(self.firmware_frames >= 4, f"firmware_frames is {self.firmware_frames}, must be 4 or more")
         need(self.flash_priorities in (0, 1), f"flash_priorities is {self.flash_priorities}, must be 0 or 1")
         need(self.scramble in (0, 1), f"scramble is {self.scramble}, must be 0 or 1")
+        need(self.ecc_t in CODES, f"ecc_t is {self.ecc_t}, must be 8 (wrong bits in 512 bytes) or 24 (in 1,024)")
+        need(self.spare_bytes >= self.spare_used, f"spare_bytes is {self.spare_bytes}, must be {self.spare_used} or more, which ecc_t {self.ecc_t} uses")
         need(self.frames <= 1024, f"{self.frames} frames in all, at most 1024")
         need(1 <= self.tx_entries <= 60_000, f"tx_entries is {self.tx_entries}, must be 1 to 60000")
         need(len(self.nand_id) == 10 and all(c in "0123456789abcdef" for c in self.nand_id), f"nand_id is '{self.nand_id}', must be five bytes as ten digits 0 to f")
@@ -150,6 +155,27 @@ class Geometry:
         return self.write_frames + self.read_frames + LOG_FRAMES + self.firmware_frames
 
     @property
+    def spare_used(self):
+        """Spare bytes of a page that the drive needs: fields and parity."""
+        chunks, parity = CODES[self.ecc_t]
+        return FIELD_BYTES + chunks * parity
+
+    @property
+    def page_bytes(self):
+        """On the bus, without spare bytes that are not used."""
+        return PAGE_BYTES + self.spare_used
+
+    @property
+    def corrected_bits(self):
+        """Width of a number of wrong bits of a chunk."""
+        return self._bits(2 * self.ecc_t)
+
+    @property
+    def refresh_at(self):
+        """So many corrected bits in a chunk are many: five eighths of what can be corrected."""
+        return 5 * self.ecc_t // 8
+
+    @property
     def tx_base(self):
         """Byte address of the tx tables: behind the map, 4 KiB aligned."""
         return self.table_base + (self.lbas * 4 + 4095) // 4096 * 4096
@@ -167,7 +193,7 @@ class Geometry:
         return 1_000_000 // self.clock_mhz
 
     def derived(self):
-        names = "dies lanes page_bits block_bits ppn_bits raw_pages frames tx_base table_bytes frame_bytes clock_ps".split()
+        names = "dies lanes page_bits block_bits ppn_bits raw_pages frames spare_used corrected_bits refresh_at tx_base table_bytes frame_bytes clock_ps".split()
         return {n: getattr(self, n) for n in names}
 
     def flat(self):
@@ -182,6 +208,7 @@ PRESETS = {
     g.preset: g
     for g in [
         Geometry("tiny", 1, 1, 112, 16, 1024, write_frames=40, read_frames=8, firmware_frames=8, timing=QUICK, **ONFI),
+        Geometry("tiny24", 1, 1, 112, 16, 1024, write_frames=40, read_frames=8, firmware_frames=8, ecc_t=24, spare_bytes=224, timing=QUICK, **ONFI),
         Geometry("small", 2, 2, 24, 16, 256, write_frames=40, read_frames=8, firmware_frames=8, scramble=1, timing=replace(QUICK, t_susp=1_000), **ONFI),
         Geometry("sim", 4, 2, 192, 64, 65_536),
         Geometry("paper", 8, 8, 2560, 64, 8_388_608, write_frames=512, read_frames=256),

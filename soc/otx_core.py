@@ -15,7 +15,6 @@ from migen import Cat, ClockSignal, Instance, Mux, ResetSignal, Signal
 OP_QUEUE, DONE_QUEUE, BLOCK_QUEUE, MOVE_QUEUE = 8, 16, 2, 2
 TABLE_IDS, TABLE_BITS = 6, 128
 FRAME_IDS = 6
-REFRESH_AT = 5  # of the 8 bits of a chunk that can be corrected
 
 
 class OtxCore(LiteXModule):
@@ -29,7 +28,7 @@ class OtxCore(LiteXModule):
             ports |= streams.stream_ports(name, self.host[name], layout, taken)
         ports |= streams.axi_ports("table", self.table) | streams.axi_ports("frame", self.frame)
         ports |= {("o_" if driven else "i_") + f"nand_{name}": self.nand[name] for name, _, driven in streams.nand_layout(g)}
-        ports |= self.operations() | self.blocks(g) | self.failing() | self.weak() | self.state()
+        ports |= self.operations() | self.blocks(g) | self.failing() | self.weak(g) | self.state()
         self.specials += Instance("otx_core", **ports)
 
     def operations(self):
@@ -119,12 +118,13 @@ class OtxCore(LiteXModule):
         ]
         return streams.stream_ports("bad_block", event, streams.BLOCK, False, bare="block") | streams.stream_ports("move", moves.source, streams.PAGE_MOVE, True)
 
-    def weak(self):
+    def weak(self, g):
         """Pages that the host has read with many corrected bits, for the firmware to write them again."""
         self.weak_page = CSRStatus(30, name="weak_page", description="The oldest page that the host has read with many corrected bits.")
         self.weak_page_valid = CSRStatus(1, name="weak_page_valid")
         self.weak_page_pop = CSRStorage(1, name="weak_page_pop", description="A write takes it.")
-        self.refresh_at = CSRStorage(4, reset=REFRESH_AT, name="refresh_at", description="So many corrected bits in a chunk are many; 0 or above 8: no page is reported.")
+        many = f"So many corrected bits in a chunk are many; 0 or above {g.ecc_t}: no page is reported."
+        self.refresh_at = CSRStorage(g.corrected_bits, reset=g.refresh_at, name="refresh_at", description=many)
         self.corrected_reads = CSRStatus(16, name="corrected_reads", description="Pages read by the host with corrected bits; 65,535: that or more.")
         self.weak_reads = CSRStatus(16, name="weak_reads", description="Those of them with many, reported or not.")
         page = stream.Endpoint(streams.PAGE)

@@ -26,7 +26,7 @@ LANES = [
         ("synthesis", "python tools/synth_smoke.py", ""),
     ],
     [
-        ("build", "tools/drive_build.sh tiny && tools/drive_build.sh sim && tools/drive_build.sh small library", ""),
+        ("build", "tools/drive_build.sh tiny && tools/drive_build.sh sim && tools/drive_build.sh small library && tools/drive_build.sh tiny24 library", ""),
         ("system", "python -m pytest -q --junitxml=build/system.xml cocotb_tests/system", "system.xml"),
         ("power cuts tiny", "python cocotb_tests/system/power_cut.py --preset tiny --cuts 200 --gap 45000 --seed 1 --jobs 1", ""),
         ("power cuts small", "python cocotb_tests/system/power_cut.py --preset small --cuts 40 --seed 1 --jobs 1", ""),

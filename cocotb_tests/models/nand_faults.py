@@ -59,7 +59,7 @@ class Faults(ctypes.Structure):
 class PartFaults(ctypes.Structure):
     """What is wrong with the parts, as `struct otx_nand_part_faults` says."""
 
-    _fields_ = [(n, ctypes.c_uint32) for n in "copies same_place noisy_from refuses odd_die page_bytes pages blank_page".split()]
+    _fields_ = [(n, ctypes.c_uint32) for n in "copies same_place noisy_from refuses odd_die page_bytes pages blank_page spare_bytes".split()]
 
 
 def set_part_faults(lib, faults):

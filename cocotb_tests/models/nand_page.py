@@ -1,22 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A page as it must be on the die (docs/interfaces.md, "NAND channel"), with parity made by bchlib: nothing is shared with the RTL."""
+"""A page as it must be on the die (docs/interfaces.md, "NAND channel"), with parity made by bchlib: nothing is shared with the RTL.
+
+`Layout(t)` is that of a drive that corrects t wrong bits in a chunk (8 or 24), on a part with `spare` spare bytes; `stored` and `bits` are those of Layout(8).
+"""
 
 from operator import xor
 
 import bchlib
 from models.nand_host import oob
 
-DATA, CHUNK, CHUNKS, PARITY, COVERED_SPARE = 4096, 512, 8, 13, 24
-CODE = bchlib.BCH(8, prim_poly=0x201B)
+DATA, COVERED_SPARE = 4096, 24
+CHUNK, CHUNKS = 512, 8  # with t = 8
 
 
 def inverse(data):
     return bytes(b ^ 0xFF for b in data)
-
-
-def parity(data):
-    """Parity of the inverted data, inverted."""
-    return inverse(CODE.encode(inverse(data)))
 
 
 def keys(row):
@@ -33,15 +31,38 @@ def scrambled(data, row):
     return bytes(map(xor, data, keys(row)))
 
 
-def stored(data, row=None, **fields):
-    """All 4,224 bytes of a page with this data and these fields of its OOB; of a scrambled one with its row."""
-    covered = (data if row is None else scrambled(data, row)) + oob(data, **fields).ljust(COVERED_SPARE, b"\xff")
-    ends = [*range(CHUNK, DATA, CHUNK), len(covered)]
-    return covered + b"".join(parity(covered[CHUNK * i : end]) for i, end in enumerate(ends))
+class Layout:
+    def __init__(self, t):
+        self.t = t
+        self.chunk, self.parity, self.spare, primitive = {8: (512, 13, 128, 0x201B), 24: (1024, 42, 224, 0x402B)}[t]
+        self.chunks = DATA // self.chunk
+        self.spare_used = COVERED_SPARE + self.chunks * self.parity  # written and read
+        self.code = bchlib.BCH(t, prim_poly=primitive)
+        assert self.code.ecc_bytes == self.parity
+
+    def parity_of(self, data):
+        """Parity of the inverted data, inverted."""
+        return inverse(self.code.encode(inverse(data)))
+
+    def stored(self, data, row=None, **fields):
+        """All bytes of a page with this data and these fields of its OOB (spare bytes that are not used stay FFh); of a scrambled one with its row."""
+        covered = (data if row is None else scrambled(data, row)) + oob(data, **fields).ljust(COVERED_SPARE, b"\xff")
+        ends = [*range(self.chunk, DATA, self.chunk), len(covered)]
+        whole = covered + b"".join(self.parity_of(covered[self.chunk * i : end]) for i, end in enumerate(ends))
+        assert len(whole) == DATA + self.spare_used
+        return whole.ljust(DATA + self.spare, b"\xff")
+
+    def parity_bytes(self, chunk):
+        """The numbers of these bytes in the page."""
+        first = DATA + COVERED_SPARE + self.parity * chunk
+        return range(first, first + self.parity)
+
+    def bits(self, chunk):
+        """The numbers of all stored bits of a chunk in its page: data, for the last chunk spare bytes 0 to 23, parity."""
+        fields = range(DATA, DATA + COVERED_SPARE) if chunk == self.chunks - 1 else ()
+        places = [*range(self.chunk * chunk, self.chunk * (chunk + 1)), *fields, *self.parity_bytes(chunk)]
+        return [8 * byte + bit for byte in places for bit in range(8)]
 
 
-def bits(chunk):
-    """The numbers of all stored bits of a chunk in its page: data, for chunk 7 spare bytes 0 to 23, parity."""
-    first = DATA + COVERED_SPARE + PARITY * chunk
-    places = [*range(CHUNK * chunk, CHUNK * (chunk + 1)), *(range(DATA, DATA + COVERED_SPARE) if chunk == CHUNKS - 1 else ()), *range(first, first + PARITY)]
-    return [8 * byte + bit for byte in places for bit in range(8)]
+SHORT = Layout(8)
+stored, bits = SHORT.stored, SHORT.bits

@@ -100,11 +100,12 @@ class Nand:
         self.c.otx_nand_set_seed.argtypes = self.c.otx_nand_power_cut.argtypes = [ctypes.c_uint64]
         self.c.otx_nand_pins.argtypes = [ctypes.c_int, ctypes.c_longlong, ctypes.c_int, ctypes.c_int, ctypes.POINTER(ctypes.c_longlong)]
 
-    def open(self, channels=1, ways=2, blocks=16, pages=8, page_bytes=4096, spare_bytes=128, path=None, times=QUICK, fatal=False, seed=1, faults=None, part=None):
-        """Opens the cells; returns None or the line that says why not. `faults`: of nand_faults.py; `part`: a Part, or a K9F8G08."""
+    def open(self, channels=1, ways=2, blocks=16, pages=8, page_bytes=4096, spare_bytes=128, unused=0, path=None, times=QUICK, fatal=False, seed=1, faults=None, part=None):
+        """Opens the cells; returns None or the line that says why not. `unused`: spare bytes that programs leave out; `faults`: of nand_faults.py; `part`: a Part, or a K9F8G08."""
         self.geometry = Geometry(channels, ways, blocks, pages, page_bytes, spare_bytes)
         self.times(**times)
         self.c.otx_nand_set_seed(seed)
+        self.c.otx_nand_set_unused(unused)
         self.c.otx_nand_set_fatal(int(fatal))
         set_faults(self.c, None)
         set_part_faults(self.c, None)

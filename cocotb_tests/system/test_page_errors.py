@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole drive of preset tiny with wrong bits in stored pages: up to 8 a chunk nobody sees them, with more the block is a
-MEDIA_ERROR and its neighbours are not; the log of a drive that lost power is corrected too."""
+"""The whole drive of presets tiny and tiny24 (the longer code) with wrong bits in stored pages: up to T a chunk (8, 24) nobody sees them, with more the block is
+a MEDIA_ERROR and its neighbours are not; the log of a drive that lost power is corrected too."""
 
 import ctypes
 import random
@@ -13,18 +13,19 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "soc"), str(ROOT / "cocotb_tests")]
 
 import geometry  # noqa: E402
-from models.nand_page import CHUNKS, bits  # noqa: E402
+from models.nand_page import Layout  # noqa: E402
 
 from cocotb_tests.system.drive import BLOCK, Drive, Opcode, Status  # noqa: E402
 
 G = geometry.preset("tiny")
 ROWS = G.blocks_per_way * G.pages_per_block
 DATA, LOG = 1, 2
+LAYOUTS = {t: Layout(t) for t in (8, 24)}
 
 
-@pytest.fixture
-def drive():
-    d = Drive("tiny")
+@pytest.fixture(params=["tiny", "tiny24"])
+def drive(request):
+    d = Drive(request.param)
     for lba in range(12):
         d.write(lba, data(lba))
     d.flush()
@@ -37,9 +38,14 @@ def data(n):
     return random.Random(n).randbytes(BLOCK)
 
 
+def layout(drive):
+    """How a page of this drive is divided into chunks."""
+    return LAYOUTS[geometry.preset(drive.lib.otx_preset().decode()).ecc_t]
+
+
 def pages(drive, kind):
     """{row of die 0: the page's bytes} of the programmed pages of that kind."""
-    found, page = {}, ctypes.create_string_buffer(4096 + 128)
+    found, page = {}, ctypes.create_string_buffer(4096 + layout(drive).spare)
     for row in range(ROWS):
         drive.lib.otx_nand_peek(0, row, page)
         if page.raw[4097] == kind:
@@ -55,19 +61,21 @@ def flip(drive, row, counts, seed=1):
     """Wrong bits in each chunk of a page."""
     rng = random.Random(seed)
     for chunk, count in enumerate(counts):
-        for bit in rng.sample(bits(chunk), count):
+        for bit in rng.sample(layout(drive).bits(chunk), count):
             drive.lib.otx_nand_flip(0, row, bit)
 
 
-def test_pages_with_up_to_eight_wrong_bits_a_chunk_read_right(drive):
+def test_pages_with_up_to_t_wrong_bits_a_chunk_read_right(drive):
+    t, chunks = layout(drive).t, layout(drive).chunks
     for lba in range(12):
-        flip(drive, row_of(drive, lba), [(lba + chunk) % 9 for chunk in range(CHUNKS)], lba)
+        flip(drive, row_of(drive, lba), [(t - lba - chunk) % (t + 1) for chunk in range(chunks)], lba)
     assert drive.read(0, 12) == b"".join(data(lba) for lba in range(12))
 
 
-def test_nine_wrong_bits_are_a_media_error_of_that_block_only(drive):
-    flip(drive, row_of(drive, 5), [8, 8, 8, 9, 8, 8, 8, 8])
-    flip(drive, row_of(drive, 6), [8] * CHUNKS)
+def test_t_and_one_wrong_bits_are_a_media_error_of_that_block_only(drive):
+    t, chunks = layout(drive).t, layout(drive).chunks
+    flip(drive, row_of(drive, 5), [t + (chunk == 3) for chunk in range(chunks)])
+    flip(drive, row_of(drive, 6), [t] * chunks)
     alone = drive.command(Opcode.READ, 5, 1, check=False)
     assert (alone.status, alone.blocks) == (Status.MEDIA_ERROR, 0)
     across = drive.command(Opcode.READ, 2, 8, check=False)
@@ -84,7 +92,7 @@ def test_wrong_bits_in_every_page_before_a_power_cut_lose_nothing(drive):
     drive.write(22, data(22), txid=4)
     assert pages(drive, LOG)
     for row in range(ROWS):  # written or erased, of every kind
-        flip(drive, row, [random.Random(row + chunk).randrange(9) for chunk in range(CHUNKS)], row)
+        flip(drive, row, [random.Random(row + chunk).randrange(layout(drive).t + 1) for chunk in range(layout(drive).chunks)], row)
     drive.power_cut(7)
     drive.power_on()
     assert drive.read(0, 12) == b"".join(data(lba) for lba in range(12))

@@ -12,9 +12,9 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "soc"), str(ROOT / "cocotb_tests")]
 
 from cocotb_tests.system.drive import BLOCK, Drive, Opcode, Status  # noqa: E402
-from cocotb_tests.system.test_page_errors import DATA, data, flip, pages  # noqa: E402
+from cocotb_tests.system.test_page_errors import DATA, data, flip, layout, pages  # noqa: E402
 
-AT = 5  # REFRESH_AT of soc/otx_core.py
+AT = 5  # refresh_at of soc/geometry.py
 REST = 400_000  # clocks in which firmware comes to an end with one page, its erase too
 
 
@@ -46,7 +46,7 @@ def one_chunk(count, chunk=3):
 
 def spoil(drive, row):
     """So many wrong bits that nobody can read the page any more."""
-    flip(drive, row, [40] * 8, row)
+    flip(drive, row, [80] * layout(drive).chunks, row)
 
 
 def unread(drive, lba):

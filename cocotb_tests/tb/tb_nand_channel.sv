@@ -31,7 +31,11 @@ module tb_nand_channel #(
     parameter int TProgMaxNs = 700000,
     parameter int TBersMaxNs = 2000000,
     parameter int TSuspNs    = 0,
-    parameter bit Scramble   = 1'b0
+    parameter bit Scramble   = 1'b0,
+    parameter int T          = 8,
+    localparam int ChunkBits = $clog2(otx_page_pkg::chunks(T)),
+    localparam int LengthBits = otx_page_pkg::field(T) - 3,
+    localparam int CountBits = $clog2(2 * T)
 ) (
     input  logic            clk,
     input  logic            reset,
@@ -65,7 +69,7 @@ module tb_nand_channel #(
     output logic [    31:0] cpl_generation,
     output logic [    31:0] cpl_lpn,
     output logic [    47:0] cpl_sequence,
-    output logic [     3:0] cpl_corrected,
+    output logic [CountBits-1:0] cpl_corrected,
     output logic            cpl_read,
     output logic            fix_valid,
     input  logic            fix_ready,
@@ -84,33 +88,33 @@ module tb_nand_channel #(
   logic [7:0] host_dq, dq;
 
   logic ask_valid, ask_ready, found_valid, found_ready, found_last, found_failed;
-  logic [2:0] ask_chunk;
+  logic [ChunkBits-1:0] ask_chunk;
   logic [7:0] ask_byte, found_mask;
-  logic [9:0] found_byte;
-  logic [3:0] found_count;
+  logic [LengthBits-1:0] found_byte;
+  logic [CountBits-1:0] found_count;
   logic [31:0] found_sum;
   logic rival_valid, rival_ready, rival_found;
   assign asks = ask_valid;
 
-  otx_nand_corrector #(.Users(2)) corrector (
-      .clk, .reset, .ask_valid({rival_valid, ask_valid}), .ask_ready({rival_ready, ask_ready}), .ask_chunk({3'd2, ask_chunk}), .ask_byte({8'hA5, ask_byte}),
+  otx_nand_corrector #(.Users(2), .T(T)) corrector (
+      .clk, .reset, .ask_valid({rival_valid, ask_valid}), .ask_ready({rival_ready, ask_ready}), .ask_chunk({ChunkBits'(2), ask_chunk}), .ask_byte({8'hA5, ask_byte}),
       .fix_valid({rival_found, found_valid}), .fix_ready({1'b1, found_ready}), .fix_byte(found_byte), .fix_mask(found_mask), .fix_last(found_last), .fix_failed(found_failed), .fix_count(found_count),
       .fix_sum(found_sum)
   );
 
-  // The rival asks from the clock in which it may until its 13 bytes are taken.
-  logic [3:0] taken_q;
+  // The rival asks from the clock in which it may until the bytes of its remainder are taken.
+  logic [5:0] taken_q;
   assign rival_valid = taken_q != 0;
   always_ff @(posedge clk) begin
-    if (taken_q == 0) taken_q <= rival && !rival_found ? 4'd13 : 4'd0;
+    if (taken_q == 0) taken_q <= rival && !rival_found ? 6'(otx_page_pkg::parity_bytes(T)) : 6'd0;
     else if (rival_ready) taken_q <= taken_q - 1'b1;
-    if (reset) taken_q <= 4'd0;
+    if (reset) taken_q <= 6'd0;
   end
 
   otx_nand_channel #(
       .Ways(Ways), .ClkPs(ClkPs), .TAdlNs(TAdlNs), .TWpNs(TWpNs), .TWcNs(TWcNs), .TDsNs(TDsNs), .TClsNs(TClsNs), .TAlsNs(TAlsNs),
       .TWhNs(TWhNs), .TRehNs(TRehNs), .TClhNs(TClhNs), .TCsNs(TCsNs), .TChNs(TChNs), .TAlhNs(TAlhNs), .TDhNs(TDhNs), .TWhrNs(TWhrNs), .TRhwNs(TRhwNs), .TWbNs(TWbNs), .TRrNs(TRrNs),
-      .TRpNs(TRpNs), .TRcNs(TRcNs), .TReaNs(TReaNs), .TIoNs(TIoNs), .TRMaxNs(TRMaxNs), .TProgMaxNs(TProgMaxNs), .TBersMaxNs(TBersMaxNs), .TSuspNs(TSuspNs), .Scramble(Scramble)
+      .TRpNs(TRpNs), .TRcNs(TRcNs), .TReaNs(TReaNs), .TIoNs(TIoNs), .TRMaxNs(TRMaxNs), .TProgMaxNs(TProgMaxNs), .TBersMaxNs(TBersMaxNs), .TSuspNs(TSuspNs), .Scramble(Scramble), .T(T)
   ) channel (
       .*, .nand_ce_n(ce_n), .nand_rb_n(rb_n), .nand_cle(cle), .nand_ale(ale), .nand_we_n(we_n), .nand_re_n(re_n), .nand_wp_n(wp_n), .nand_dq_o(host_dq), .nand_dq_oe(host_oe), .nand_dq_i(dq)
   );

@@ -45,7 +45,11 @@ module otx_nand_channel #(
     parameter int TRMaxNs    = 25000,
     parameter int TSuspNs    = 0,        // longest time the part takes to suspend a program or erase, 0: it cannot
     parameter int SuspendReads = 4,
-    parameter bit Scramble   = 1'b0      // data bytes are stored XOR a key of their row (otx_nand_scrambler)
+    parameter bit Scramble   = 1'b0,     // data bytes are stored XOR a key of their row (otx_nand_scrambler)
+    parameter int T          = 8,        // wrong bits of a chunk that are corrected: 8, or 24 (parts with 192 spare bytes or more)
+    localparam int ChunkBits = $clog2(otx_page_pkg::chunks(T)),
+    localparam int LengthBits = otx_page_pkg::field(T) - 3,
+    localparam int CountBits = $clog2(2 * T)
 ) (
     input  logic            clk,
     input  logic            reset,
@@ -79,7 +83,7 @@ module otx_nand_channel #(
     output logic [    31:0] cpl_generation,
     output logic [    31:0] cpl_lpn,
     output logic [    47:0] cpl_sequence,
-    output logic [     3:0] cpl_corrected,
+    output logic [CountBits-1:0] cpl_corrected,
     output logic            cpl_read,
     output logic            fix_valid,
     input  logic            fix_ready,
@@ -88,15 +92,15 @@ module otx_nand_channel #(
     output logic [     7:0] fix_mask,
     output logic            ask_valid,       // to and from otx_nand_corrector
     input  logic            ask_ready,
-    output logic [     2:0] ask_chunk,
+    output logic [ChunkBits-1:0] ask_chunk,
     output logic [     7:0] ask_byte,
     input  logic            found_valid,
     output logic            found_ready,
-    input  logic [     9:0] found_byte,
+    input  logic [LengthBits-1:0] found_byte,
     input  logic [     7:0] found_mask,
     input  logic            found_last,
     input  logic            found_failed,
-    input  logic [     3:0] found_count,
+    input  logic [CountBits-1:0] found_count,
     input  logic [    31:0] found_sum,
     output logic [Ways-1:0] way_idle,
     output logic [Ways-1:0] way_reads,
@@ -190,7 +194,7 @@ module otx_nand_channel #(
 
   otx_nand_arbiter #(.Ways(Ways)) arbiter (.clk, .reset, .request, .brief, .urgent, .taken(start), .pick_valid, .pick_way);
 
-  otx_nand_sequencer #(.Ways(Ways), .RowBytes(RowBytes), .Bits(Bits), .Scramble(Scramble)) sequencer (
+  otx_nand_sequencer #(.Ways(Ways), .RowBytes(RowBytes), .Bits(Bits), .Scramble(Scramble), .T(T)) sequencer (
       .clk, .reset, .cs, .resting, .pick_valid, .pick_way, .start, .way, .op(op[way[WayBits-1:0]*4+:4]), .collect(collect[way[WayBits-1:0]]), .late(late[way[WayBits-1:0]]),
       .pause(pause[way[WayBits-1:0]]), .resumes(resumes[way[WayBits-1:0]]), .looks(looks[way[WayBits-1:0]]), .suspended(seq_suspended), .row(now[23:0]), .kind(now[31:24]), .generation(now[63:32]), .lpn(now[95:64]), .sequence_number(now[143:96]),
       .issued(seq_issued), .done(seq_done), .wreq_valid, .wreq_ready, .wdata_valid(in_valid), .wdata_ready(in_ready), .wdata_data(in_data),

@@ -1,40 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the wrong bits of one chunk of a page (BCH, 8 bits in 512 or 536 bytes) for all channels of a drive, one chunk at a time, in turn.
+// Finds the wrong bits of one chunk of a page (BCH, T bits: 8 in 512 data bytes or 24 in 1,024) for all channels of a drive, one chunk at a time, in turn.
 //
-// `ask`: 13 beats, the remainder of a chunk that is not zero (parity of the bytes read, XOR the parity read), first byte first, with the number of the chunk. `fix`, to that channel only: a beat for each wrong byte, from the last to
-// the first, with its number in the chunk (0-511 data; chunk 7: 512-535 the first spare bytes; then parity) and its wrong bits; then a beat with `last`: `failed`, the chunk cannot be corrected and this is its only beat,
+// `ask`: ParityBytes beats (13, T=24: 42), the remainder of a chunk that is not zero (parity of the bytes read, XOR the parity read), first byte first, with the number of the chunk. `fix`, to that channel only: a beat for each wrong byte, from the last to
+// the first, with its number in the chunk (data; of the last chunk spare bytes 0-23; then parity) and its wrong bits; then a beat with `last`: `failed`, the chunk cannot be corrected and this is its only beat,
 // else `count` wrong bits, and `sum` is what they change in the CRC register of the page at its end (data and spare bytes 1-19). `valid` does not wait for `ready`; payloads are shared.
 // A syndrome of the remainder is that of the whole word. The search goes byte by byte from the end; beside it goes the effect of a bit of that byte on the CRC, so that no page is read twice.
-// From the last beat of `ask` to the last of `fix`, when nothing stalls: at most length + 136 clocks (length with parity: 525, chunk 7 549).
+// From the last beat of `ask` to the last of `fix`, when nothing stalls: at most length + T * (T + 8) + 5 clocks (length with parity: 525, last chunk 549; T=24: 1,066 and 1,090).
 // The next chunk of any channel begins 2 clocks later; with U channels that ask, each is served within U chunks. Reset forgets the chunk; channels must be reset with it.
 
 `default_nettype none
 
 module otx_nand_corrector #(
-    parameter int Users = 2   // channels, 1 to 16
+    parameter int Users = 2,  // channels, 1 to 16
+    parameter int T     = 8,  // 8 or 24
+    localparam int M = otx_page_pkg::field(T),
+    localparam int Chunks = otx_page_pkg::chunks(T),
+    localparam int ChunkBits = $clog2(Chunks),
+    localparam int LengthBits = M - 3,
+    localparam int CountBits = $clog2(2 * T)
 ) (
-    input  logic               clk,
-    input  logic               reset,
-    input  logic [  Users-1:0] ask_valid,
-    output logic [  Users-1:0] ask_ready,
-    input  logic [3*Users-1:0] ask_chunk,
-    input  logic [8*Users-1:0] ask_byte,
-    output logic [  Users-1:0] fix_valid,
-    input  logic [  Users-1:0] fix_ready,
-    output logic [        9:0] fix_byte,
-    output logic [        7:0] fix_mask,
-    output logic               fix_last,
-    output logic               fix_failed,
-    output logic [        3:0] fix_count,
-    output logic [       31:0] fix_sum
+    input  logic                       clk,
+    input  logic                       reset,
+    input  logic [          Users-1:0] ask_valid,
+    output logic [          Users-1:0] ask_ready,
+    input  logic [ChunkBits*Users-1:0] ask_chunk,
+    input  logic [        8*Users-1:0] ask_byte,
+    output logic [          Users-1:0] fix_valid,
+    input  logic [          Users-1:0] fix_ready,
+    output logic [     LengthBits-1:0] fix_byte,
+    output logic [                7:0] fix_mask,
+    output logic                       fix_last,
+    output logic                       fix_failed,
+    output logic [      CountBits-1:0] fix_count,
+    output logic [               31:0] fix_sum
 );
-  localparam int M = 13, T = 8, ParityBytes = M * T / 8, DataBytes = 512;
-  localparam int PageEnd = 8 * DataBytes + 19;  // bytes that the CRC covers, itself included
+  localparam int ParityBytes = otx_page_pkg::parity_bytes(T), DataBytes = otx_page_pkg::chunk_bytes(T);
+  localparam int PageEnd = otx_page_pkg::DataBytes + 19;  // bytes that the CRC covers, itself included
   localparam logic [31:0] Polynomial = 32'hEDB8_8320;
   localparam int UserBits = Users > 1 ? $clog2(Users) : 1;
+  localparam int ByteBits = $clog2(ParityBytes + 1), HitBits = $clog2(T);
+  localparam logic [ChunkBits-1:0] LastChunk = '1;
 
   if (Users < 1 || Users > 16) begin : g_check_users
     $fatal(1, "otx_nand_corrector: Users must be 1 to 16");
+  end
+  if (!otx_page_pkg::fits(T)) begin : g_check_t
+    $fatal(1, "otx_nand_corrector: T must be 8 or 24");
   end
 
   // The CRC register after `bits` more bits of zero.
@@ -70,8 +81,8 @@ module otx_nand_corrector #(
 
   state_e state_q;
   logic [UserBits-1:0] who_q, pick;
-  logic [3:0] n_q;  // byte, or syndrome
-  logic [2:0] chunk_q;
+  logic [ByteBits-1:0] n_q;  // byte, or syndrome
+  logic [ChunkBits-1:0] chunk_q;
   logic [7:0] now_byte;
   logic take;
 
@@ -89,36 +100,36 @@ module otx_nand_corrector #(
     for (int i = 0; i < Users; i++)
     if (who_q == UserBits'(i)) begin
       now_byte = ask_byte[8*i+:8];
-      ask_ready[i] = state_q == StTake && n_q != 4'(ParityBytes);
+      ask_ready[i] = state_q == StTake && n_q != ByteBits'(ParityBytes);
       fix_valid[i] = state_q == StSend;
     end
   end
   assign take = |(ask_valid & ask_ready);
 
   logic end_valid, end_clean, end_erased, key_ready, locator_valid, locator_ready, locator_last, locator_failed, end_chunk;
-  logic [9:0] end_bytes, length;
+  logic [LengthBits-1:0] end_bytes, length;
   logic [M*T-1:0] syndromes;
   logic [M-1:0] coefficient;
-  logic [3:0] degree;
+  logic [CountBits-1:0] degree;
   logic unused;
   assign unused = &{end_clean, end_erased, end_chunk, end_bytes};
-  assign length = chunk_q == 3'd7 ? 10'(DataBytes + 24 + ParityBytes) : 10'(DataBytes + ParityBytes);
+  assign length = chunk_q == LastChunk ? LengthBits'(DataBytes + otx_page_pkg::SpareBytes + ParityBytes) : LengthBits'(DataBytes + ParityBytes);
 
   otx_bch_syndrome #(.M(M), .T(T), .Chunks(1), .Inverted(1'b0)) syndrome (
-      .clk, .reset, .in_valid(take), .in_chunk(1'b0), .in_first(n_q == 0), .in_last(n_q == 4'(ParityBytes - 1)), .in_byte(now_byte), .out_valid(end_valid), .out_chunk(end_chunk),
+      .clk, .reset, .in_valid(take), .in_chunk(1'b0), .in_first(n_q == 0), .in_last(n_q == ByteBits'(ParityBytes - 1)), .in_byte(now_byte), .out_valid(end_valid), .out_chunk(end_chunk),
       .out_bytes(end_bytes), .out_clean(end_clean), .out_erased(end_erased), .out_syndromes(syndromes)
   );
 
   otx_bch_kes #(.M(M), .T(T)) key (
-      .clk, .reset, .req_valid(state_q == StKey), .req_ready(key_ready), .req_syndrome(syndromes[M*n_q[2:0]+:M]), .rsp_valid(locator_valid), .rsp_ready(locator_ready), .rsp_coefficient(coefficient),
+      .clk, .reset, .req_valid(state_q == StKey), .req_ready(key_ready), .req_syndrome(syndromes[M*n_q[HitBits-1:0]+:M]), .rsp_valid(locator_valid), .rsp_ready(locator_ready), .rsp_coefficient(coefficient),
       .rsp_last(locator_last), .rsp_degree(degree), .rsp_failed(locator_failed)
   );
 
   logic walks, hit, done;
-  logic [9:0] at;
+  logic [LengthBits-1:0] at;
   logic [7:0] mask;
-  logic [17:0] hits[8];  // what was found waits here until it is sure
-  logic [3:0] hits_q, sent_q;
+  logic [LengthBits+7:0] hits[2**HitBits];  // what was found waits here until it is sure
+  logic [CountBits-1:0] hits_q, sent_q;
 
   otx_bch_chien #(.M(M), .T(T)) search (
       .clk, .reset, .rsp_valid(locator_valid), .rsp_ready(locator_ready), .rsp_coefficient(coefficient), .rsp_last(locator_last), .rsp_degree(degree), .rsp_failed(locator_failed), .bytes(length),
@@ -129,17 +140,17 @@ module otx_nand_corrector #(
   logic [31:0] effect_q, start;
   logic covered, hit_q, covered_q;
   logic [7:0] mask_q;
-  assign covered = at < 10'(DataBytes) || (chunk_q == 3'd7 && at > 10'(DataBytes) && at < 10'(DataBytes + 20));
-  logic [255:0] starts;
-  for (genvar c = 0; c < 8; c++) begin : g_start
-    localparam logic [31:0] Start = power(24 + 8 + (c == 7 ? 0 : 8 * (PageEnd - DataBytes * (c + 1))));
+  assign covered = at < LengthBits'(DataBytes) || (chunk_q == LastChunk && at > LengthBits'(DataBytes) && at < LengthBits'(DataBytes + 20));
+  logic [32*Chunks-1:0] starts;
+  for (genvar c = 0; c < Chunks; c++) begin : g_start
+    localparam logic [31:0] Start = power(24 + 8 + (c == Chunks - 1 ? 0 : 8 * (PageEnd - DataBytes * (c + 1))));
     assign starts[32*c+:32] = Start;
   end
   assign start = starts[32*chunk_q+:32];
   assign fix_last = fix_failed || sent_q == hits_q;
-  assign {fix_byte, fix_mask} = hits[sent_q[2:0]];
+  assign {fix_byte, fix_mask} = hits[sent_q[HitBits-1:0]];
 
-  always_ff @(posedge clk) if (hit) hits[hits_q[2:0]] <= {at, mask};
+  always_ff @(posedge clk) if (hit) hits[hits_q[HitBits-1:0]] <= {at, mask};
 
   always_ff @(posedge clk) begin
     covered_q <= walks && covered;
@@ -163,7 +174,7 @@ module otx_nand_corrector #(
         if (|ask_valid) state_q <= StTake;
       end
       StTake: begin
-        for (int i = 0; i < Users; i++) if (who_q == UserBits'(i)) chunk_q <= ask_chunk[3*i+:3];
+        for (int i = 0; i < Users; i++) if (who_q == UserBits'(i)) chunk_q <= ask_chunk[ChunkBits*i+:ChunkBits];
         if (take) n_q <= n_q + 1'b1;
         if (end_valid) begin
           n_q <= '0;
@@ -174,7 +185,7 @@ module otx_nand_corrector #(
       StKey:
       if (key_ready) begin
         n_q <= n_q + 1'b1;
-        if (n_q == 4'(T - 1)) state_q <= StSearch;
+        if (n_q == ByteBits'(T - 1)) state_q <= StSearch;
       end
       StSearch: if (done) state_q <= StSend;
       StSend:

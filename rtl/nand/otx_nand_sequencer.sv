@@ -14,9 +14,12 @@ module otx_nand_sequencer #(
     parameter int RowBytes  = 3,
     parameter int Bits      = 6,    // of `cs`
     parameter int PageBytes = 4096,
-    parameter int SpareBytes = 128,
     parameter bit Scramble = 1'b0,
-    parameter int SuspendedBit = 2
+    parameter int T        = 8,     // of otx_nand_ecc
+    parameter int SuspendedBit = 2,
+    localparam int ChunkBits = $clog2(otx_page_pkg::chunks(T)),
+    localparam int LengthBits = otx_page_pkg::field(T) - 3,
+    localparam int CountBits = $clog2(2 * T)
 ) (
     input  logic            clk,
     input  logic            reset,
@@ -56,22 +59,22 @@ module otx_nand_sequencer #(
     output logic [    31:0] cpl_generation,
     output logic [    31:0] cpl_lpn,
     output logic [    47:0] cpl_sequence,
-    output logic [     3:0] cpl_corrected,
+    output logic [CountBits-1:0] cpl_corrected,
     output logic            fix_valid,
     input  logic            fix_ready,
     output logic [    11:0] fix_byte,
     output logic [     7:0] fix_mask,
     output logic            ask_valid,
     input  logic            ask_ready,
-    output logic [     2:0] ask_chunk,
+    output logic [ChunkBits-1:0] ask_chunk,
     output logic [     7:0] ask_byte,
     input  logic            found_valid,
     output logic            found_ready,
-    input  logic [     9:0] found_byte,
+    input  logic [LengthBits-1:0] found_byte,
     input  logic [     7:0] found_mask,
     input  logic            found_last,
     input  logic            found_failed,
-    input  logic [     3:0] found_count,
+    input  logic [CountBits-1:0] found_count,
     input  logic [    31:0] found_sum,
     output logic            bus_valid,
     input  logic            bus_ready,
@@ -86,7 +89,7 @@ module otx_nand_sequencer #(
   localparam logic [2:0] Ok = 3'd0, Fail = 3'd1, BadCrc = 3'd2, Blank = 3'd3, Timeout = 3'd4;
   localparam logic [2:0] ItemDataIn = 3'd2, ItemDataOut = 3'd3, ItemNothing = 3'd4, ItemEnd = 3'd5;
   localparam logic [1:0] BusIn = 2'd2, BusOut = 2'd3;
-  localparam logic [12:0] Spare = 13'(PageBytes), PageEnd = 13'(PageBytes + SpareBytes);
+  localparam logic [12:0] Spare = 13'(PageBytes), PageEnd = 13'(PageBytes + otx_page_pkg::spare_bytes(T));
 
   typedef enum logic [3:0] {
     StIdle,      // a way that wants the bus
@@ -134,7 +137,7 @@ module otx_nand_sequencer #(
   assign start = state_q == StIdle && pick_valid;
   assign resting = state_q == StIdle;
 
-  otx_nand_script #(.RowBytes(RowBytes), .PageBytes(PageBytes)) script (
+  otx_nand_script #(.RowBytes(RowBytes), .PageBytes(PageBytes), .OobBytes(otx_page_pkg::spare_bytes(T)), .LastChunk(otx_page_pkg::chunk_bytes(T))) script (
       .op(op_q), .collect(collect_q), .pause(pause_q), .resumes(resumes_q), .row(row_q), .kind(kind_in_q), .step(step_q), .item, .item_byte, .first, .out_from, .out_to, .busy
   );
 
@@ -183,7 +186,7 @@ module otx_nand_sequencer #(
 
   // Corrections of data that stays here (VERIFY, READ_OOB) are dropped.
   assign fix_valid = found_fix_valid && streams;
-  otx_nand_ecc ecc (
+  otx_nand_ecc #(.T(T)) ecc (
       .clk, .reset, .start(state_q == StLook), .from_last(op_q == OpReadOob), .byte_valid(state_q == StIn ? in_take : back_valid && reads_oob), .check(state_q != StIn),
       .page_byte(state_q == StIn ? plain_byte : back_byte), .sent_byte(in_byte), .dirty, .erased, .repair(state_q == StRepair), .repaired, .failed, .most(cpl_corrected),
       .fix_valid(found_fix_valid), .fix_ready(fix_ready || !streams), .fix_byte, .fix_mask, .turn, .turn_mask, .sum_valid(sum_fix_valid), .ask_valid, .ask_ready, .ask_chunk, .ask_byte,

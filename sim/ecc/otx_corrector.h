@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-enum { OTX_REMAINDER_BYTES = 13, OTX_CORRECTABLE = 8 };
+enum { OTX_CORRECTABLE = ECC_T, OTX_REMAINDER_BYTES = ECC_T == 24 ? 42 : 13 }; // ECC_T: parameter T of the block, 8 or 24
 
 struct otx_corrected {
     uint8_t failed, hits, count, reserved;  // `hits`: beats before the last one
@@ -20,8 +20,8 @@ struct otx_corrected {
     uint8_t mask[OTX_CORRECTABLE];
 };
 
-// Asks for `words` chunks one after the other: `remainders` has 13 bytes for each, `chunks` their numbers (0 to 7). In `stall` percent of the clocks (0 to 99) `fix` is not taken.
-// Returns how many were answered; fewer than `words` when there are more than 8 beats about one, or nothing comes for 4,000 clocks. One caller at a time.
+// Asks for `words` chunks one after the other: `remainders` has OTX_REMAINDER_BYTES for each, `chunks` their numbers. In `stall` percent of the clocks (0 to 99) `fix` is not taken.
+// Returns how many were answered; fewer than `words` when there are more than OTX_CORRECTABLE beats about one, or nothing comes for 4,000 clocks. One caller at a time.
 size_t otx_corrector_run(const uint8_t *remainders, const uint8_t *chunks, size_t words, uint32_t stall, uint64_t seed, struct otx_corrected *results);
 
 #ifdef __cplusplus

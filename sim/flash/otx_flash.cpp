@@ -130,6 +130,7 @@ void otx_flash_open(uint64_t seed) {
     const otx_nand_part part = {0, 0, 0, OTX_T_SUSP_NS};
     otx_nand_set_times(&times);
     otx_nand_set_part(&part);
+    otx_nand_set_unused(OTX_SPARE_BYTES - OTX_SPARE_USED);
     otx_nand_set_seed(seed);
     otx_nand_store_close();
     if (otx_nand_store_open(nullptr, &geometry, message, sizeof message) != 0) {

@@ -131,6 +131,13 @@ void say_error(enum ftl_error error, const struct ftl_report *r) {
         say(": ");
         say_sizes(&r->part);
         break;
+    case FTL_ERR_SPARE:
+        say(r->part.name);
+        say(" has ");
+        say_number(r->part.spare_bytes);
+        say(" spare bytes in a page, the drive needs ");
+        say_number(r->needed);
+        break;
     case FTL_ERR_MODE:
         say_die(r);
         say(" does not come back from a timing mode");

@@ -27,7 +27,7 @@ struct ftl_report {
     uint32_t die, channel, way;  /* of an error of a die */
     struct ftl_part part;
     uint32_t mode, wanted_mode; /* timing mode, and the one that was tried first */
-    uint32_t needed, good_blocks; /* with FTL_ERR_BLOCKS */
+    uint32_t needed, good_blocks; /* with FTL_ERR_BLOCKS; `needed` also with FTL_ERR_SPARE: spare bytes of a page */
 };
 
 struct ftl {

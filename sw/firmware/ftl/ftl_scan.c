@@ -80,7 +80,7 @@ static enum ftl_error has_mode(struct ftl *f, uint32_t die, const struct hal_nan
 }
 
 static bool fits(const struct ftl_part *p, const struct ftl_geometry *g) {
-    return p->page_bytes == FTL_PAGE_BYTES && p->spare_bytes >= FTL_SPARE_BYTES && p->pages == g->pages && p->blocks >= g->blocks && p->luns == 1;
+    return p->page_bytes == FTL_PAGE_BYTES && p->pages == g->pages && p->blocks >= g->blocks && p->luns == 1;
 }
 
 static uint32_t best_mode(const struct ftl_part *p, const struct ftl_geometry *g) {
@@ -115,6 +115,8 @@ enum ftl_error ftl_scan(struct ftl *f) {
         if (error != FTL_OK) return error;
     }
     if (!fits(&r->part, &f->geometry)) return FTL_ERR_FIT;
+    r->needed = f->geometry.spare_bytes;
+    if (r->part.spare_bytes < r->needed) return FTL_ERR_SPARE;
     r->mode = r->wanted_mode = best_mode(&r->part, &f->geometry);
     if (r->mode == 0 || to_mode(f) == FTL_OK) return FTL_OK;
     r->mode = 0;

@@ -11,6 +11,7 @@ enum ftl_error {
     FTL_ERR_PARAM,      /* its parameter page is unreadable */
     FTL_ERR_PARTS,      /* dies of different parts */
     FTL_ERR_FIT,        /* a part that the drive is not built for */
+    FTL_ERR_SPARE,      /* a part with too few spare bytes for the parity of this drive */
     FTL_ERR_MODE,       /* a die does not come back from a timing mode */
     FTL_ERR_NO_ROOT,    /* the drive is not blank and has no whole root */
     FTL_ERR_VERSION,    /* the root is of another format */

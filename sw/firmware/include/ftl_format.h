@@ -18,7 +18,6 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "pages are moved as wo
 
 #define FTL_PAGE_BYTES 4096u
 #define FTL_PAGE_WORDS 1024u
-#define FTL_SPARE_BYTES 128u
 #define FTL_NO_PPN 0xffffffffu /* in a directory: all blocks of that map page are NONE; in a root: no such block */
 
 enum ftl_page_kind { FTL_KIND_DATA = 1, FTL_KIND_LOG = 2, FTL_KIND_MAP = 3, FTL_KIND_DIRECTORY = 4, FTL_KIND_ROOT = 5, FTL_KIND_BBT = 6 };

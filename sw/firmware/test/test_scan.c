@@ -164,7 +164,7 @@ static void unknown_part_is_refused(void) {
 static void part_that_does_not_fit_is_refused(void) {
     static const struct {
         uint32_t at, bytes, value;
-    } wrong[] = {{80, 4, 2048}, {80, 4, 8192}, {84, 2, 64}, {84, 2, 127}, {92, 4, 4}, {92, 4, 16}, {96, 4, 23}, {100, 1, 2}, {6, 2, 1}};
+    } wrong[] = {{80, 4, 2048}, {80, 4, 8192}, {92, 4, 4}, {92, 4, 16}, {96, 4, 23}, {100, 1, 2}, {6, 2, 1}};
     for (uint32_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         two_by_two();
         sim_put(&sim.part, wrong[i].at, wrong[i].bytes, wrong[i].value);
@@ -176,6 +176,23 @@ static void part_that_does_not_fit_is_refused(void) {
             CHECK(says("otx: not ready: the drive is built for another part than MAKER PART 1: pages of 2,048 + 128 bytes, 8 in a block, 80 blocks, 1 LUN\n"));
         }
     }
+    for (uint32_t spare = 64; spare < 128; spare += 63) {
+        two_by_two();
+        sim_put(&sim.part, 84, 2, spare);
+        sim_part_seal(&sim.part);
+        refused(FTL_ERR_SPARE);
+    }
+    sim_new(1, 2, 40, 64, 64);
+    sim.part = (struct sim_part){.id = K9F8G08};
+    sim.g.spare_bytes = 192; /* of a drive with the longer code */
+    refused(FTL_ERR_SPARE);
+    sim_said('\n');
+    say_error(FTL_ERR_SPARE, found());
+    CHECK(says("otx: not ready: Samsung K9F8G08U0M has 128 spare bytes in a page, the drive needs 192\n"));
+    sim_new(1, 2, 40, 64, 64);
+    sim.part = (struct sim_part){.id = 0x762690dc98ull}; /* it has 224 */
+    sim.g.spare_bytes = 192;
+    mounted();
     two_by_two();
     sim_put(&sim.part, 96, 4, 4096); /* more blocks and spare bytes do no harm */
     sim_put(&sim.part, 84, 2, 224);

@@ -20,6 +20,7 @@ case class OtxParam(
     firmwareFrames: Int,
     flashPriorities: Boolean,
     scramble: Boolean,
+    eccT: Int,
     txEntries: Int,
     tableBase: BigInt,
     txBase: BigInt,
@@ -29,6 +30,7 @@ case class OtxParam(
 ) {
   require(isPow2(pagesPerBlock), s"pagesPerBlock is $pagesPerBlock, must be a power of two")
   require(writeFrames >= OtxParam.maxBlocks, s"writeFrames is $writeFrames, must hold one command of ${OtxParam.maxBlocks} blocks")
+  require(eccT == 8 || eccT == 24, s"eccT is $eccT, must be 8 or 24")
   require(ppnBits <= 30, s"a PPN takes $ppnBits bits, at most 30 fit in a map word")
 
   def dies: Int = channels * ways
@@ -49,6 +51,12 @@ case class OtxParam(
   def frames: Int = firmwareFrameBase + firmwareFrames
 
   def lpnBits: Int = log2Up(lbas)
+
+  // As otx_page_pkg has it: a page is `eccChunks` code words, each with up to `eccT` wrong bits that can be corrected.
+  def eccChunks: Int = if (eccT == 24) 4 else 8
+  def chunkBits: Int = log2Up(eccChunks)
+  def foundBits: Int = if (eccT == 24) 11 else 10 // of the number of a byte in a chunk with its parity
+  def correctedBits: Int = log2Up(2 * eccT)
 
   /** Table memory: a tx table entry or four map words per beat. Ids 0 to 15 are the remap engine's slots, 16 to 19 the reads of its walker. */
   def tableAxi: Axi4Config = axi.copy(dataWidth = 128, idWidth = OtxParam.slotBits + 2)
@@ -97,6 +105,7 @@ object OtxParam {
       firmwareFrames = int("firmwareFrames"),
       flashPriorities = int("flashPriorities") != 0,
       scramble = int("scramble") != 0,
+      eccT = int("eccT"),
       txEntries = int("txEntries"),
       tableBase = big("tableBase"),
       txBase = big("txBase"),

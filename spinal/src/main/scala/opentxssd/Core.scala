@@ -32,7 +32,7 @@ class Core(p: OtxParam) extends Component {
   val bad_block = master port Stream(UInt(24 bits)) // a program failed in it
   val move = slave port Stream(PageMove())
   val weak_page = master port Stream(UInt(30 bits)) // the host has read it with many corrected bits
-  val refresh_at = in port UInt(4 bits)
+  val refresh_at = in port UInt(p.correctedBits bits)
   val enable = in port Bool()
   val full = in port Bool()
   val generation = in port UInt(32 bits)

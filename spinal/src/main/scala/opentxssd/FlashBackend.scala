@@ -18,7 +18,7 @@ class FlashBackend(p: OtxParam) extends Component {
   val retire = slave port Flow(UInt(24 bits))
   val generation = in port UInt(32 bits)
   val nandMode = in port UInt(3 bits) // of all channels
-  val refreshAt = in port UInt(4 bits)
+  val refreshAt = in port UInt(p.correctedBits bits)
   val weak = master port Stream(UInt(30 bits))
   val correctedReads, weakReads = out port UInt(16 bits)
   val frame = master port Axi4(p.axi)
@@ -47,7 +47,7 @@ class FlashBackend(p: OtxParam) extends Component {
   frame << scheduler.frame
   busy := scheduler.busy
 
-  private val corrector = new NandCorrector(p.channels)
+  private val corrector = new NandCorrector(p)
   for (c <- 0 until p.channels) {
     val channel = new NandChannel(p)
     corrector.serve(c, channel)

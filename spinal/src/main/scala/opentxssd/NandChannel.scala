@@ -26,14 +26,14 @@ case class NandReadBeat() extends Bundle {
   val last = Bool()
 }
 
-case class NandCompletion() extends Bundle {
+case class NandCompletion(p: OtxParam) extends Bundle {
   val way = UInt(4 bits)
   val status = UInt(3 bits)
   val kind = UInt(8 bits)
   val generation = UInt(32 bits)
   val lpn = UInt(32 bits)
   val sequence = UInt(48 bits)
-  val corrected = UInt(4 bits) // most wrong bits of a chunk
+  val corrected = UInt(p.correctedBits bits) // most wrong bits of a chunk
   val read = Bool() // of a READ, which may have come beside a PROGRAM or ERASE of that way
 }
 
@@ -45,17 +45,17 @@ case class NandFix() extends Bundle {
 }
 
 /** Between a channel (master) and `otx_nand_corrector`: the remainder of a chunk, and where it is wrong. */
-case class NandAsk() extends Bundle {
-  val chunk = UInt(3 bits)
+case class NandAsk(p: OtxParam) extends Bundle {
+  val chunk = UInt(p.chunkBits bits)
   val byte = Bits(8 bits)
 }
 
-case class NandFound() extends Bundle {
-  val byte = UInt(10 bits)
+case class NandFound(p: OtxParam) extends Bundle {
+  val byte = UInt(p.foundBits bits)
   val mask = Bits(8 bits)
   val last = Bool()
   val failed = Bool()
-  val count = UInt(4 bits)
+  val count = UInt(p.correctedBits bits)
   val sum = Bits(32 bits)
 }
 
@@ -66,7 +66,7 @@ case class NandChannelPort(p: OtxParam) extends Bundle with IMasterSlave {
   val wdata = Stream(WriteBeat())
   val rdata = Stream(NandReadBeat())
   val fix = Stream(NandFix())
-  val cpl = Stream(NandCompletion())
+  val cpl = Stream(NandCompletion(p))
   val wayIdle, wayReads = Bits(p.ways bits)
 
   override def asMaster(): Unit = {
@@ -77,29 +77,31 @@ case class NandChannelPort(p: OtxParam) extends Bundle with IMasterSlave {
 }
 
 /** `rtl/nand/otx_nand_corrector.sv`: one for all channels. */
-class NandCorrector(channels: Int) extends BlackBox {
+class NandCorrector(p: OtxParam) extends BlackBox {
   setDefinitionName("otx_nand_corrector")
 
+  private val channels = p.channels
   addGeneric("Users", channels)
+  addGeneric("T", p.eccT)
 
   val clk, reset = in Bool ()
   val ask_valid = in Bits (channels bits)
   val ask_ready = out Bits (channels bits)
-  val ask_chunk = in Bits (3 * channels bits)
+  val ask_chunk = in Bits (p.chunkBits * channels bits)
   val ask_byte = in Bits (8 * channels bits)
   val fix_valid = out Bits (channels bits)
   val fix_ready = in Bits (channels bits)
-  val fix_byte = out UInt (10 bits)
+  val fix_byte = out UInt (p.foundBits bits)
   val fix_mask = out Bits (8 bits)
   val fix_last, fix_failed = out Bool ()
-  val fix_count = out UInt (4 bits)
+  val fix_count = out UInt (p.correctedBits bits)
   val fix_sum = out Bits (32 bits)
   mapCurrentClockDomain(clock = clk, reset = reset)
 
   def serve(number: Int, channel: NandChannel): Unit = {
     ask_valid(number) := channel.io.ask.valid
     channel.io.ask.ready := ask_ready(number)
-    ask_chunk(3 * number, 3 bits) := channel.io.ask.chunk.asBits
+    ask_chunk(p.chunkBits * number, p.chunkBits bits) := channel.io.ask.chunk.asBits
     ask_byte(8 * number, 8 bits) := channel.io.ask.byte
     channel.io.found.valid := fix_valid(number)
     fix_ready(number) := channel.io.found.ready
@@ -119,6 +121,7 @@ class NandChannel(p: OtxParam) extends BlackBox {
   addGeneric("Ways", p.ways)
   addGeneric("ClkPs", p.clockPs)
   addGeneric("Scramble", if (p.scramble) 1 else 0)
+  addGeneric("T", p.eccT)
   for (time <- NandChannel.times)
     addGeneric(time.capitalize + "Ns", p.nandTimeNs.getOrElse(time, sys.error(s"the geometry has no NAND time '$time'")))
 
@@ -126,8 +129,8 @@ class NandChannel(p: OtxParam) extends BlackBox {
     val clk, reset = in Bool ()
     val mode = in UInt (3 bits) // SDR timing mode: ONFI 0 to 5, 6 the part's own times
     val port = slave(NandChannelPort(p))
-    val ask = master(Stream(NandAsk()))
-    val found = slave(Stream(NandFound()))
+    val ask = master(Stream(NandAsk(p)))
+    val found = slave(Stream(NandFound(p)))
     val nand_ce_n = out Bits (p.ways bits)
     val nand_rb_n = in Bits (p.ways bits)
     val nand_cle, nand_ale, nand_we_n, nand_re_n, nand_wp_n = out Bool ()

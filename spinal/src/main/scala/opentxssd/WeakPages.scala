@@ -7,7 +7,7 @@ import spinal.lib._
 /** A page that the host has read and that was whole. */
 case class PageRead(p: OtxParam) extends Bundle {
   val ppn = UInt(p.ppnBits bits)
-  val corrected = UInt(4 bits) // most wrong bits of a chunk
+  val corrected = UInt(p.correctedBits bits) // most wrong bits of a chunk
 }
 
 /** Pages that the host has read with many corrected bits, for firmware, which writes them again (docs/ecc.md).
@@ -21,7 +21,7 @@ class WeakPages(p: OtxParam) extends Component {
   setDefinitionName("otx_weak_pages")
 
   val reads = Vec.fill(p.channels)(slave port Flow(PageRead(p)))
-  val refreshAt = in port UInt(4 bits)
+  val refreshAt = in port UInt(p.correctedBits bits)
   val weak = master port Stream(UInt(30 bits))
   val correctedReads, weakReads = out port UInt(16 bits)
 
