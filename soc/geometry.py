@@ -73,6 +73,7 @@ class Geometry:
     firmware_frames: int = 16
     flash_priorities: int = 1  # 0: log pages first, then reads and all else in turn (to compare)
     scramble: int = 0  # 1: the data bytes of a page are stored XOR a key of its row
+    missing_dies: int = 0  # so many dies may be absent when the drive is formatted: it runs without them for good, with all of its capacity
     tx_entries: int = 60_000
     clock_mhz: int = 100
     table_latency: int = 8  # clocks of the simulated memories, request to first beat
@@ -97,11 +98,13 @@ class Geometry:
         need(self.ppn_bits <= 30, f"a page number takes {self.ppn_bits} bits, at most 30 fit in a map word")
         need(self.lbas >= 64, f"lbas is {self.lbas}, must be 64 or more")
         need(self.lbas <= 1 << 28, f"lbas is {self.lbas}, at most 2^28 (1 TiB)")
-        spare = self.raw_pages - self.lbas
+        need(0 <= self.missing_dies < self.dies, f"missing_dies is {self.missing_dies}, must be 0 to {self.dies - 1}")
+        pages = self.raw_pages - self.missing_dies * self.blocks_per_way * ppb
+        spare, without = pages - self.lbas, f" without {self.missing_dies} of the dies" if self.missing_dies else ""
         need(
-            spare >= self.raw_pages // 16 + KEPT_BLOCKS * ppb,
-            f"{self.lbas} blocks of capacity leave {spare} of {self.raw_pages} pages spare, "
-            f"at least one sixteenth and {KEPT_BLOCKS} blocks ({self.raw_pages // 16 + KEPT_BLOCKS * ppb}) are needed for log, map, roots and bad-block table",
+            spare >= pages // 16 + KEPT_BLOCKS * ppb,
+            f"{self.lbas} blocks of capacity leave {spare} of {pages} pages spare{without}, "
+            f"at least one sixteenth and {KEPT_BLOCKS} blocks ({pages // 16 + KEPT_BLOCKS * ppb}) are needed for log, map, roots and bad-block table",
         )
         need(self.write_frames >= 32, f"write_frames is {self.write_frames}, must be 32 or more: one WRITE has up to 32 blocks")
         need(self.read_frames >= 1, f"read_frames is {self.read_frames}, must be 1 or more")

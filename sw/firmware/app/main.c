@@ -37,6 +37,7 @@ int main(void) {
         .tx_slots = 65536,
         .nand_id = id_of(OTX_NAND_ID),
         .nand_modes = OTX_NAND_MODES,
+        .missing_dies = OTX_MISSING_DIES,
     };
     ftl_geometry_init(&ftl.geometry);
     if (!dram_start())

@@ -181,7 +181,8 @@ static void erase(uint32_t block, bool whole) {
 static bool run_part(const struct hal_nand_op *o, struct hal_nand_done *d) {
     uint32_t die = ftl_die_of(&sim.g, o->ppn >> sim.g.page_bits);
     const struct sim_part *part = &sim.part;
-    if (sim.dead_die == die + 1) {
+    CHECK(!(sim.closed >> die & 1u) || (o->op != HAL_PROGRAM && o->op != HAL_ERASE));
+    if (sim.dead >> die & 1u) {
         d->status = sim.dead_floats && (o->op == HAL_RESET || o->op == HAL_READ_ID) ? FTL_PAGE_OK : FTL_PAGE_TIMEOUT;
         d->sequence = 0xffffffffffull;
         return false;
@@ -329,6 +330,7 @@ uint32_t *hal_tx_area(uint32_t txid) {
 
 static void push(struct sim_fifo *fifo, uint32_t block) {
     CHECK(sim.enabled && fifo->n < SIM_FIFO && ftl_block_exists(&sim.g, block) && sim_last[block] == -1 && !sim_blocks[block].never);
+    CHECK(!(sim.closed >> ftl_die_of(&sim.g, block) & 1u));
     for (uint32_t p = 0; p < sim.g.pages; p++) CHECK(sim_pages[(block << sim.g.page_bits) + p].state == SIM_BLANK);
     fifo->block[fifo->n++] = block;
 }

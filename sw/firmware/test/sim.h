@@ -52,8 +52,9 @@ struct sim {
     struct sim_part part; /* of all dies */
     uint32_t odd_die;     /* 1 + this die has another ID, */
     uint32_t odd_page;    /* or another parameter page: twice the blocks, */
-    uint32_t dead_die;    /* or does not answer: */
+    uint64_t dead;        /* these dies do not answer: */
     bool dead_floats;     /* ready, all bytes FFh, instead of TIMEOUT */
+    uint64_t closed;      /* these may not be erased or programmed, nor be given to the drive */
     bool ignores_mode;    /* SET FEATURES changes nothing */
     bool keeps_mode;      /* a part without SET FEATURES: its mode is what mode[] says for ever */
     uint32_t noisy_from;  /* from this mode of the bus on IDs read wrong (0: never) */
