@@ -44,12 +44,16 @@ int main(void) {
         for (;;) {
         }
     enum ftl_error error = ftl_mount(&ftl);
+    if (error == FTL_OK || ftl.report.readable) say_part(&ftl.report);
     if (error != FTL_OK) {
         say_error(error, &ftl.report);
+        if (ftl.report.readable) {
+            say("otx: ready\n");
+            ftl_open_read_only();
+        }
         for (;;) {
         }
     }
-    say_part(&ftl.report);
     say_mounted(&ftl.report);
     say("otx: ready\n");
     ftl_open(&ftl);

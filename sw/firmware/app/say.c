@@ -117,7 +117,7 @@ void say_mounted(const struct ftl_report *r) {
 }
 
 void say_error(enum ftl_error error, const struct ftl_report *r) {
-    say("otx: not ready: ");
+    say(r->readable ? "otx: read-only: " : "otx: not ready: ");
     switch (error) {
     case FTL_ERR_CONFIG:
         say("this firmware has no room for such a geometry");

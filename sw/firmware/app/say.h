@@ -14,7 +14,7 @@ void say_number(uint32_t n);
 void say_mounted(const struct ftl_report *report);
 /* "otx: nand Samsung K9F8G08U0M, its own times; lists multi-plane": part, timing mode, what it can do. */
 void say_part(const struct ftl_report *report);
-/* Why the drive stays closed. */
+/* Why the drive stays closed, or is opened read-only. */
 void say_error(enum ftl_error error, const struct ftl_report *report);
 
 #endif

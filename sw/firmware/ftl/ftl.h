@@ -24,6 +24,7 @@ struct ftl_root {
 /* What a mount found, for the report. */
 struct ftl_report {
     bool formatted;
+    bool readable; /* of a mount that failed: all can be read */
     uint32_t generation, log_pages, entries, dropped, blocks_free, blocks_bad;
     uint32_t die, channel, way;  /* of an error of a die */
     uint64_t absent, out;        /* dies that do not answer; that the drive was made without */

@@ -90,11 +90,13 @@ enum ftl_error ftl_mount(struct ftl *f) {
     ftl_blocks_live_is_busy(f); /* holds when the log turns out to be empty */
     error = ftl_log_scan(f, &log);
     if (error == FTL_OK) error = ftl_replay(f, &log, &dropped);
-    if (error == FTL_OK) error = new_generation(f, blank, log.entries != 0 || f->map_must_move, dropped, &root);
+    if (error != FTL_OK) return error;
+    error = new_generation(f, blank, log.entries != 0 || f->map_must_move, dropped, &root);
+    hal_identity(root.drive_id, dropped);
+    f->report.readable = !blank && error != FTL_OK;
     if (error != FTL_OK) return error;
     ftl_blocks_settle(f);
     ftl_bbt_write(f); /* a copy whose blocks were in use until now */
-    hal_identity(root.drive_id, dropped);
     f->report = (struct ftl_report){
         .formatted = blank,
         .generation = root.generation,
@@ -111,6 +113,11 @@ enum ftl_error ftl_mount(struct ftl *f) {
         .ways = f->geometry.ways,
     };
     return FTL_OK;
+}
+
+void ftl_open_read_only(void) {
+    hal_read_only();
+    hal_enable();
 }
 
 void ftl_open(const struct ftl *f) {

@@ -63,10 +63,11 @@ void hal_log_block(uint32_t lane, uint32_t block_id);
 /* SDR timing mode of all channels: 0 to 5, or 6, the times the controller was built with. Nothing is in flight. */
 void hal_nand_mode(uint32_t mode);
 
-/* Control. hal_enable() opens the drive for commands and lets the log take blocks; it is never closed again. */
+/* Control. hal_enable() opens the drive for commands and lets the log take blocks; it is never closed again. hal_read_only(), before that: it will take no writes, and needs no blocks. */
 void hal_generation(uint32_t generation);
 void hal_identity(uint32_t drive_id, uint32_t dropped);
 void hal_enable(void);
+void hal_read_only(void);
 void hal_full(bool full);
 
 /* Failing blocks (docs/decisions/011-failing-nand.md). hal_bad_block: looks at the oldest event "a program of the running drive failed in this block"; false:

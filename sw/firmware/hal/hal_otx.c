@@ -70,6 +70,8 @@ void hal_identity(uint32_t drive_id, uint32_t dropped) {
 
 void hal_enable(void) { otx_enable_write(1); }
 
+void hal_read_only(void) { otx_read_only_write(1); }
+
 void hal_full(bool full) { otx_full_write(full); }
 
 bool hal_bad_block(uint32_t *block_id) {

@@ -112,7 +112,7 @@ void sim_power_on(void) {
     memset(queued, 0, sizeof queued);
     outstanding = sim.bus_mode = 0;
     if (!sim.keeps_mode) memset(sim.mode, 0, sizeof sim.mode);
-    sim.enabled = sim.full = false;
+    sim.enabled = sim.full = sim.read_only = false;
     sim.generation = sim.drive_id = sim.dropped = sim.ops = 0;
     memset(sim.data, 0, sizeof sim.data);
     memset(sim.lane, 0, sizeof sim.lane);
@@ -315,9 +315,10 @@ int sim_mount(struct ftl *f) {
     if (setjmp(sim.cut)) return -1;
     int error = (int)ftl_mount(f);
     if (error == FTL_OK) ftl_open(f);
+    else if (f->report.readable) ftl_open_read_only();
     if (error == FTL_OK) sim_learn(f);
     sim.ops = sim.cut_at = 0;
-    CHECK(error != FTL_OK || ftl_io_empty(&f->io));
+    CHECK((error != FTL_OK && !sim.enabled) || ftl_io_empty(&f->io));
     return error;
 }
 
@@ -356,6 +357,10 @@ void hal_identity(uint32_t drive_id, uint32_t dropped) {
     sim.dropped = dropped;
 }
 void hal_enable(void) { sim.enabled = true; }
+void hal_read_only(void) {
+    CHECK(!sim.enabled);
+    sim.read_only = true;
+}
 void hal_full(bool full) { sim.full = full; }
 uint32_t hal_new_drive_id(void) { return 77; }
 void hal_putc(char c) { sim_said(c); }

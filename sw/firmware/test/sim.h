@@ -43,7 +43,7 @@ struct sim_part {
 struct sim {
     struct ftl_geometry g;
     uint32_t generation, drive_id, dropped;
-    bool enabled, full;
+    bool enabled, full, read_only;
     struct sim_fifo data[FTL_MAX_DIES], lane[FTL_MAX_LANES];
     uint32_t count[HAL_OPS];        /* operations done, by op */
     uint32_t programs[8];           /* by kind */
