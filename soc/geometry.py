@@ -74,6 +74,7 @@ class Geometry:
     flash_priorities: int = 1  # 0: log pages first, then reads and all else in turn (to compare)
     scramble: int = 0  # 1: the data bytes of a page are stored XOR a key of its row
     missing_dies: int = 0  # so many dies may be absent when the drive is formatted: it runs without them for good, with all of its capacity
+    patrol_us: int = 100_000  # an idle drive looks at a page for wrong bits every so many microseconds; 0: it does not
     tx_entries: int = 60_000
     clock_mhz: int = 100
     table_latency: int = 8  # clocks of the simulated memories, request to first beat
@@ -111,6 +112,7 @@ class Geometry:
         need(self.firmware_frames >= 4, f"firmware_frames is {self.firmware_frames}, must be 4 or more")
         need(self.flash_priorities in (0, 1), f"flash_priorities is {self.flash_priorities}, must be 0 or 1")
         need(self.scramble in (0, 1), f"scramble is {self.scramble}, must be 0 or 1")
+        need(self.patrol_us == 0 or 10 <= self.patrol_us <= 5_000_000, f"patrol_us is {self.patrol_us}, must be 0 or 10 to 5000000")
         need(self.frames <= 1024, f"{self.frames} frames in all, at most 1024")
         need(1 <= self.tx_entries <= 60_000, f"tx_entries is {self.tx_entries}, must be 1 to 60000")
         need(len(self.nand_id) == 10 and all(c in "0123456789abcdef" for c in self.nand_id), f"nand_id is '{self.nand_id}', must be five bytes as ten digits 0 to f")
@@ -179,13 +181,15 @@ class Geometry:
 
 ONFI = dict(nand_id="4f54584e31", nand_onfi=1)  # "OTXN1": no part's ID, the parameter page says what it is
 
+UNWATCHED = dict(patrol_us=0)  # the clocks of a simulation depend on nothing but its commands
+
 PRESETS = {
     g.preset: g
     for g in [
-        Geometry("tiny", 1, 1, 112, 16, 1024, write_frames=40, read_frames=8, firmware_frames=8, timing=QUICK, **ONFI),
-        Geometry("small", 2, 2, 24, 16, 256, write_frames=40, read_frames=8, firmware_frames=8, scramble=1, timing=QUICK, **ONFI),
-        Geometry("sim", 4, 2, 192, 64, 65_536),
-        Geometry("paper", 8, 8, 2560, 64, 8_388_608, write_frames=512, read_frames=256),
+        Geometry("tiny", 1, 1, 112, 16, 1024, write_frames=40, read_frames=8, firmware_frames=8, timing=QUICK, **ONFI, **UNWATCHED),
+        Geometry("small", 2, 2, 24, 16, 256, write_frames=40, read_frames=8, firmware_frames=8, scramble=1, timing=QUICK, **ONFI, **UNWATCHED),
+        Geometry("sim", 4, 2, 192, 64, 65_536, **UNWATCHED),
+        Geometry("paper", 8, 8, 2560, 64, 8_388_608, write_frames=512, read_frames=256, **UNWATCHED),
         Geometry("ecpix5", 1, 2, 4096, 64, 393_216, clock_mhz=75),
     ]
 }

@@ -4,7 +4,6 @@ capacity, and never touches that die again. A die that it was made with is misse
 
 import ctypes
 import random
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +16,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "soc")]
 import geometry  # noqa: E402
 
 from cocotb_tests.models.nand_faults import Dead, Faults  # noqa: E402
+from cocotb_tests.system import variant  # noqa: E402
 from cocotb_tests.system.drive import BLOCK, Drive, Query, Status  # noqa: E402
 
 SMALL = geometry.preset("small")
@@ -26,13 +26,7 @@ PLACES = [f"die at channel {die // 2}, way {die % 2}" for die in range(4)]
 
 @pytest.fixture(scope="module")
 def firmware():
-    """Nothing but the firmware knows the setting: that of preset small is compiled once more."""
-    build = ROOT / "build/small_missing"
-    geometry.write(replace(SMALL, missing_dies=1), build)
-    if not (build / "software").exists():
-        (build / "software").symlink_to("../small/software")
-    subprocess.run(["make", "-s", "-C", "sw/firmware", f"BUILD_DIR={build}"], cwd=ROOT, check=True, capture_output=True)
-    return build / "firmware/otx.bin"
+    return variant.firmware("small", missing_dies=1)
 
 
 def data(lba, version):

@@ -2,6 +2,7 @@
 /* Boot, then hand out erased blocks and look after failing ones for ever. Not in the path of any command. */
 #include "dram.h"
 #include "ftl_mount.h"
+#include "ftl_patrol.h"
 #include "ftl_retire.h"
 #include "ftl_supply.h"
 #include "otx_geometry.h"
@@ -10,6 +11,7 @@
 static struct ftl ftl;
 static struct ftl_supply supply;
 static struct ftl_retire retire;
+static struct ftl_patrol patrol;
 
 /* "ecd310a664" to a number, first byte lowest. */
 static uint64_t id_of(const char *hex) {
@@ -37,6 +39,7 @@ int main(void) {
         .tx_slots = 65536,
         .nand_id = id_of(OTX_NAND_ID),
         .nand_modes = OTX_NAND_MODES,
+        .patrol_clocks = OTX_PATROL_US * OTX_CLOCK_MHZ,
         .missing_dies = OTX_MISSING_DIES,
     };
     ftl_geometry_init(&ftl.geometry);
@@ -61,5 +64,6 @@ int main(void) {
     for (;;) {
         ftl_supply_step(&ftl, &supply);
         ftl_retire_step(&ftl, &supply, &retire);
+        ftl_patrol_step(&ftl, &retire, &patrol);
     }
 }

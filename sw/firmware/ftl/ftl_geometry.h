@@ -15,6 +15,7 @@ struct ftl_geometry {
     uint32_t tx_slots;                            /* 16-byte slots of a txid's work area, a power of two */
     uint64_t nand_id;                             /* of the part whose own times the controller has; five bytes, first one lowest */
     uint32_t nand_modes;                          /* bit m: SDR timing mode m may be used on this board */
+    uint32_t patrol_clocks;                       /* an idle drive looks at a page for wrong bits every so many clocks; 0: never */
     uint32_t missing_dies;                        /* so many dies may be absent when the drive is formatted */
     /* derived by ftl_geometry_init */
     uint32_t dies, lanes, way_bits, block_bits, page_bits, map_pages, directories;

@@ -82,9 +82,13 @@ uint32_t hal_log_mark(void);
 bool hal_relocate_room(void);
 void hal_relocate(uint32_t lpn, uint32_t old_ppn, uint32_t new_ppn, uint64_t sequence);
 
-/* Takes the oldest report "the host has read this page with many corrected bits"; false: there is none. A page may be reported more than once, and some reports
+/* Takes the oldest report "the host has read this page, or it was verified, with many corrected bits"; false: there is none. A page may be reported more than once, and some reports
  * are lost; the next read of such a page reports it again. */
 bool hal_weak_page(uint32_t *ppn);
+
+/* Clocks that have passed, modulo 2^32. Whether a command of the host is under way, or anything else that the drive does by itself. */
+uint32_t hal_clocks(void);
+bool hal_busy(void);
 
 /* A number for a drive that is formatted now. */
 uint32_t hal_new_drive_id(void);

@@ -104,6 +104,19 @@ bool hal_weak_page(uint32_t *ppn) {
     return true;
 }
 
+/* The SoC's timer counts down, round and round. */
+uint32_t hal_clocks(void) {
+    if (!timer0_en_read()) {
+        timer0_load_write(0xffffffffu);
+        timer0_reload_write(0xffffffffu);
+        timer0_en_write(1);
+    }
+    timer0_update_value_write(1);
+    return ~timer0_value_read();
+}
+
+bool hal_busy(void) { return otx_busy_read() != 0; }
+
 /* There is no source of chance here: drives of one geometry get one number. The log of another drive is kept apart by generation and PPN too. */
 uint32_t hal_new_drive_id(void) { return (OTX_RAW_PAGES * 2654435761u ^ OTX_LBAS << 8 ^ OTX_DIES) | 1u; }
 

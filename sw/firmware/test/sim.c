@@ -109,6 +109,7 @@ void sim_learn(struct ftl *f) {
 
 void sim_power_on(void) {
     sim.on_cut = NULL;
+    sim.on_verify = NULL;
     memset(queued, 0, sizeof queued);
     outstanding = sim.bus_mode = 0;
     if (!sim.keeps_mode) memset(sim.mode, 0, sizeof sim.mode);
@@ -245,6 +246,7 @@ static void run(const struct hal_nand_op *o, struct hal_nand_done *d) {
         d->generation = p->generation;
         d->lpn = p->lpn;
         d->sequence = p->sequence;
+        if (o->op == HAL_VERIFY && d->status == FTL_PAGE_OK && sim.on_verify) sim.on_verify(o->ppn);
         if (o->op == HAL_READ) memcpy(frames[o->frame], p->words, sizeof p->words);
         if (o->op == HAL_READ && p->kind == FTL_KIND_DATA) frames[o->frame][0] = p->stamp;
     }
@@ -362,6 +364,8 @@ void hal_read_only(void) {
     sim.read_only = true;
 }
 void hal_full(bool full) { sim.full = full; }
+uint32_t hal_clocks(void) { return sim.clocks += sim.clocks_per_ask; }
+bool hal_busy(void) { return sim.busy; }
 uint32_t hal_new_drive_id(void) { return 77; }
 void hal_putc(char c) { sim_said(c); }
 

@@ -63,6 +63,9 @@ struct sim {
     uint32_t fail_next[8];                   /* so many of the next programs of a kind fail */
     uint32_t failed[8], failed_erases;       /* counted by kind; not forgotten at power on */
     bool fail_reads_well;                    /* pages that fail read well: all, not some */
+    void (*on_verify)(uint32_t ppn);         /* called when a whole page was verified; NULL: nobody asks */
+    bool busy;                               /* a command of the host is under way */
+    uint32_t clocks, clocks_per_ask;         /* what hal_clocks() says, and how far it goes on when it is asked */
     void (*on_cut)(void);                    /* called before a cut by cut_at tears what is under way */
     jmp_buf cut;
 };

@@ -56,6 +56,8 @@ static void any_geometry(void) {
     static const uint32_t shapes[][5] = {{1, 1, 48, 8, 64}, {2, 2, 52, 8, 1100}, {4, 2, 20, 8, 64}, {3, 1, 72, 8, 1100}, {1, 4, 24, 16, 64}};
     const uint32_t *s = shapes[sim_random(5)];
     sim_new(s[0], s[1], s[2], s[3], s[4]);
+    sim.g.patrol_clocks = sim_random(2);
+    sim.clocks_per_ask = 1;
 }
 
 /* A drive of several dies that is made without one of them, which may answer later. Without its first or last die it has three anchors, of which one may fail: that is too few

@@ -31,7 +31,7 @@ class Core(p: OtxParam) extends Component {
   val log_block_room = out port Bits(p.lanes bits)
   val bad_block = master port Stream(UInt(24 bits)) // a program failed in it
   val move = slave port Stream(PageMove())
-  val weak_page = master port Stream(UInt(30 bits)) // the host has read it with many corrected bits
+  val weak_page = master port Stream(UInt(30 bits)) // the host has read it, or firmware verified it, with many corrected bits
   val refresh_at = in port UInt(4 bits)
   val enable = in port Bool()
   val full = in port Bool()
