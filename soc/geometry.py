@@ -77,6 +77,8 @@ class Geometry:
     scramble: int = 0  # 1: the data bytes of a page are stored XOR a key of its row
     ecc_t: int = 8  # wrong bits that are corrected: 8 in each 512 data bytes, or 24 in each 1,024
     spare_bytes: int = 128  # of a page of the simulated part
+    missing_dies: int = 0  # so many dies may be absent when the drive is formatted: it runs without them for good, with all of its capacity
+    patrol_us: int = 100_000  # an idle drive looks at a page for wrong bits every so many microseconds; 0: it does not
     tx_entries: int = 60_000
     clock_mhz: int = 100
     table_latency: int = 8  # clocks of the simulated memories, request to first beat
@@ -101,11 +103,13 @@ class Geometry:
         need(self.ppn_bits <= 30, f"a page number takes {self.ppn_bits} bits, at most 30 fit in a map word")
         need(self.lbas >= 64, f"lbas is {self.lbas}, must be 64 or more")
         need(self.lbas <= 1 << 28, f"lbas is {self.lbas}, at most 2^28 (1 TiB)")
-        spare = self.raw_pages - self.lbas
+        need(0 <= self.missing_dies < self.dies, f"missing_dies is {self.missing_dies}, must be 0 to {self.dies - 1}")
+        pages = self.raw_pages - self.missing_dies * self.blocks_per_way * ppb
+        spare, without = pages - self.lbas, f" without {self.missing_dies} of the dies" if self.missing_dies else ""
         need(
-            spare >= self.raw_pages // 16 + KEPT_BLOCKS * ppb,
-            f"{self.lbas} blocks of capacity leave {spare} of {self.raw_pages} pages spare, "
-            f"at least one sixteenth and {KEPT_BLOCKS} blocks ({self.raw_pages // 16 + KEPT_BLOCKS * ppb}) are needed for log, map, roots and bad-block table",
+            spare >= pages // 16 + KEPT_BLOCKS * ppb,
+            f"{self.lbas} blocks of capacity leave {spare} of {pages} pages spare{without}, "
+            f"at least one sixteenth and {KEPT_BLOCKS} blocks ({pages // 16 + KEPT_BLOCKS * ppb}) are needed for log, map, roots and bad-block table",
         )
         need(self.write_frames >= 32, f"write_frames is {self.write_frames}, must be 32 or more: one WRITE has up to 32 blocks")
         need(self.read_frames >= 1, f"read_frames is {self.read_frames}, must be 1 or more")
@@ -114,6 +118,7 @@ class Geometry:
         need(self.scramble in (0, 1), f"scramble is {self.scramble}, must be 0 or 1")
         need(self.ecc_t in CODES, f"ecc_t is {self.ecc_t}, must be 8 (wrong bits in 512 bytes) or 24 (in 1,024)")
         need(self.spare_bytes >= self.spare_used, f"spare_bytes is {self.spare_bytes}, must be {self.spare_used} or more, which ecc_t {self.ecc_t} uses")
+        need(self.patrol_us == 0 or 10 <= self.patrol_us <= 5_000_000, f"patrol_us is {self.patrol_us}, must be 0 or 10 to 5000000")
         need(self.frames <= 1024, f"{self.frames} frames in all, at most 1024")
         need(1 <= self.tx_entries <= 60_000, f"tx_entries is {self.tx_entries}, must be 1 to 60000")
         need(len(self.nand_id) == 10 and all(c in "0123456789abcdef" for c in self.nand_id), f"nand_id is '{self.nand_id}', must be five bytes as ten digits 0 to f")
@@ -204,14 +209,16 @@ class Geometry:
 
 ONFI = dict(nand_id="4f54584e31", nand_onfi=1)  # "OTXN1": no part's ID, the parameter page says what it is
 
+UNWATCHED = dict(patrol_us=0)  # the clocks of a simulation depend on nothing but its commands
+
 PRESETS = {
     g.preset: g
     for g in [
-        Geometry("tiny", 1, 1, 112, 16, 1024, write_frames=40, read_frames=8, firmware_frames=8, timing=QUICK, **ONFI),
-        Geometry("tiny24", 1, 1, 112, 16, 1024, write_frames=40, read_frames=8, firmware_frames=8, ecc_t=24, spare_bytes=224, timing=QUICK, **ONFI),
-        Geometry("small", 2, 2, 24, 16, 256, write_frames=40, read_frames=8, firmware_frames=8, scramble=1, timing=replace(QUICK, t_susp=1_000), **ONFI),
-        Geometry("sim", 4, 2, 192, 64, 65_536),
-        Geometry("paper", 8, 8, 2560, 64, 8_388_608, write_frames=512, read_frames=256),
+        Geometry("tiny", 1, 1, 112, 16, 1024, write_frames=40, read_frames=8, firmware_frames=8, timing=QUICK, **ONFI, **UNWATCHED),
+        Geometry("tiny24", 1, 1, 112, 16, 1024, write_frames=40, read_frames=8, firmware_frames=8, ecc_t=24, spare_bytes=224, timing=QUICK, **ONFI, **UNWATCHED),
+        Geometry("small", 2, 2, 24, 16, 256, write_frames=40, read_frames=8, firmware_frames=8, scramble=1, timing=replace(QUICK, t_susp=1_000), **ONFI, **UNWATCHED),
+        Geometry("sim", 4, 2, 192, 64, 65_536, **UNWATCHED),
+        Geometry("paper", 8, 8, 2560, 64, 8_388_608, write_frames=512, read_frames=256, **UNWATCHED),
         Geometry("ecpix5", 1, 2, 4096, 64, 393_216, clock_mhz=75),
     ]
 }

@@ -119,13 +119,13 @@ class OtxCore(LiteXModule):
         return streams.stream_ports("bad_block", event, streams.BLOCK, False, bare="block") | streams.stream_ports("move", moves.source, streams.PAGE_MOVE, True)
 
     def weak(self, g):
-        """Pages that the host has read with many corrected bits, for the firmware to write them again."""
-        self.weak_page = CSRStatus(30, name="weak_page", description="The oldest page that the host has read with many corrected bits.")
+        """Pages that the host has read, or the firmware verified, with many corrected bits, for the firmware to write them again."""
+        self.weak_page = CSRStatus(30, name="weak_page", description="The oldest page that was read or verified with many corrected bits.")
         self.weak_page_valid = CSRStatus(1, name="weak_page_valid")
         self.weak_page_pop = CSRStorage(1, name="weak_page_pop", description="A write takes it.")
         many = f"So many corrected bits in a chunk are many; 0 or above {g.ecc_t}: no page is reported."
         self.refresh_at = CSRStorage(g.corrected_bits, reset=g.refresh_at, name="refresh_at", description=many)
-        self.corrected_reads = CSRStatus(16, name="corrected_reads", description="Pages read by the host with corrected bits; 65,535: that or more.")
+        self.corrected_reads = CSRStatus(16, name="corrected_reads", description="Pages read by the host, or verified, with corrected bits; 65,535: that or more.")
         self.weak_reads = CSRStatus(16, name="weak_reads", description="Those of them with many, reported or not.")
         page = stream.Endpoint(streams.PAGE)
         self.comb += [self.weak_page.status.eq(page.ppn), self.weak_page_valid.status.eq(page.valid), page.ready.eq(self.weak_page_pop.re)]
@@ -135,7 +135,7 @@ class OtxCore(LiteXModule):
     def state(self):
         """Control and state registers: one port each."""
         ports = {}
-        for name, width in [("enable", 1), ("full", 1), ("generation", 32), ("drive_id", 32), ("dropped", 32), ("nand_mode", 3)]:
+        for name, width in [("enable", 1), ("full", 1), ("read_only", 1), ("generation", 32), ("drive_id", 32), ("dropped", 32), ("nand_mode", 3)]:
             register = CSRStorage(width, name=name)
             setattr(self, name, register)
             ports[f"i_{name}"] = register.storage

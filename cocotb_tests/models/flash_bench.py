@@ -103,7 +103,7 @@ class FlashBench(Stepper):
         return (die * BLOCKS + block) * PAGES + page
 
     def completes(self, channel, command, cpl):
-        if command["op"] != Op.PROGRAM and command["sequence"] == CLIENTS.index("read"):
+        if command["op"] == Op.VERIFY or (command["op"] != Op.PROGRAM and command["sequence"] == CLIENTS.index("read")):
             self.weak.completed(channel, self.ppn(channel, command["way"], *divmod(command["row"], PAGES)), cpl)
 
     def reported(self, beat, clock):

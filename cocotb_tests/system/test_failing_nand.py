@@ -97,7 +97,7 @@ ANCHORS = {"tiny": [(0, b) for b in (0, 1, 8, 9, 10, 11)], "small": [(die, b) fo
 
 
 @pytest.mark.parametrize("preset", ANCHORS)
-def test_anchors_that_fail_are_replaced_until_one_is_left(preset):
+def test_anchors_that_fail_are_replaced_until_one_is_left_and_the_drive_is_read_only(preset):
     anchors = ANCHORS[preset]
     places = [Place(Fault.ERASE_FAILS, *anchors[1]), Place(Fault.ERASE_FAILS, *anchors[3])] + [Place(Fault.PROGRAM_FAILS, *anchors[2], page) for page in range(3)]
     f = Filling(preset, 7, blocks=16, places=places)
@@ -108,13 +108,24 @@ def test_anchors_that_fail_are_replaced_until_one_is_left(preset):
         assert bad_blocks(f.drive) == 3
     assert f.drive.faults_seen()["erase_fails"] == 2 and f.drive.faults_seen()["program_fails"] == 3
     f.drive.set_faults(Faults(seed=7, places=[Place(Fault.ERASE_FAILS, *at) for at in anchors]))
-    for _ in range(2):  # the second time the table knows it
-        f.drive.power_cut(1)
-        f.drive.power_on(boot=False)
-        said = f.drive.uart.count("\n")
-        while f.drive.uart.count("\n") == said:
-            assert not f.drive.boot_some(20_000)
-        assert f.drive.uart.endswith("otx: not ready: no block for a new root is left that can be erased and written; the old root still counts\n")
+    assert f.fill() == 16
+    f.drive.write(3, data(3, 99), txid=5)  # stays open
+    for cut in range(2):  # the second time the table knows it
+        f.drive.power_cut(cut)
+        f.drive.power_on()
+        assert f.drive.uart.endswith("\notx: read-only: no block for a new root is left that can be erased and written; the old root still counts\notx: ready\n")
+        f.verify()
+        programs = f.drive.lib.otx_nand_count(1)
+        refused = [f.drive.write(3, data(3, 9), check=False, fua=1), f.drive.write(4, data(4, 9), txid=1, check=False), f.drive.trim(5, check=False)]
+        refused += [f.drive.write_zeroes(5, check=False), f.drive.begin(2, check=False)]
+        assert [done.status for done in refused] == [Status.READ_ONLY] * 5
+        assert [f.drive.commit(n, check=False).status for n in (2, 5)] == [Status.TX_INVALID] * 2
+        f.drive.flush()
+        f.drive.recover()
+        for _ in range(3):  # more writes than there are frames
+            assert f.drive.write(0, bytes(32 * BLOCK), check=False).status == Status.READ_ONLY
+        f.verify()
+        assert f.drive.idle() and f.drive.lib.otx_nand_count(1) == programs
 
 
 def test_data_of_a_failing_program_is_there_and_its_block_is_left():

@@ -2,6 +2,7 @@
 /* Boot, then hand out erased blocks and look after failing ones for ever. Not in the path of any command. */
 #include "dram.h"
 #include "ftl_mount.h"
+#include "ftl_patrol.h"
 #include "ftl_retire.h"
 #include "ftl_supply.h"
 #include "otx_geometry.h"
@@ -10,6 +11,7 @@
 static struct ftl ftl;
 static struct ftl_supply supply;
 static struct ftl_retire retire;
+static struct ftl_patrol patrol;
 
 /* "ecd310a664" to a number, first byte lowest. */
 static uint64_t id_of(const char *hex) {
@@ -38,18 +40,24 @@ int main(void) {
         .nand_id = id_of(OTX_NAND_ID),
         .nand_modes = OTX_NAND_MODES,
         .spare_bytes = OTX_SPARE_USED,
+        .patrol_clocks = OTX_PATROL_US * OTX_CLOCK_MHZ,
+        .missing_dies = OTX_MISSING_DIES,
     };
     ftl_geometry_init(&ftl.geometry);
     if (!dram_start())
         for (;;) {
         }
     enum ftl_error error = ftl_mount(&ftl);
+    if (error == FTL_OK || ftl.report.readable) say_part(&ftl.report);
     if (error != FTL_OK) {
         say_error(error, &ftl.report);
+        if (ftl.report.readable) {
+            say("otx: ready\n");
+            ftl_open_read_only();
+        }
         for (;;) {
         }
     }
-    say_part(&ftl.report);
     say_mounted(&ftl.report);
     say("otx: ready\n");
     ftl_open(&ftl);
@@ -57,5 +65,6 @@ int main(void) {
     for (;;) {
         ftl_supply_step(&ftl, &supply);
         ftl_retire_step(&ftl, &supply, &retire);
+        ftl_patrol_step(&ftl, &retire, &patrol);
     }
 }

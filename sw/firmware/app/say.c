@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "say.h"
 
+#include "ftl_dies.h"
+
 void say(const char *text) {
     for (; *text != 0; text++) hal_putc(*text);
 }
@@ -79,15 +81,27 @@ void say_part(const struct ftl_report *r) {
     say("\n");
 }
 
-static void say_die(const struct ftl_report *r) {
+static void say_place(uint32_t channel, uint32_t way) {
     say("die at channel ");
-    say_number(r->channel);
+    say_number(channel);
     say(", way ");
-    say_number(r->way);
+    say_number(way);
+}
+
+static void say_die(const struct ftl_report *r) { say_place(r->channel, r->way); }
+
+static void say_out(const struct ftl_report *r) {
+    for (uint32_t die = 0; die < FTL_MAX_DIES; die++) {
+        if (!ftl_dies_has(r->out, die)) continue;
+        say("otx: made without the ");
+        say_place(die / r->ways, die % r->ways);
+        say(ftl_dies_has(r->absent, die) ? "\n" : ", which answers now and stays unused\n");
+    }
 }
 
 void say_mounted(const struct ftl_report *r) {
     if (r->formatted) say("otx: formatted\n");
+    say_out(r);
     if (r->blocks_bad != 0) {
         say("otx: ");
         say_count(r->blocks_bad, " block is bad\n", " blocks are bad\n");
@@ -103,7 +117,7 @@ void say_mounted(const struct ftl_report *r) {
 }
 
 void say_error(enum ftl_error error, const struct ftl_report *r) {
-    say("otx: not ready: ");
+    say(r->readable ? "otx: read-only: " : "otx: not ready: ");
     switch (error) {
     case FTL_ERR_CONFIG:
         say("this firmware has no room for such a geometry");
@@ -111,6 +125,10 @@ void say_error(enum ftl_error error, const struct ftl_report *r) {
     case FTL_ERR_DIE:
         say_die(r);
         say(" does not answer");
+        break;
+    case FTL_ERR_LOST:
+        say_die(r);
+        say(" does not answer, and the drive was made with it; nothing was changed");
         break;
     case FTL_ERR_PART:
         say_die(r);

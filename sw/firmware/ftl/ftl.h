@@ -16,6 +16,7 @@ struct ftl_root {
     uint64_t sequence, map_sequence;
     uint32_t generation, map_generation, drive_id, dropped, directories, lanes;
     uint32_t lane_block[FTL_MAX_LANES];
+    uint64_t out; /* dies that the drive was made without, one bit each */
     uint32_t anchor; /* which of the anchors holds it */
     uint32_t frame;  /* where its page is, for the directory PPNs; valid until the next read into that frame */
 };
@@ -23,8 +24,11 @@ struct ftl_root {
 /* What a mount found, for the report. */
 struct ftl_report {
     bool formatted;
+    bool readable; /* of a mount that failed: all can be read */
     uint32_t generation, log_pages, entries, dropped, blocks_free, blocks_bad;
     uint32_t die, channel, way;  /* of an error of a die */
+    uint64_t absent, out;        /* dies that do not answer; that the drive was made without */
+    uint32_t ways;               /* of a channel */
     struct ftl_part part;
     uint32_t mode, wanted_mode; /* timing mode, and the one that was tried first */
     uint32_t needed, good_blocks; /* with FTL_ERR_BLOCKS; `needed` also with FTL_ERR_SPARE: spare bytes of a page */

@@ -2,6 +2,7 @@
 #include "ftl_blocks.h"
 
 #include "ftl.h"
+#include "ftl_dies.h"
 
 enum set { SET_BUSY = 0, SET_LIVE = 1, SET_BAD = 2, SETS = 3 };
 
@@ -132,7 +133,7 @@ uint32_t ftl_blocks_good(struct ftl *f) {
 uint32_t ftl_blocks_count_bad(struct ftl *f) {
     uint32_t n = 0;
     for (uint32_t die = 0; die < f->geometry.dies; die++)
-        for (uint32_t w = 0; w < f->blocks.words; w++) n += count_ones(*word_of(f, SET_BAD, die, w));
+        for (uint32_t w = 0; w < f->blocks.words && !ftl_die_is_out(&f->geometry, die); w++) n += count_ones(*word_of(f, SET_BAD, die, w));
     return n;
 }
 
@@ -184,7 +185,7 @@ uint32_t ftl_blocks_take_near(struct ftl *f, uint32_t channel) {
 }
 
 uint32_t ftl_blocks_mount_reserve(const struct ftl_geometry *g) {
-    uint32_t pages = g->map_pages + g->directories, round = g->dies * g->pages;
-    uint32_t map_blocks = pages <= g->dies ? pages : (pages + round - 1) / round * g->dies;
+    uint32_t pages = g->map_pages + g->directories, dies = ftl_dies_used(g), round = dies * g->pages;
+    uint32_t map_blocks = pages <= dies ? pages : (pages + round - 1) / round * dies;
     return map_blocks + 2 * g->lanes + FTL_MOUNT_SPARE;
 }

@@ -63,7 +63,7 @@ bool ftl_blocks_unwanted(struct ftl *f, uint32_t block_id);
 uint32_t ftl_blocks_bad_frame(const struct ftl *f, uint32_t n);
 /* BAD := nothing. */
 void ftl_blocks_none_bad(struct ftl *f);
-/* How many blocks there are that are neither bad nor an anchor nor the table's; how many are bad. */
+/* How many blocks there are that are neither bad nor an anchor nor the table's; how many are bad, those of dies that are out not counted. */
 uint32_t ftl_blocks_good(struct ftl *f);
 uint32_t ftl_blocks_count_bad(struct ftl *f);
 

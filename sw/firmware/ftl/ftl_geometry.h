@@ -16,8 +16,12 @@ struct ftl_geometry {
     uint64_t nand_id;                             /* of the part whose own times the controller has; five bytes, first one lowest */
     uint32_t nand_modes;                          /* bit m: SDR timing mode m may be used on this board */
     uint32_t spare_bytes;                         /* of a page that the controller uses */
+    uint32_t patrol_clocks;                       /* an idle drive looks at a page for wrong bits every so many clocks; 0: never */
+    uint32_t missing_dies;                        /* so many dies may be absent when the drive is formatted */
     /* derived by ftl_geometry_init */
     uint32_t dies, lanes, way_bits, block_bits, page_bits, map_pages, directories;
+    /* found by the mount (ftl_dies.h) */
+    uint64_t out; /* bit per die: it is absent, or the drive was made without it; nobody operates it */
 };
 
 void ftl_geometry_init(struct ftl_geometry *g);
@@ -27,6 +31,7 @@ uint32_t ftl_block_id(const struct ftl_geometry *g, uint32_t die, uint32_t block
 /* First page of a block. */
 uint32_t ftl_first_ppn(const struct ftl_geometry *g, uint32_t block_id);
 uint32_t ftl_die_of(const struct ftl_geometry *g, uint32_t block_id);
+bool ftl_die_is_out(const struct ftl_geometry *g, uint32_t die);
 uint32_t ftl_block_of(const struct ftl_geometry *g, uint32_t block_id);
 /* Whether this drive has such a block. What comes from flash is asked here before it is used. */
 bool ftl_block_exists(const struct ftl_geometry *g, uint32_t block_id);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ftl_io.h"
 
+#include "ftl_format.h"
+
 #define PLACE(number) ((number) % HAL_NAND_DEPTH)
 
 static void collect(struct ftl_io *io) {
@@ -18,9 +20,13 @@ bool ftl_io_empty(const struct ftl_io *io) { return io->put == io->got; }
 
 void ftl_io_put(struct ftl_io *io, const struct hal_nand_op *op) {
     struct hal_nand_op tagged = *op;
-    tagged.cookie = PLACE(io->put);
+    tagged.cookie = PLACE(io->put++);
+    if (ftl_die_is_out(io->geometry, ftl_die_of(io->geometry, op->ppn >> io->geometry->page_bits))) {
+        io->done[tagged.cookie] = (struct hal_nand_done){.status = FTL_PAGE_TIMEOUT};
+        io->arrived |= 1u << tagged.cookie;
+        return;
+    }
     while (!hal_nand_start(&tagged)) collect(io);
-    io->put++;
 }
 
 bool ftl_io_ready(struct ftl_io *io) {

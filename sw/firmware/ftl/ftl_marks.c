@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ftl_marks.h"
 
+#include "ftl_dies.h"
+
 static uint32_t marked_page(const struct ftl_geometry *g, uint32_t n) { return n < 2 ? n : g->pages - 1; }
 
 static bool is_mark(uint32_t byte) {
@@ -8,11 +10,12 @@ static bool is_mark(uint32_t byte) {
     return (zeroes & (zeroes - 1u)) != 0;
 }
 
-static enum ftl_error take(struct ftl *f, bool *bad) {
+static enum ftl_error take(struct ftl *f, uint32_t die, bool *bad) {
     struct hal_nand_done done;
+    bool out = ftl_die_is_out(&f->geometry, die);
     ftl_io_get(&f->io, &done);
-    *bad = is_mark(done.kind);
-    return done.status == FTL_PAGE_OK ? FTL_OK : FTL_ERR_DIE;
+    *bad = out || is_mark(done.kind);
+    return out || done.status == FTL_PAGE_OK ? FTL_OK : FTL_ERR_DIE;
 }
 
 static void start(struct ftl *f, uint32_t block_id, uint32_t n) {
@@ -30,9 +33,9 @@ enum ftl_error ftl_marks_read(struct ftl *f) {
     for (uint32_t got = 0; got < all; got++) {
         for (; put < all && ftl_io_room(&f->io); put++) start(f, block_of(g, put), put / g->dies % 3);
         bool bad;
-        enum ftl_error now = take(f, &bad);
+        enum ftl_error now = take(f, got % g->dies, &bad);
         if (now != FTL_OK && error == FTL_OK) {
-            f->report.die = got % g->dies;
+            ftl_dies_name(f, got % g->dies);
             error = now;
         }
         if (bad && block_of(g, got) != root) (void)ftl_blocks_bad(f, block_of(g, got));

@@ -8,7 +8,7 @@
 #include "ftl.h"
 
 /* All blocks of all dies; those with a mark become BAD, but not the one that f->old_root was found in: its mark was misread, and its root must not become void.
- * FTL_ERR_DIE: a die does not answer. */
+ * All blocks of a die that is out are BAD. FTL_ERR_DIE: another die does not answer. */
 FTL_MUST_CHECK enum ftl_error ftl_marks_read(struct ftl *f);
 
 #endif

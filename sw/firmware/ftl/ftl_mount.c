@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ftl_mount.h"
 
+#include "ftl_dies.h"
 #include "ftl_erase.h"
 #include "ftl_log.h"
 #include "ftl_map.h"
@@ -23,11 +24,11 @@ static enum ftl_error find_bad_blocks(struct ftl *f, bool *blank) {
     return void_root ? ftl_root_find(f, blank) : FTL_OK;
 }
 
-/* Blocks for all LPNs, for the log, for what the next mount needs, and two that wait for data on each die; two anchors. */
+/* Blocks for all LPNs, for the log, for what the next mount needs, and two that wait for data on each die that is not out; two anchors. */
 static enum ftl_error enough_blocks(struct ftl *f) {
     const struct ftl_geometry *g = &f->geometry;
     f->report.good_blocks = ftl_blocks_good(f);
-    f->report.needed = (g->lbas + g->pages - 1) / g->pages + ftl_blocks_mount_reserve(g) + (2 + FTL_LOG_RESERVE) * g->lanes + 2 * g->dies;
+    f->report.needed = (g->lbas + g->pages - 1) / g->pages + ftl_blocks_mount_reserve(g) + (2 + FTL_LOG_RESERVE) * g->lanes + 2 * ftl_dies_used(g);
     if (f->report.good_blocks < f->report.needed) return FTL_ERR_BLOCKS;
     return ftl_root_anchors(f) < 2 ? FTL_ERR_ANCHOR : FTL_OK;
 }
@@ -72,11 +73,15 @@ enum ftl_error ftl_mount(struct ftl *f) {
     struct ftl_root root;
     uint32_t dropped = 0;
     bool blank;
+    f->io.geometry = &f->geometry;
     if (!config_fits(&f->geometry)) return FTL_ERR_CONFIG;
     enum ftl_error error = ftl_scan(f);
+    f->report.absent = f->geometry.out;
     if (error == FTL_OK) error = ftl_blocks_init(f);
     if (error == FTL_OK) error = ftl_root_find(f, &blank);
+    if (error == FTL_OK && !blank) error = ftl_dies_of_root(f);
     if (error == FTL_OK) error = find_bad_blocks(f, &blank);
+    if (error == FTL_OK && blank) error = ftl_dies_of_blank(f);
     if (error == FTL_OK && blank) error = ftl_root_never(f) ? enough_blocks(f) : FTL_ERR_NO_ROOT;
     if (error != FTL_OK) return error;
     ftl_blocks_spread(f, f->old_root.generation);
@@ -85,11 +90,13 @@ enum ftl_error ftl_mount(struct ftl *f) {
     ftl_blocks_live_is_busy(f); /* holds when the log turns out to be empty */
     error = ftl_log_scan(f, &log);
     if (error == FTL_OK) error = ftl_replay(f, &log, &dropped);
-    if (error == FTL_OK) error = new_generation(f, blank, log.entries != 0 || f->map_must_move, dropped, &root);
+    if (error != FTL_OK) return error;
+    error = new_generation(f, blank, log.entries != 0 || f->map_must_move, dropped, &root);
+    hal_identity(root.drive_id, dropped);
+    f->report.readable = !blank && error != FTL_OK;
     if (error != FTL_OK) return error;
     ftl_blocks_settle(f);
     ftl_bbt_write(f); /* a copy whose blocks were in use until now */
-    hal_identity(root.drive_id, dropped);
     f->report = (struct ftl_report){
         .formatted = blank,
         .generation = root.generation,
@@ -101,8 +108,16 @@ enum ftl_error ftl_mount(struct ftl *f) {
         .mode = f->report.mode,
         .wanted_mode = f->report.wanted_mode,
         .blocks_bad = ftl_blocks_count_bad(f),
+        .absent = f->report.absent,
+        .out = f->geometry.out,
+        .ways = f->geometry.ways,
     };
     return FTL_OK;
+}
+
+void ftl_open_read_only(void) {
+    hal_read_only();
+    hal_enable();
 }
 
 void ftl_open(const struct ftl *f) {

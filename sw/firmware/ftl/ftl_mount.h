@@ -12,10 +12,14 @@
 #include "ftl.h"
 
 /* Needs f->geometry (ftl_geometry_init done), the rest zero. On FTL_OK the new root is whole, f->report is filled in and ftl_open() may follow.
- * On any other result the drive stays closed and answers NOT_READY. */
+ * On any other result the drive stays closed and answers NOT_READY, or, if f->report.readable, it may be opened by ftl_open_read_only(): the map is that of the
+ * old root and its log, and only what a new generation needs could not be written: no anchor, no block, or too many programs failed. The next mount does the same again. */
 FTL_MUST_CHECK enum ftl_error ftl_mount(struct ftl *f);
 
 /* Enables the drive and gives each lane of the log its first two blocks. Then ftl_supply.h may run. */
 void ftl_open(const struct ftl *f);
+
+/* Enables the drive for reads. Nothing is to be done after that. */
+void ftl_open_read_only(void);
 
 #endif

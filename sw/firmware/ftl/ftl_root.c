@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ftl_root.h"
 
+#include "ftl_dies.h"
 #include "ftl_erase.h"
 
 #define ROOT_PAGES 3u     /* of an anchor: the next one is tried when a program fails */
@@ -74,9 +75,11 @@ bool ftl_root_never(struct ftl *f) {
         if (!all_blank(f, id, first == FTL_NO_BLOCK ? ROOT_PAGES : 0)) return false;
         if (first == FTL_NO_BLOCK) first = id;
     }
-    if (first == FTL_NO_BLOCK || all_blank(f, first, 0)) return true;
+    if (first == FTL_NO_BLOCK || all_blank(f, first, 0)) return f->geometry.out == 0 || nothing_else_written(f);
     return !any_whole(f, first) && nothing_else_written(f);
 }
+
+static uint64_t out_of(const uint32_t *root) { return (uint64_t)root[FTL_ROOT_OUT + 1] << 32 | root[FTL_ROOT_OUT]; }
 
 static enum ftl_error take(struct ftl *f, uint32_t anchor) {
     const struct ftl_geometry *g = &f->geometry;
@@ -86,6 +89,7 @@ static enum ftl_error take(struct ftl *f, uint32_t anchor) {
     if (w[FTL_ROOT_CHANNELS] != g->channels || w[FTL_ROOT_WAYS] != g->ways || w[FTL_ROOT_BLOCKS] != g->blocks) return FTL_ERR_GEOMETRY;
     if (w[FTL_ROOT_PAGES] != g->pages || w[FTL_ROOT_LBAS] != g->lbas || w[FTL_ROOT_LANES] != g->lanes) return FTL_ERR_GEOMETRY;
     if (w[FTL_ROOT_DIRECTORIES] > g->directories) return FTL_ERR_GEOMETRY;
+    if (ftl_dies_count(out_of(w)) > g->missing_dies) return FTL_ERR_GEOMETRY;
     r->sequence = ftl_get48(w, FTL_ROOT_SEQUENCE);
     r->generation = w[FTL_ROOT_GENERATION];
     r->map_sequence = ftl_get48(w, FTL_ROOT_MAP_SEQUENCE);
@@ -94,6 +98,7 @@ static enum ftl_error take(struct ftl *f, uint32_t anchor) {
     r->dropped = w[FTL_ROOT_DROPPED];
     r->directories = w[FTL_ROOT_DIRECTORIES];
     r->lanes = w[FTL_ROOT_LANES];
+    r->out = out_of(w);
     r->anchor = anchor;
     r->frame = FTL_FRAME_ROOT;
     for (uint32_t l = 0; l < g->lanes; l++) {
@@ -121,6 +126,15 @@ static uint64_t read_root(struct ftl *f, uint32_t block_id, uint32_t page) {
     return root ? done.sequence : 0;
 }
 
+/* What is on a die that one of the roots was made without is no root of this drive: the chip has come from another one. */
+static void leave_foreign(struct ftl *f, uint64_t *sequence) {
+    uint64_t out = 0;
+    for (uint32_t i = 0; i < FTL_ANCHORS * ROOT_PAGES; i++)
+        if (sequence[i] != 0 && read_root(f, ftl_anchor(&f->geometry, i / ROOT_PAGES), i % ROOT_PAGES) != 0) out |= out_of(hal_frame(FTL_FRAME_ROOT));
+    for (uint32_t i = 0; i < FTL_ANCHORS * ROOT_PAGES; i++)
+        if (ftl_dies_has(out, ftl_die_of(&f->geometry, ftl_anchor(&f->geometry, i / ROOT_PAGES)))) sequence[i] = 0;
+}
+
 enum ftl_error ftl_root_find(struct ftl *f, bool *none) {
     uint64_t sequence[FTL_ANCHORS * ROOT_PAGES]; /* 0: no root there */
     f->old_root = (struct ftl_root){0};
@@ -128,6 +142,7 @@ enum ftl_error ftl_root_find(struct ftl *f, bool *none) {
         uint32_t id = ftl_anchor(&f->geometry, i / ROOT_PAGES);
         sequence[i] = ftl_blocks_is_bad(f, id) ? 0 : sequence_of(f, id, i % ROOT_PAGES);
     }
+    if (f->geometry.missing_dies != 0) leave_foreign(f, sequence);
     for (;;) {
         uint32_t newest = 0;
         for (uint32_t i = 1; i < FTL_ANCHORS * ROOT_PAGES; i++)
@@ -163,6 +178,8 @@ static void compose(const struct ftl *f, const struct ftl_root *root) {
     w[FTL_ROOT_DIRECTORIES] = root->directories;
     w[FTL_ROOT_LANES] = root->lanes;
     for (uint32_t l = 0; l < root->lanes; l++) w[FTL_ROOT_LANE_BLOCK + l] = root->lane_block[l];
+    w[FTL_ROOT_OUT] = (uint32_t)g->out;
+    w[FTL_ROOT_OUT + 1] = (uint32_t)(g->out >> 32);
 }
 
 static bool program(struct ftl *f, const struct ftl_root *root, uint32_t block_id) {

@@ -15,13 +15,13 @@
 uint32_t ftl_root_anchors(struct ftl *f);
 
 /* Finds the newest root outside BAD blocks into f->old_root and frame FTL_FRAME_ROOT. *none is set, and f->old_root all zero, when there is no whole one.
- * What bad blocks hold that nobody knows yet is not taken for a root: it has no CRC, kind and magic of one. FTL_ERR_VERSION, _GEOMETRY: as in
+ * What bad blocks hold that nobody knows yet is not taken for a root: it has no CRC, kind and magic of one. Neither is what is on a die that another root was made without. FTL_ERR_VERSION, _GEOMETRY: as in
  * ftl_error.h. Programs and erases nothing. */
 FTL_MUST_CHECK enum ftl_error ftl_root_find(struct ftl *f, bool *none);
 
 /* Of a drive without a root: whether it was never formatted. All anchors are blank, or only the first pages of the first one are written, none of
- * them whole, and no first page of any other block (a first format that was cut); the table's blocks may hold the bad-block table. BAD must
- * be known: the pages of a bad block say nothing. Programs and erases nothing. */
+ * them whole, and no first page of any other block (a first format that was cut); the table's blocks may hold the bad-block table. With a die that is out blank
+ * anchors are not enough: no other block was begun either. BAD must be known: the pages of a bad block say nothing. Programs and erases nothing. */
 bool ftl_root_never(struct ftl *f);
 
 /* Writes `root` into the next anchor that works, and root->anchor; f's frame root->frame holds the directory PPNs from word FTL_ROOT_DIRECTORY on. Anchors that

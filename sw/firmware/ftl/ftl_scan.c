@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ftl_scan.h"
 
+#include "ftl_dies.h"
+
 #define ID_MASK 0xffffffffffull
 #define TIMING_MODE 1u /* the feature */
 
@@ -9,7 +11,8 @@ typedef enum ftl_error look(struct ftl *f, uint32_t die, const struct hal_nand_d
 
 static uint32_t frame_of(uint32_t die) { return FTL_FRAME_POOL + die % HAL_NAND_DEPTH; }
 
-/* One operation on every die, as many at a time as there is room for. The first error counts and names its die in the report. */
+/* One operation on every die, as many at a time as there is room for. The first error counts and names its die in the report. If dies may be missing, one that does not
+ * answer is none: it is out. */
 static enum ftl_error each_die(struct ftl *f, enum hal_op op, uint32_t kind, uint32_t lpn, look *look) {
     const struct ftl_geometry *g = &f->geometry;
     enum ftl_error first = FTL_OK;
@@ -22,12 +25,13 @@ static enum ftl_error each_die(struct ftl *f, enum hal_op op, uint32_t kind, uin
         }
         struct hal_nand_done done;
         ftl_io_get(&f->io, &done);
+        if (ftl_die_is_out(g, die)) continue;
         enum ftl_error error = done.status != FTL_PAGE_OK ? FTL_ERR_DIE : look(f, die, &done);
-        if (first == FTL_OK && error != FTL_OK) {
+        if (error == FTL_ERR_DIE && g->missing_dies != 0) {
+            ftl_dies_leave(f, die);
+        } else if (first == FTL_OK && error != FTL_OK) {
             first = error;
-            f->report.die = die;
-            f->report.channel = die / g->ways;
-            f->report.way = die % g->ways;
+            ftl_dies_name(f, die);
         }
     }
     return first;
@@ -41,8 +45,9 @@ static enum ftl_error answered(struct ftl *f, uint32_t die, const struct hal_nan
 /* Data lines that nobody drives read as ones. */
 static enum ftl_error take_id(struct ftl *f, uint32_t die, const struct hal_nand_done *done) {
     uint64_t id = done->sequence & ID_MASK;
+    (void)die;
     if (id == ID_MASK || id == 0) return FTL_ERR_DIE;
-    if (die == 0) f->report.part.id = id;
+    if (f->report.part.id == 0) f->report.part.id = id; /* the first die that answers */
     return id == f->report.part.id ? FTL_OK : FTL_ERR_PARTS;
 }
 
@@ -62,15 +67,16 @@ static bool same_copy(const uint32_t *a, const uint32_t *b) {
     return true;
 }
 
-/* A first copy that is the whole one of die 0 needs no second look: its CRC takes as long as the page on the bus. */
+/* A first copy that is the whole one of the first die needs no second look: its CRC takes as long as the page on the bus. */
 static enum ftl_error take_page(struct ftl *f, uint32_t die, const struct hal_nand_done *done) {
     struct ftl_part part = {.id = f->report.part.id};
     uint32_t *page = hal_frame(frame_of(die)), *first = hal_frame(FTL_FRAME_DIRECTORY);
+    bool is_first = die == ftl_dies_first(&f->geometry);
     (void)done;
-    if (die != 0 && f->report.part.copy == 0 && same_copy(page, first)) return FTL_OK;
-    for (uint32_t i = 0; i < FTL_PARAM_BYTES / 4 && die == 0; i++) first[i] = page[i];
+    if (!is_first && f->report.part.copy == 0 && same_copy(page, first)) return FTL_OK;
+    for (uint32_t i = 0; i < FTL_PARAM_BYTES / 4 && is_first; i++) first[i] = page[i];
     if (!ftl_part_of_page(page, &part)) return FTL_ERR_PARAM;
-    if (die == 0) f->report.part = part;
+    if (is_first) f->report.part = part;
     return ftl_part_same(&part, &f->report.part) ? FTL_OK : FTL_ERR_PARTS;
 }
 
@@ -109,6 +115,7 @@ enum ftl_error ftl_scan(struct ftl *f) {
     enum ftl_error error = each_die(f, HAL_RESET, 0, 0, answered);
     if (error == FTL_OK) error = each_die(f, HAL_READ_ID, 0, 0, take_id);
     if (error != FTL_OK) return error;
+    if (r->part.id == 0) return FTL_ERR_DIE; /* nobody answers */
     if (!ftl_part_of_id(r->part.id, &r->part)) {
         error = each_die(f, HAL_READ_ID, 0x20, 0, is_onfi);
         if (error == FTL_OK) error = each_die(f, HAL_PARAM, 0, 0, take_page);

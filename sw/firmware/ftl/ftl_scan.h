@@ -9,8 +9,8 @@
 
 #include "ftl.h"
 
-/* FTL_ERR_DIE: nobody answers at die report.die. FTL_ERR_PART: its ID (report.part.id) is not in the table, and it is not ONFI. FTL_ERR_PARAM: its parameter page is unreadable. FTL_ERR_PARTS: it is another part
- * than the first die is. FTL_ERR_FIT: the part, report.part, is not one this drive is built for. FTL_ERR_MODE: in mode 0 again, it does not answer as before. */
+/* Dies that do not answer are out (ftl_dies.h) if the geometry lets any be missing. FTL_ERR_DIE: nobody answers at die report.die; at none, if any may be missing. FTL_ERR_PART: its ID (report.part.id) is
+ * not in the table, and it is not ONFI. FTL_ERR_PARAM: its parameter page is unreadable. FTL_ERR_PARTS: it is another part than the first die is. FTL_ERR_FIT: the part, report.part, is not one this drive is built for. FTL_ERR_MODE: in mode 0 again, it does not answer as before. */
 FTL_MUST_CHECK enum ftl_error ftl_scan(struct ftl *f);
 
 #endif

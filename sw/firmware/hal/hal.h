@@ -63,10 +63,11 @@ void hal_log_block(uint32_t lane, uint32_t block_id);
 /* SDR timing mode of all channels: 0 to 5, or 6, the times the controller was built with. Nothing is in flight. */
 void hal_nand_mode(uint32_t mode);
 
-/* Control. hal_enable() opens the drive for commands and lets the log take blocks; it is never closed again. */
+/* Control. hal_enable() opens the drive for commands and lets the log take blocks; it is never closed again. hal_read_only(), before that: it will take no writes, and needs no blocks. */
 void hal_generation(uint32_t generation);
 void hal_identity(uint32_t drive_id, uint32_t dropped);
 void hal_enable(void);
+void hal_read_only(void);
 void hal_full(bool full);
 
 /* Failing blocks (docs/decisions/011-failing-nand.md). hal_bad_block: looks at the oldest event "a program of the running drive failed in this block"; false:
@@ -81,9 +82,13 @@ uint32_t hal_log_mark(void);
 bool hal_relocate_room(void);
 void hal_relocate(uint32_t lpn, uint32_t old_ppn, uint32_t new_ppn, uint64_t sequence);
 
-/* Takes the oldest report "the host has read this page with many corrected bits"; false: there is none. A page may be reported more than once, and some reports
+/* Takes the oldest report "the host has read this page, or it was verified, with many corrected bits"; false: there is none. A page may be reported more than once, and some reports
  * are lost; the next read of such a page reports it again. */
 bool hal_weak_page(uint32_t *ppn);
+
+/* Clocks that have passed, modulo 2^32. Whether a command of the host is under way, or anything else that the drive does by itself. */
+uint32_t hal_clocks(void);
+bool hal_busy(void);
 
 /* A number for a drive that is formatted now. */
 uint32_t hal_new_drive_id(void);

@@ -70,6 +70,8 @@ void hal_identity(uint32_t drive_id, uint32_t dropped) {
 
 void hal_enable(void) { otx_enable_write(1); }
 
+void hal_read_only(void) { otx_read_only_write(1); }
+
 void hal_full(bool full) { otx_full_write(full); }
 
 bool hal_bad_block(uint32_t *block_id) {
@@ -101,6 +103,19 @@ bool hal_weak_page(uint32_t *ppn) {
     otx_weak_page_pop_write(1);
     return true;
 }
+
+/* The SoC's timer counts down, round and round. */
+uint32_t hal_clocks(void) {
+    if (!timer0_en_read()) {
+        timer0_load_write(0xffffffffu);
+        timer0_reload_write(0xffffffffu);
+        timer0_en_write(1);
+    }
+    timer0_update_value_write(1);
+    return ~timer0_value_read();
+}
+
+bool hal_busy(void) { return otx_busy_read() != 0; }
 
 /* There is no source of chance here: drives of one geometry get one number. The log of another drive is kept apart by generation and PPN too. */
 uint32_t hal_new_drive_id(void) { return (OTX_RAW_PAGES * 2654435761u ^ OTX_LBAS << 8 ^ OTX_DIES) | 1u; }

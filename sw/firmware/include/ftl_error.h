@@ -7,6 +7,7 @@ enum ftl_error {
     FTL_OK = 0,
     FTL_ERR_CONFIG,     /* the geometry asks for more than this firmware has room for */
     FTL_ERR_DIE,        /* a die does not answer */
+    FTL_ERR_LOST,       /* a die that the drive was made with does not answer */
     FTL_ERR_PART,       /* a die of an unknown part */
     FTL_ERR_PARAM,      /* its parameter page is unreadable */
     FTL_ERR_PARTS,      /* dies of different parts */

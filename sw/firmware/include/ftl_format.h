@@ -53,6 +53,7 @@ enum ftl_root_word {
     FTL_ROOT_DIRECTORIES = 16,
     FTL_ROOT_LANES = 17,
     FTL_ROOT_LANE_BLOCK = 18, /* four words: block id of each lane's first log block */
+    FTL_ROOT_OUT = 22,        /* two words: dies that the drive was made without, one bit each */
     FTL_ROOT_DIRECTORY = 64,  /* PPNs of the directory pages */
 };
 _Static_assert(FTL_ROOT_DIRECTORY + FTL_MAX_DIRECTORIES <= FTL_PAGE_WORDS, "a root fits in one page");

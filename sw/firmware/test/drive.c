@@ -23,6 +23,7 @@ void drive_supply(uint32_t steps) {
     while (steps-- > 0) {
         ftl_supply_step(&drive.ftl, &drive.supply);
         ftl_retire_step(&drive.ftl, &drive.supply, &drive.retire);
+        ftl_patrol_step(&drive.ftl, &drive.retire, &drive.patrol);
         (void)fail_step();
     }
     sim_learn(&drive.ftl);
@@ -33,6 +34,11 @@ static uint32_t pop(struct sim_fifo *fifo) {
     fifo->n--;
     memmove(&fifo->block[0], &fifo->block[1], fifo->n * sizeof fifo->block[0]);
     return block;
+}
+
+/* Some of the pages that the firmware verifies have many corrected bits. */
+static void verified(uint32_t ppn) {
+    if (sim_random(8) == 0) drive_weak(ppn);
 }
 
 void drive_start(void) {
@@ -52,6 +58,7 @@ void drive_start(void) {
         if (number_of(l) >= DRIVE_LPNS || drive_lpn(number_of(l)) != l) CHECK(hal_map()[l] == FTL_WORD_NONE);
     for (uint32_t i = 0; i < DRIVE_LPNS; i++) drive.before[i] = drive_value(drive_lpn(i));
     map_start();
+    sim.on_verify = verified;
     ftl_retire_begin(&drive.ftl, &drive.retire);
     drive_supply(30);
 }

@@ -6,6 +6,7 @@
 #define DRIVE_H
 
 #include "ftl_log.h"
+#include "ftl_patrol.h"
 #include "ftl_retire.h"
 #include "sim.h"
 
@@ -35,6 +36,7 @@ struct drive {
     struct ftl ftl;
     struct ftl_supply supply;
     struct ftl_retire retire;
+    struct ftl_patrol patrol;
     uint32_t full_taken_back; /* events that the firmware took with `full` taken back first */
     uint32_t moved; /* pages of the map that changed place by a move of the firmware */
     uint32_t before[DRIVE_LPNS]; /* values at the last mount */

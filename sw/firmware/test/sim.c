@@ -109,10 +109,11 @@ void sim_learn(struct ftl *f) {
 
 void sim_power_on(void) {
     sim.on_cut = NULL;
+    sim.on_verify = NULL;
     memset(queued, 0, sizeof queued);
     outstanding = sim.bus_mode = 0;
     if (!sim.keeps_mode) memset(sim.mode, 0, sizeof sim.mode);
-    sim.enabled = sim.full = false;
+    sim.enabled = sim.full = sim.read_only = false;
     sim.generation = sim.drive_id = sim.dropped = sim.ops = 0;
     memset(sim.data, 0, sizeof sim.data);
     memset(sim.lane, 0, sizeof sim.lane);
@@ -181,7 +182,8 @@ static void erase(uint32_t block, bool whole) {
 static bool run_part(const struct hal_nand_op *o, struct hal_nand_done *d) {
     uint32_t die = ftl_die_of(&sim.g, o->ppn >> sim.g.page_bits);
     const struct sim_part *part = &sim.part;
-    if (sim.dead_die == die + 1) {
+    CHECK(!(sim.closed >> die & 1u) || (o->op != HAL_PROGRAM && o->op != HAL_ERASE));
+    if (sim.dead >> die & 1u) {
         d->status = sim.dead_floats && (o->op == HAL_RESET || o->op == HAL_READ_ID) ? FTL_PAGE_OK : FTL_PAGE_TIMEOUT;
         d->sequence = 0xffffffffffull;
         return false;
@@ -244,6 +246,7 @@ static void run(const struct hal_nand_op *o, struct hal_nand_done *d) {
         d->generation = p->generation;
         d->lpn = p->lpn;
         d->sequence = p->sequence;
+        if (o->op == HAL_VERIFY && d->status == FTL_PAGE_OK && sim.on_verify) sim.on_verify(o->ppn);
         if (o->op == HAL_READ) memcpy(frames[o->frame], p->words, sizeof p->words);
         if (o->op == HAL_READ && p->kind == FTL_KIND_DATA) frames[o->frame][0] = p->stamp;
     }
@@ -314,9 +317,10 @@ int sim_mount(struct ftl *f) {
     if (setjmp(sim.cut)) return -1;
     int error = (int)ftl_mount(f);
     if (error == FTL_OK) ftl_open(f);
+    else if (f->report.readable) ftl_open_read_only();
     if (error == FTL_OK) sim_learn(f);
     sim.ops = sim.cut_at = 0;
-    CHECK(error != FTL_OK || ftl_io_empty(&f->io));
+    CHECK((error != FTL_OK && !sim.enabled) || ftl_io_empty(&f->io));
     return error;
 }
 
@@ -329,6 +333,7 @@ uint32_t *hal_tx_area(uint32_t txid) {
 
 static void push(struct sim_fifo *fifo, uint32_t block) {
     CHECK(sim.enabled && fifo->n < SIM_FIFO && ftl_block_exists(&sim.g, block) && sim_last[block] == -1 && !sim_blocks[block].never);
+    CHECK(!(sim.closed >> ftl_die_of(&sim.g, block) & 1u));
     for (uint32_t p = 0; p < sim.g.pages; p++) CHECK(sim_pages[(block << sim.g.page_bits) + p].state == SIM_BLANK);
     fifo->block[fifo->n++] = block;
 }
@@ -354,7 +359,13 @@ void hal_identity(uint32_t drive_id, uint32_t dropped) {
     sim.dropped = dropped;
 }
 void hal_enable(void) { sim.enabled = true; }
+void hal_read_only(void) {
+    CHECK(!sim.enabled);
+    sim.read_only = true;
+}
 void hal_full(bool full) { sim.full = full; }
+uint32_t hal_clocks(void) { return sim.clocks += sim.clocks_per_ask; }
+bool hal_busy(void) { return sim.busy; }
 uint32_t hal_new_drive_id(void) { return 77; }
 void hal_putc(char c) { sim_said(c); }
 

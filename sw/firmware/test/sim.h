@@ -43,7 +43,7 @@ struct sim_part {
 struct sim {
     struct ftl_geometry g;
     uint32_t generation, drive_id, dropped;
-    bool enabled, full;
+    bool enabled, full, read_only;
     struct sim_fifo data[FTL_MAX_DIES], lane[FTL_MAX_LANES];
     uint32_t count[HAL_OPS];        /* operations done, by op */
     uint32_t programs[8];           /* by kind */
@@ -52,8 +52,9 @@ struct sim {
     struct sim_part part; /* of all dies */
     uint32_t odd_die;     /* 1 + this die has another ID, */
     uint32_t odd_page;    /* or another parameter page: twice the blocks, */
-    uint32_t dead_die;    /* or does not answer: */
+    uint64_t dead;        /* these dies do not answer: */
     bool dead_floats;     /* ready, all bytes FFh, instead of TIMEOUT */
+    uint64_t closed;      /* these may not be erased or programmed, nor be given to the drive */
     bool ignores_mode;    /* SET FEATURES changes nothing */
     bool keeps_mode;      /* a part without SET FEATURES: its mode is what mode[] says for ever */
     uint32_t noisy_from;  /* from this mode of the bus on IDs read wrong (0: never) */
@@ -62,6 +63,9 @@ struct sim {
     uint32_t fail_next[8];                   /* so many of the next programs of a kind fail */
     uint32_t failed[8], failed_erases;       /* counted by kind; not forgotten at power on */
     bool fail_reads_well;                    /* pages that fail read well: all, not some */
+    void (*on_verify)(uint32_t ppn);         /* called when a whole page was verified; NULL: nobody asks */
+    bool busy;                               /* a command of the host is under way */
+    uint32_t clocks, clocks_per_ask;         /* what hal_clocks() says, and how far it goes on when it is asked */
     void (*on_cut)(void);                    /* called before a cut by cut_at tears what is under way */
     jmp_buf cut;
 };

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "say.h"
 #include "tests.h"
 
 static bool nothing_written(void) { return sim.count[HAL_PROGRAM] == 0 && sim.count[HAL_ERASE] == 0; }
@@ -111,6 +112,61 @@ static void failing_erases_and_programs_of_a_mount_go_elsewhere(void) {
         }
 }
 
+/* Why the mount of a drive in use cannot write: no anchor, no block, or nothing can be programmed. */
+static void spoil(uint32_t why) {
+    for (uint32_t die = 0; die < sim.g.dies; die++)
+        for (uint32_t b = 0; b < sim.g.blocks; b++) {
+            uint32_t id = ftl_block_id(&sim.g, die, b);
+            sim_blocks[id].worn = why == 1 || (why == 0 && ftl_is_anchor(&sim.g, id));
+        }
+    sim.fail_programs = why == 2 ? 1000 : 0;
+}
+
+static void drive_that_cannot_be_written_is_opened_read_only(void) {
+    static const int errors[] = {FTL_ERR_ANCHOR, FTL_ERR_NO_BLOCK, FTL_ERR_PROGRAM};
+    static const char *const words[] = {"no block for a new root is left that can be erased and written; the old root still counts", "no free block for map and log", "the map cannot be written: too many programs fail"};
+    for (uint32_t run = 0; run < 3 * 8; run++) {
+        uint32_t why = run % 3;
+        sim_seed(run);
+        sim_new(2, 2, 80, 8, 2100);
+        mounted();
+        for (uint32_t i = 0; i < DRIVE_LPNS; i++) CHECK(drive_write(&(uint32_t){drive_lpn(i)}, 1, true));
+        if (run % 2) drive_flush();
+        CHECK(drive_tx_write(3, drive_lpn(1)) && drive_commit(3));
+        if (run % 4 < 2 || why == 2) drive_flush();
+        drive_cut();
+        spoil(why);
+        for (uint32_t n = 0; n < 2; n++) {
+            drive_cut_dropping_all();
+            CHECK(sim_mount(&drive.ftl) == errors[why] && sim.enabled && sim.read_only && sim.drive_id == 77 && drive.ftl.report.readable);
+            CHECK(sim.data[0].n == 0 && sim.lane[0].n == 0);
+            drive_judge();
+        }
+        (void)says("");
+        say_error((enum ftl_error)errors[why], &drive.ftl.report);
+        CHECK(says("otx: read-only: "));
+        say_error((enum ftl_error)errors[why], &drive.ftl.report);
+        CHECK(says(words[why]));
+        if (why != 2) continue;
+        drive_cut_dropping_all(); /* it could be a moment's fault: then it goes on */
+        spoil(3);
+        CHECK(sim_mount(&drive.ftl) == FTL_OK && !sim.read_only && !drive.ftl.report.readable);
+        drive_judge();
+        drive_start();
+        write_one(4);
+        remounted();
+        drive_judge();
+    }
+}
+
+static void drive_that_cannot_be_formatted_stays_closed(void) {
+    for (uint32_t why = 0; why < 3; why++) {
+        sim_new(2, 2, 80, 8, 2100);
+        spoil(why);
+        CHECK(sim_mount(&drive.ftl) != FTL_OK && !sim.enabled && !drive.ftl.report.readable);
+    }
+}
+
 const struct test mount_tests[] = {
     {"a blank drive is formatted", blank_drive_is_formatted},
     {"every mount starts a new generation", every_mount_starts_a_new_generation},
@@ -121,6 +177,8 @@ const struct test mount_tests[] = {
     {"one corrupt root on a drive with data is refused and nothing is touched", one_corrupt_root_on_a_drive_with_data_is_refused},
     {"foreign pages in an anchor are refused and nothing is touched", foreign_pages_in_an_anchor_are_refused},
     {"an unreadable map page is refused and nothing is touched", unreadable_map_page_is_refused},
+    {"a drive in use that cannot be written is opened read-only", drive_that_cannot_be_written_is_opened_read_only},
+    {"a drive that cannot be formatted stays closed", drive_that_cannot_be_formatted_stays_closed},
     {"failing erases and programs of a mount go elsewhere", failing_erases_and_programs_of_a_mount_go_elsewhere},
     {0},
 };

@@ -95,7 +95,7 @@ static void last_root_is_kept_when_no_other_anchor_works(void) {
             if (fails) next_fails(programs, n);
             struct sim_page root = pages_of(kept)[0];
             int error = sim_mount(&drive.ftl);
-            CHECK(error == (last ? FTL_ERR_ANCHOR : FTL_OK) && sim.enabled == !last);
+            CHECK(error == (last ? FTL_ERR_ANCHOR : FTL_OK) && sim.enabled && sim.read_only == last);
             CHECK(pages_of(kept)[0].state == SIM_WHOLE && pages_of(kept)[0].sequence == root.sequence);
             drive_judge();
             failed += fails;
@@ -103,7 +103,7 @@ static void last_root_is_kept_when_no_other_anchor_works(void) {
         }
         for (uint32_t i = 0; i < 2; i++) { /* again, and nothing that the old root names has gone */
             drive_cut_dropping_all();
-            CHECK(sim_mount(&drive.ftl) == FTL_ERR_ANCHOR && sim.programs[FTL_KIND_ROOT] == 0);
+            CHECK(sim_mount(&drive.ftl) == FTL_ERR_ANCHOR && sim.programs[FTL_KIND_ROOT] == 0 && sim.read_only);
             drive_judge();
         }
     }

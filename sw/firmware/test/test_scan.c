@@ -33,7 +33,7 @@ void sim_said(char c) {
     if (said_n + 1 < sizeof said) said[said_n++] = c;
     said[said_n] = 0;
 }
-static bool says(const char *words) {
+bool says(const char *words) {
     bool yes = strstr(said, words) != NULL;
     said_n = 0;
     return yes;
@@ -221,7 +221,7 @@ static void die_that_does_not_answer_is_named(void) {
     for (uint32_t die = 0; die < 4; die++)
         for (uint32_t floats = 0; floats < 2; floats++) {
             two_by_two();
-            sim.dead_die = die + 1;
+            sim.dead = 1ull << die;
             sim.dead_floats = floats;
             refused_at(FTL_ERR_DIE, die);
         }

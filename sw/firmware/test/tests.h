@@ -10,13 +10,16 @@ struct test {
     void (*run)(void);
 };
 
-extern const struct test scan_tests[], bbt_tests[], mount_tests[], root_tests[], retire_tests[], refresh_tests[], replay_tests[], cut_tests[], supply_tests[], memtest_tests[];
+extern const struct test scan_tests[], dies_tests[], bbt_tests[], mount_tests[], root_tests[], retire_tests[], refresh_tests[], patrol_tests[], replay_tests[], cut_tests[], supply_tests[], memtest_tests[];
 extern unsigned long test_seed, test_runs;
 
 /* Mounts and must succeed; starts a history. */
 void mounted(void);
 /* Power fails with nothing more finishing; the next mount. */
 void remounted(void);
+
+/* Whether the report had these words, since this was asked last. */
+bool says(const char *words);
 
 /* One block written, durable and complete; the firmware runs until it has nothing left to move. */
 void write_one(uint32_t i);

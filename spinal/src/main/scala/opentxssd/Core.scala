@@ -31,10 +31,11 @@ class Core(p: OtxParam) extends Component {
   val log_block_room = out port Bits(p.lanes bits)
   val bad_block = master port Stream(UInt(24 bits)) // a program failed in it
   val move = slave port Stream(PageMove())
-  val weak_page = master port Stream(UInt(30 bits)) // the host has read it with many corrected bits
+  val weak_page = master port Stream(UInt(30 bits)) // the host has read it, or firmware verified it, with many corrected bits
   val refresh_at = in port UInt(p.correctedBits bits)
   val enable = in port Bool()
   val full = in port Bool()
+  val read_only = in port Bool() // set before `enable`: the mount could not write what a drive needs that takes writes
   val generation = in port UInt(32 bits)
   val drive_id = in port UInt(32 bits)
   val dropped = in port UInt(32 bits)
@@ -93,7 +94,7 @@ class Core(p: OtxParam) extends Component {
   data.waitDone << log.waitDone
   log.pageDone << data.pageDone
   data.logLeft := log.logLeft
-  data.fault := log.fault
+  data.fault := log.fault || read_only // the log itself stays empty, so a FLUSH has nothing to wait for
   log.relocate << data.relocate
   data.durable := log.durable
   log.rescueTo := data.rescueTo
@@ -164,7 +165,7 @@ class Core(p: OtxParam) extends Component {
   log_mark := RegNext(log.mark(31 downto 0))
   released := data.releasedPages
   commits := data.commits
-  fault := log.fault
+  fault := data.fault
   busy := queue.busy || data.busy || remap.walking || flash.busy || ops.map(_.valid).reduce(_ || _)
 }
 

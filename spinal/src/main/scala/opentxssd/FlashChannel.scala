@@ -13,7 +13,7 @@ case class SourcedDone() extends Bundle {
 /** One channel of the scheduler: the queues of its ways, its DMA, and who is told when an op is finished.
   *
   * Contract. Every op has one beat on `done`, with its client and cookie, once the NAND channel has completed it and its data is in frame memory. If frame memory failed, the
-  * status is CRC. A `done` that is not taken holds up nothing until `ways` completions wait. From the channel's `cpl` to `done` valid: 1 clock. `pageRead`: an op of client `read` whose page is whole, one clock after
+  * status is CRC. A `done` that is not taken holds up nothing until `ways` completions wait. From the channel's `cpl` to `done` valid: 1 clock. `pageRead`: an op of client `read`, or a VERIFY, whose page is whole, one clock after
   * its `cpl`. `busy`: an op has not had its done beat. Reset loses all ops.
   */
 class FlashChannel(p: OtxParam, axi: Axi4Config, depth: FlashQueueDepth) extends Component {
@@ -59,6 +59,7 @@ class FlashChannel(p: OtxParam, axi: Axi4Config, depth: FlashQueueDepth) extends
   /** Whose op runs at a way, and at which page; of a READ in a place of its own, it may run beside a PROGRAM or ERASE. */
   private case class Owner() extends Bundle {
     val source = UInt(2 bits)
+    val verify = Bool()
     val cookie = UInt(16 bits)
     val ppn = UInt(p.ppnBits bits)
   }
@@ -69,6 +70,7 @@ class FlashChannel(p: OtxParam, axi: Axi4Config, depth: FlashQueueDepth) extends
   }
   private val owner = Owner()
   owner.source := queue.issue.source
+  owner.verify := op.op === NandOp.VERIFY
   owner.cookie := op.cookie
   owner.ppn := op.ppn.resized
   owners.write(index(queue.issue.way, op.op === NandOp.READ), owner, nand.cmd.fire)
@@ -90,7 +92,7 @@ class FlashChannel(p: OtxParam, axi: Axi4Config, depth: FlashQueueDepth) extends
   queue.finished.read := cpl.read
 
   private val ended = Flow(PageRead(p))
-  ended.valid := cpl.fire && of.source === FlashSource.READ && cpl.status === PageStatus.OK
+  ended.valid := cpl.fire && (of.source === FlashSource.READ || of.verify) && cpl.status === PageStatus.OK
   ended.ppn := of.ppn
   ended.corrected := cpl.corrected
   pageRead << ended.m2sPipe()

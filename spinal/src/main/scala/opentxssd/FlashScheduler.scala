@@ -10,7 +10,7 @@ import spinal.lib.bus.amba4.axi._
   * Contract (docs/interfaces.md, "Flash scheduler"). `write`, `read`, `log` and `fw` take an op per clock and channel; each op has exactly one beat, with its cookie, on the done stream of its
   * client, after its data is in frame memory. Ops of one client at one die stay in order; which client's op goes first: `WayQueue`. An op for a full queue
   * stalls its client, ops for other dies behind it too. Its page number must name a die that exists. Idle, an op reaches its channel 3 clocks after its beat.
-  * `frame`: bursts of 32 beats, the channel in the high bits of the id. `weak`: pages of client `read` with `refreshAt` corrected bits in a chunk or more; nothing waits for it (`WeakPages`). `busy`: some op has not had its done beat. Reset loses all ops, pages and blocks.
+  * `frame`: bursts of 32 beats, the channel in the high bits of the id. `weak`: pages of client `read`, and of VERIFYs, with `refreshAt` corrected bits in a chunk or more; nothing waits for it (`WeakPages`). `busy`: some op has not had its done beat. Reset loses all ops, pages and blocks.
   */
 class FlashScheduler(p: OtxParam, depth: FlashQueueDepth = FlashQueueDepth()) extends Component {
   setDefinitionName("otx_flash_scheduler")

@@ -4,13 +4,13 @@ package opentxssd
 import spinal.core._
 import spinal.lib._
 
-/** A page that the host has read and that was whole. */
+/** A page that the host has read, or firmware has verified, and that was whole. */
 case class PageRead(p: OtxParam) extends Bundle {
   val ppn = UInt(p.ppnBits bits)
   val corrected = UInt(p.correctedBits bits) // most wrong bits of a chunk
 }
 
-/** Pages that the host has read with many corrected bits, for firmware, which writes them again (docs/ecc.md).
+/** Pages that the host has read, or firmware has verified, with many corrected bits, for firmware, which writes them again (docs/ecc.md).
   *
   * Contract. `reads`: one Flow for each channel. Of these, a page with `corrected` at or above `refreshAt` goes to `weak`; with `refreshAt` 0, or more than can be corrected, none does. Eight wait there; one that does
   * not fit is dropped: its next read comes here again. `correctedReads` counts reads with at least one corrected bit, `weakReads` those for `weak`, dropped ones too; 65,535 means that or more. From `reads` to `weak`

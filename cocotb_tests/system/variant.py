@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The firmware of a preset with other settings of soc/geometry.py, for Drive(..., firmware=...). Only for settings that nothing but the firmware knows."""
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path[:0] = [str(ROOT / "soc")]
+
+import geometry  # noqa: E402
+
+
+def firmware(preset, **settings):
+    """Compiles it below build/<preset>_<settings>, with the registers of the preset's SoC; the path of the binary. The drive of that preset is built."""
+    build = ROOT / "build" / "_".join([preset, *settings])
+    geometry.write(replace(geometry.preset(preset), **settings), build)
+    if not (build / "software").exists():
+        (build / "software").symlink_to(f"../{preset}/software")
+    subprocess.run(["make", "-s", "-C", "sw/firmware", f"BUILD_DIR={build}"], cwd=ROOT, check=True, capture_output=True)
+    return build / "firmware/otx.bin"
