@@ -138,7 +138,7 @@ module otx_nand_way #(
         if (settle_q != 0) settle_q <= settle_q - 1'b1;
         if (start) state_q <= StIssue;
         else if (phase_q == PhSuspend && ready) state_q <= StReturn;  // it is over
-        else if (phase_q == PhResume && waits_q) begin
+        else if (Suspend && phase_q == PhResume && waits_q) begin
           phase_q <= PhRead;
           waits_q <= 1'b0;
         end
@@ -147,7 +147,7 @@ module otx_nand_way #(
         settle_q <= {1'b0, wb} + (Bits + 1)'(3);  // three clocks of synchroniser
         time_q   <= '0;
         if (issued) state_q <= StSettle;
-        if (issued && phase_q == PhResume) phase_q <= PhOwn;
+        if (Suspend && issued && phase_q == PhResume) phase_q <= PhOwn;
       end
       StSettle: begin
         settle_q <= settle_q - 1'b1;
@@ -157,14 +157,14 @@ module otx_nand_way #(
         if (tick) time_q <= time_q + 1'b1;
         if (over) late_q <= 1'b1;
         if (ready || over) state_q <= StReturn;
-        else if (phase_q == PhOwn && waits_q && time_q >= TimeBits'(AfterUs)) begin
+        else if (Suspend && phase_q == PhOwn && waits_q && time_q >= TimeBits'(AfterUs)) begin
           phase_q <= PhSuspend;
           state_q <= StWant;
         end
       end
       StReturn: if (start) state_q <= StCollect;
       StCollect:
-      if (suspended) begin
+      if (Suspend && suspended) begin
         phase_q <= PhRead;
         waits_q <= 1'b0;
         time_q  <= '0;
@@ -172,14 +172,14 @@ module otx_nand_way #(
       end
       default: state_q <= StIdle;
     endcase
-    if (done && phase_q == PhRead) begin
+    if (Suspend && done && phase_q == PhRead) begin
       phase_q  <= PhResume;
       settle_q <= (Bits + 1)'(Gap);
       time_q   <= '0;
       late_q   <= 1'b0;
       state_q  <= StWant;
     end
-    if (take && !idle) begin
+    if (Suspend && take && !idle) begin
       waits_q <= 1'b1;
       reads_q <= reads_q + 1'b1;
     end
@@ -189,7 +189,7 @@ module otx_nand_way #(
       time_q  <= '0;
       late_q  <= 1'b0;
       state_q <= StIdle;
-      if (waits_q || take) begin
+      if (Suspend && (waits_q || take)) begin
         op_q <= OpRead;
         state_q <= StWant;
       end
