@@ -111,9 +111,9 @@ module otx_nand_way #(
     if (state_q == StWant)
       case (phase_q)
         PhOwn: request = ready || late_q || op_q == OpReset || op_q == OpStatus;
-        PhSuspend: request = !ready;
+        PhSuspend: request = 1'b1;
         PhRead: request = ready || late_q;
-        PhResume: request = (ready || late_q) && settle_q == 0 && !waits_q;
+        PhResume: request = (ready || late_q) && settle_q == 0;
         default: ;
       endcase
   end
