@@ -230,7 +230,7 @@ async def reset_in_a_repair_forgets_it(dut):
         for _ in range(3):
             await FallingEdge(dut.clk)
         dut.reset.value = 0
-        host.waits = [None, None]
+        host.waits = {}
         for way in range(2):
             same(await host.run(way, Op.RESET), Status.OK)
     same(await host.run(0, Op.READ, 0), Status.OK, data=data, corrected=T, **FIELDS)

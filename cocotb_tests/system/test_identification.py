@@ -79,7 +79,7 @@ def test_a_mode_that_does_not_work_is_left_for_mode_0(faults):
 
 def test_parts_without_set_features_keep_their_mode():
     drive = Drive("small", boot=False)
-    drive.lib.otx_nand_set_part(ctypes.byref((ctypes.c_uint32 * 4)(1, 0, 0x0F)))
+    drive.lib.otx_nand_set_part(ctypes.byref((ctypes.c_uint32 * 4)(1, 0, 0x0F, 1_000)))
     drive.boot()
     assert drive.uart.startswith("otx: nand OPENTXSSD NAND MODEL, timing mode 3\n") and drive.modes() == [3] * 4
     works(drive)

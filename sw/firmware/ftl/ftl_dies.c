@@ -9,8 +9,6 @@ void ftl_dies_name(struct ftl *f, uint32_t die) {
 
 void ftl_dies_leave(struct ftl *f, uint32_t die) { f->geometry.out |= 1ull << die; }
 
-bool ftl_dies_has(uint64_t set, uint32_t die) { return (set >> die & 1u) != 0; }
-
 uint32_t ftl_dies_count(uint64_t set) {
     uint32_t n = 0;
     for (; set != 0; set &= set - 1u) n++;
