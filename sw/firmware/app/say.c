@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "say.h"
 
-#include "ftl_dies.h"
-
 void say(const char *text) {
     for (; *text != 0; text++) hal_putc(*text);
 }

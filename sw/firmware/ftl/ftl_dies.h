@@ -15,8 +15,7 @@ void ftl_dies_name(struct ftl *f, uint32_t die);
 /* From now on it is out. */
 void ftl_dies_leave(struct ftl *f, uint32_t die);
 
-/* Whether a set of dies has this one; how many it has. */
-static inline bool ftl_dies_has(uint64_t set, uint32_t die) { return ((uint32_t)(die < 32 ? set : set >> 32) >> (die & 31u) & 1u) != 0; }
+/* How many dies a set has (ftl_dies_has() is in ftl_geometry.h). */
 uint32_t ftl_dies_count(uint64_t set);
 /* How many dies are not out. */
 uint32_t ftl_dies_used(const struct ftl_geometry *g);

@@ -31,8 +31,6 @@ uint32_t ftl_die_of(const struct ftl_geometry *g, uint32_t block_id) {
     return (upper >> g->way_bits) * g->ways + (upper & ((1u << g->way_bits) - 1u));
 }
 
-bool ftl_die_is_out(const struct ftl_geometry *g, uint32_t die) { return (g->out >> die & 1u) != 0; }
-
 uint32_t ftl_block_of(const struct ftl_geometry *g, uint32_t block_id) { return block_id & ((1u << g->block_bits) - 1u); }
 
 bool ftl_block_exists(const struct ftl_geometry *g, uint32_t block_id) {

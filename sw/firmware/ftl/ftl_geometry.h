@@ -31,7 +31,9 @@ uint32_t ftl_block_id(const struct ftl_geometry *g, uint32_t die, uint32_t block
 /* First page of a block. */
 uint32_t ftl_first_ppn(const struct ftl_geometry *g, uint32_t block_id);
 uint32_t ftl_die_of(const struct ftl_geometry *g, uint32_t block_id);
-bool ftl_die_is_out(const struct ftl_geometry *g, uint32_t die);
+/* Whether a set of dies, one bit each, has this one. No 64-bit shift by a variable, which would need libgcc. */
+static inline bool ftl_dies_has(uint64_t set, uint32_t die) { return ((uint32_t)(die < 32 ? set : set >> 32) >> (die & 31u) & 1u) != 0; }
+static inline bool ftl_die_is_out(const struct ftl_geometry *g, uint32_t die) { return ftl_dies_has(g->out, die); }
 uint32_t ftl_block_of(const struct ftl_geometry *g, uint32_t block_id);
 /* Whether this drive has such a block. What comes from flash is asked here before it is used. */
 bool ftl_block_exists(const struct ftl_geometry *g, uint32_t block_id);
