@@ -22,7 +22,7 @@ class Bench(FlashBench):
         self.dies = [(c, w) for w in range(g.ways) for c in range(g.channels)]
         self.nand = Nand()
         times = {name: getattr(g.timing, f"t_{name}") for name in TIMES}
-        dut.nandMode.value = OWN
+        dut.nandMode.value, dut.nandCan.value = OWN, 0
         assert self.nand.open(g.channels, g.ways, BLOCKS, PAGES, times=times, seed=SEED) is None
 
     async def mount(self):

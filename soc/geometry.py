@@ -79,6 +79,8 @@ class Geometry:
     spare_bytes: int = 128  # of a page of the simulated part
     missing_dies: int = 0  # so many dies may be absent when the drive is formatted: it runs without them for good, with all of its capacity
     patrol_us: int = 100_000  # an idle drive looks at a page for wrong bits every so many microseconds; 0: it does not
+    cache_ops: int = 0  # 1: cache read and cache program of a part that lists them; the simulated ONFI part does
+    planes: int = 1  # of an ONFI part whose planes program and erase together, by the lowest bits of a block: 2 or 4
     tx_entries: int = 60_000
     clock_mhz: int = 100
     table_latency: int = 8  # clocks of the simulated memories, request to first beat
@@ -118,6 +120,8 @@ class Geometry:
         need(self.scramble in (0, 1), f"scramble is {self.scramble}, must be 0 or 1")
         need(self.ecc_t in CODES, f"ecc_t is {self.ecc_t}, must be 8 (wrong bits in 512 bytes) or 24 (in 1,024)")
         need(self.spare_bytes >= self.spare_used, f"spare_bytes is {self.spare_bytes}, must be {self.spare_used} or more, which ecc_t {self.ecc_t} uses")
+        need(self.cache_ops in (0, 1), f"cache_ops is {self.cache_ops}, must be 0 or 1")
+        need(self.planes in (1, 2, 4), f"planes is {self.planes}, must be 1, 2 or 4")
         need(self.patrol_us == 0 or 10 <= self.patrol_us <= 5_000_000, f"patrol_us is {self.patrol_us}, must be 0 or 10 to 5000000")
         need(self.frames <= 1024, f"{self.frames} frames in all, at most 1024")
         need(1 <= self.tx_entries <= 60_000, f"tx_entries is {self.tx_entries}, must be 1 to 60000")

@@ -4,7 +4,6 @@
 import random
 import struct
 import zlib
-from collections import deque
 from enum import IntEnum
 
 import cocotb
@@ -13,8 +12,9 @@ from cocotb.triggers import Event, FallingEdge, Lock, RisingEdge
 
 BEATS = 512
 OWN = 6  # the timing mode with the part's own times
-CPL = ["way", "status", "kind", "generation", "lpn", "sequence", "corrected", "read"]
-FIELDS = {"wreq": ["way"], "rdata": ["way", "data", "last"], "fix": ["way", "byte", "mask"], "cpl": CPL}
+CPL = ["way", "place", "status", "kind", "generation", "lpn", "sequence", "corrected"]
+FIELDS = {"wreq": ["way", "place"], "rdata": ["way", "place", "data", "last"], "fix": ["way", "place", "byte", "mask"], "cpl": CPL}
+CACHE_PROGRAM, CACHE_READ, SEVERAL_PLANES, STATUS_ENHANCED = 1, 2, 4, 8  # bits of `can`
 
 
 class Op(IntEnum):
@@ -32,14 +32,15 @@ def oob(data, kind, generation, lpn, sequence):
 
 
 class Host:
-    """`stall` is the share of beats before which a stream rests for some clocks."""
+    """`stall` is the share of beats before which a stream rests for some clocks. A command is known by its way and the place that it got there."""
 
     def __init__(self, dut, stall=0.0, seed=1):
         self.dut, self.stall, self.rng = dut, stall, random.Random(seed)
         ways = len(dut.way_idle)
-        self.pages = [deque() for _ in range(ways)]  # to program
-        self.read = [None] * ways  # page that came since the last completion
-        self.waits = {}  # (way, is a READ): a READ may run beside a PROGRAM or ERASE
+        self.ways, self.pages = ways, {}  # (way, place): page to program
+        self.read = {}  # (way, place): page that came
+        self.waits = {}  # (way, place): Event of the command that is there
+        self.order = []  # of completions: way, op
         self.late = 0  # clocks that the last two beats of a page wait
         self.fixes = []  # of all pages: way, byte, mask
         self.lock = Lock()  # of the command port
@@ -52,6 +53,8 @@ class Host:
             "cmd_generation",
             "cmd_lpn",
             "cmd_sequence",
+            "cmd_may",
+            "can",
             "wreq_ready",
             "wdata_valid",
             "wdata_data",
@@ -98,9 +101,10 @@ class Host:
     async def _feed(self):
         d = self.dut
         while True:
-            way = (await self._beat("wreq"))["way"]
-            assert self.pages[way], f"a page was asked for that way {way} has no use for"
-            words = struct.unpack(f"<{BEATS}Q", self.pages[way].popleft())
+            beat = await self._beat("wreq")
+            at = beat["way"], beat["place"]
+            assert at in self.pages, f"a page was asked for that way and place {at} have no use for"
+            words = struct.unpack(f"<{BEATS}Q", self.pages.pop(at))
             for i, word in enumerate(words):
                 await self._rest()
                 d.wdata_valid.value, d.wdata_data.value, d.wdata_last.value = 1, word, int(i == BEATS - 1)
@@ -112,60 +116,68 @@ class Host:
 
     async def _take(self):
         while True:
-            words, way = [], None
+            words, at = [], None
             for i in range(BEATS):
                 if i >= BEATS - 2:
                     for _ in range(self.late):
                         await FallingEdge(self.dut.clk)
                 beat = await self._beat("rdata")
-                way = beat["way"] if i == 0 else way
-                assert beat["way"] == way and beat["last"] == (i == BEATS - 1), f"beat {i}: way {beat['way']}, last {beat['last']}"
+                at = (beat["way"], beat["place"]) if i == 0 else at
+                assert (beat["way"], beat["place"]) == at and beat["last"] == (i == BEATS - 1), f"beat {i}: way {beat['way']}, last {beat['last']}"
                 words.append(beat["data"])
-            assert self.read[way] is None, f"way {way}: two pages for one command"
-            self.read[way] = bytearray(struct.pack(f"<{BEATS}Q", *words))
+            assert at not in self.read, f"way and place {at}: two pages for one command"
+            self.read[at] = bytearray(struct.pack(f"<{BEATS}Q", *words))
 
     async def _fix(self):
         """Corrections go into the page that has come, which is whole by then."""
         while True:
             fix = await self._beat("fix")
-            assert self.read[fix["way"]] is not None, f"way {fix['way']}: a correction without a page"
-            self.read[fix["way"]][fix["byte"]] ^= fix["mask"]
+            at = fix["way"], fix["place"]
+            assert at in self.read, f"way and place {at}: a correction without a page"
+            self.read[at][fix["byte"]] ^= fix["mask"]
             self.fixes.append((fix["way"], fix["byte"], fix["mask"]))
 
     async def _complete(self):
         while True:
             cpl = await self._beat("cpl")
-            way, event = cpl["way"], self.waits.pop((cpl["way"], cpl["read"]), None)
-            assert event is not None, f"way {way} completes a command that was not given"
-            cpl["data"], self.read[way] = self.read[way], None
+            at = cpl["way"], cpl["place"]
+            event = self.waits.pop(at, None)
+            assert event is not None, f"way and place {at} complete a command that was not given"
+            cpl["data"], cpl["read"] = self.read.pop(at, None), event.op == Op.READ
+            self.pages.pop(at, None)  # of a PROGRAM that timed out
+            self.order.append((cpl["way"], event.op))
             event.cpl = cpl
             event.set()
 
-    async def issue(self, way, op, row=0, data=None, kind=0, generation=0, lpn=0, sequence=0, beside=False):
-        """Returns, when the command has been taken, an Event that is set with `.cpl` at its completion. `beside`: a READ, as soon as the way takes one, idle or not."""
+    async def issue(self, way, op, row=0, data=None, kind=0, generation=0, lpn=0, sequence=0, may=0, beside=False):
+        """Returns, when the command has been taken, an Event that is set with `.cpl` at its completion. `beside`: as soon as the way takes one of its kind, idle or not."""
         d = self.dut
-        if op == Op.PROGRAM:
-            self.pages[way].append(data)
         while True:
-            while not self._offered(way, beside):
+            while not self._offered(way, op if beside else None):
                 await FallingEdge(d.clk)
             async with self.lock:
                 await FallingEdge(d.clk)
-                if not self._offered(way, beside):  # somebody else was first
+                if not self._offered(way, op if beside else None):  # somebody else was first
                     continue
-                for name, value in dict(way=way, op=op, row=row, kind=kind, generation=generation, lpn=lpn, sequence=sequence).items():
+                for name, value in dict(way=way, op=op, row=row, kind=kind, generation=generation, lpn=lpn, sequence=sequence, may=may).items():
                     getattr(d, "cmd_" + name).value = int(value)
-                assert (way, op == Op.READ) not in self.waits
-                event = self.waits[way, op == Op.READ] = Event()
+                event = Event()
+                event.op = op
                 d.cmd_valid.value = 1
                 await RisingEdge(d.clk)
                 assert int(d.cmd_ready.value), f"way {way} does not take the command that it offered to take"
+                at = way, int(d.cmd_place.value)
+                assert at not in self.waits, f"way and place {at} are given to two commands"
+                self.waits[at] = event
+                if op == Op.PROGRAM:
+                    self.pages[at] = data
                 await FallingEdge(d.clk)
                 d.cmd_valid.value = 0
                 return event
 
     def _offered(self, way, beside):
-        return (int(self.dut.way_idle.value) | (int(self.dut.way_reads.value) if beside else 0)) >> way & 1
+        offers = {Op.READ: "way_reads", Op.PROGRAM: "way_writes", Op.ERASE: "way_erases"}
+        return (int(self.dut.way_idle.value) | (int(getattr(self.dut, offers[beside]).value) if beside in offers else 0)) >> way & 1
 
     async def run(self, way, op, row=0, **fields):
         """One command to its end: the fields of its completion, and the page read as `data`."""

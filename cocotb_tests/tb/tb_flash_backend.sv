@@ -89,6 +89,7 @@ module tb_flash_backend #(
     output wire [Channels*Ways-1:0] freeBlockRoom,
     input  wire [31:0] generation,
     input  wire [2:0] nandMode,
+    input  wire [3:0] nandCan,
     input  wire [3:0] refreshAt,
     output wire weak_valid,
     input  wire weak_ready,

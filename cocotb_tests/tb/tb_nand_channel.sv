@@ -31,6 +31,9 @@ module tb_nand_channel #(
     parameter int TProgMaxNs = 700000,
     parameter int TBersMaxNs = 2000000,
     parameter int TSuspNs    = 0,
+    parameter bit Cache      = 1'b0,
+    parameter int Planes     = 1,
+    parameter int PageBits   = 6,
     parameter bit Scramble   = 1'b0,
     parameter int T          = 8,
     localparam int ChunkBits = $clog2(otx_page_pkg::chunks(T)),
@@ -40,8 +43,10 @@ module tb_nand_channel #(
     input  logic            clk,
     input  logic            reset,
     input  logic [     2:0] mode,
+    input  logic [     3:0] can,
     input  logic            cmd_valid,
     output logic            cmd_ready,
+    output logic            cmd_place,
     input  logic [     3:0] cmd_way,
     input  logic [     3:0] cmd_op,
     input  logic [    23:0] cmd_row,
@@ -49,9 +54,11 @@ module tb_nand_channel #(
     input  logic [    31:0] cmd_generation,
     input  logic [    31:0] cmd_lpn,
     input  logic [    47:0] cmd_sequence,
+    input  logic            cmd_may,
     output logic            wreq_valid,
     input  logic            wreq_ready,
     output logic [     3:0] wreq_way,
+    output logic            wreq_place,
     input  logic            wdata_valid,
     output logic            wdata_ready,
     input  logic [    63:0] wdata_data,
@@ -59,6 +66,7 @@ module tb_nand_channel #(
     output logic            rdata_valid,
     input  logic            rdata_ready,
     output logic [     3:0] rdata_way,
+    output logic            rdata_place,
     output logic [    63:0] rdata_data,
     output logic            rdata_last,
     output logic            cpl_valid,
@@ -70,16 +78,19 @@ module tb_nand_channel #(
     output logic [    31:0] cpl_lpn,
     output logic [    47:0] cpl_sequence,
     output logic [CountBits-1:0] cpl_corrected,
-    output logic            cpl_read,
+    output logic            cpl_place,
     output logic            fix_valid,
     input  logic            fix_ready,
     output logic [     3:0] fix_way,
+    output logic            fix_place,
     output logic [    11:0] fix_byte,
     output logic [     7:0] fix_mask,
     input  logic            rival,
     output logic            asks,
     output logic [Ways-1:0] way_idle,
     output logic [Ways-1:0] way_reads,
+    output logic [Ways-1:0] way_writes,
+    output logic [Ways-1:0] way_erases,
     output logic [    31:0] clocks
 );
   logic [Ways-1:0] ce_n, rb_n, die_oe;
@@ -114,7 +125,7 @@ module tb_nand_channel #(
   otx_nand_channel #(
       .Ways(Ways), .ClkPs(ClkPs), .TAdlNs(TAdlNs), .TWpNs(TWpNs), .TWcNs(TWcNs), .TDsNs(TDsNs), .TClsNs(TClsNs), .TAlsNs(TAlsNs),
       .TWhNs(TWhNs), .TRehNs(TRehNs), .TClhNs(TClhNs), .TCsNs(TCsNs), .TChNs(TChNs), .TAlhNs(TAlhNs), .TDhNs(TDhNs), .TWhrNs(TWhrNs), .TRhwNs(TRhwNs), .TWbNs(TWbNs), .TRrNs(TRrNs),
-      .TRpNs(TRpNs), .TRcNs(TRcNs), .TReaNs(TReaNs), .TIoNs(TIoNs), .TRMaxNs(TRMaxNs), .TProgMaxNs(TProgMaxNs), .TBersMaxNs(TBersMaxNs), .TSuspNs(TSuspNs), .Scramble(Scramble), .T(T)
+      .TRpNs(TRpNs), .TRcNs(TRcNs), .TReaNs(TReaNs), .TIoNs(TIoNs), .TRMaxNs(TRMaxNs), .TProgMaxNs(TProgMaxNs), .TBersMaxNs(TBersMaxNs), .TSuspNs(TSuspNs), .Cache(Cache), .Planes(Planes), .PageBits(PageBits), .Scramble(Scramble), .T(T)
   ) channel (
       .*, .nand_ce_n(ce_n), .nand_rb_n(rb_n), .nand_cle(cle), .nand_ale(ale), .nand_we_n(we_n), .nand_re_n(re_n), .nand_wp_n(wp_n), .nand_dq_o(host_dq), .nand_dq_oe(host_oe), .nand_dq_i(dq)
   );

@@ -4,8 +4,10 @@
 // `cmd` may change `cmd_way` until it is taken: `cmd_ready` follows `cmd_way` and is low while that way has a command under way (`way_idle` shows all ways). Commands to different ways finish in any order.
 // `wreq`/`wdata`: 512 beats per request, in the order of the requests. `rdata`: 512 beats of one page without others between, all taken before its `cpl`. READ data is sent whatever its status
 // turns out to be (CRC and BLANK come after the beats), except that TIMEOUT sends none. Fields of `cpl` echo the command unless the page's OOB or an identification replaces them.
-// With TSuspNs a way that has a PROGRAM or ERASE in its array takes a READ, too (`way_reads`): the array is suspended for it, up to `SuspendReads` times per operation. `cpl_read` tells its completion from the other one.
-// The READ must not be of the page or block that is being programmed or erased.
+// A way has two places for commands when TSuspNs, Cache or Planes say that the part may do more than one thing: `cmd_place` is where the command offered would go, and the other streams name the place of the command they belong to.
+// `way_reads`, `way_writes`, `way_erases`: a READ, PROGRAM or ERASE is taken beside the one under way: a READ beside a PROGRAM or ERASE, which is suspended for it up to `SuspendReads` times (it must not be of the page
+// or block that is programmed or erased), and with cache or several planes an operation of the same kind. So far as `can` of the part: 0 cache program (of a PROGRAM with `cmd_may` that is not the last page of its block, so that
+// its completion may come up to 8 us later; the next one of the same block goes to the chip meanwhile), 1 cache read, 2 several planes, 3 status by 78h. `can` must not change while a command is under way.
 // Array operations overlap; page transfers share the bus, brief turns go first. A page moves at one byte per tRC or tWC of the timing mode.
 // `wdata` and `rdata` pass a stream register each, which takes up to two beats more when the other end is stalled. A stalled `wdata`, `rdata` or `cpl` holds the bus for all ways. TIMEOUT after twice the longest busy time (up to 4 us and one clock per us later); all operations but RESET and STATUS then also wait for R/B# before they start.
 // `mode` is the SDR timing mode of all ways: ONFI 0 to 5, 6 the part's own times (the parameters), 7 as 0. A change counts when no turn is on the bus, so before the next one. SET_FEATURES sends the four bytes of `cmd_lpn`,
@@ -45,6 +47,9 @@ module otx_nand_channel #(
     parameter int TRMaxNs    = 25000,
     parameter int TSuspNs    = 0,        // longest time the part takes to suspend a program or erase, 0: it cannot
     parameter int SuspendReads = 4,
+    parameter bit Cache      = 1'b0,     // cache operations, of a part that `can`
+    parameter int Planes     = 1,        // 1, 2 or 4: of a part that `can`, by the lowest bits of the block
+    parameter int PageBits   = 6,        // of a page in its block
     parameter bit Scramble   = 1'b0,     // data bytes are stored XOR a key of their row (otx_nand_scrambler)
     parameter int T          = 8,        // wrong bits of a chunk that are corrected: 8, or 24 (parts with 192 spare bytes or more)
     localparam int ChunkBits = $clog2(otx_page_pkg::chunks(T)),
@@ -54,8 +59,10 @@ module otx_nand_channel #(
     input  logic            clk,
     input  logic            reset,
     input  logic [     2:0] mode,
+    input  logic [     3:0] can,
     input  logic            cmd_valid,
     output logic            cmd_ready,
+    output logic            cmd_place,
     input  logic [     3:0] cmd_way,
     input  logic [     3:0] cmd_op,
     input  logic [    23:0] cmd_row,
@@ -63,9 +70,11 @@ module otx_nand_channel #(
     input  logic [    31:0] cmd_generation,
     input  logic [    31:0] cmd_lpn,
     input  logic [    47:0] cmd_sequence,
+    input  logic            cmd_may,
     output logic            wreq_valid,
     input  logic            wreq_ready,
     output logic [     3:0] wreq_way,
+    output logic            wreq_place,
     input  logic            wdata_valid,
     output logic            wdata_ready,
     input  logic [    63:0] wdata_data,
@@ -73,6 +82,7 @@ module otx_nand_channel #(
     output logic            rdata_valid,
     input  logic            rdata_ready,
     output logic [     3:0] rdata_way,
+    output logic            rdata_place,
     output logic [    63:0] rdata_data,
     output logic            rdata_last,
     output logic            cpl_valid,
@@ -84,10 +94,11 @@ module otx_nand_channel #(
     output logic [    31:0] cpl_lpn,
     output logic [    47:0] cpl_sequence,
     output logic [CountBits-1:0] cpl_corrected,
-    output logic            cpl_read,
+    output logic            cpl_place,
     output logic            fix_valid,
     input  logic            fix_ready,
     output logic [     3:0] fix_way,
+    output logic            fix_place,
     output logic [    11:0] fix_byte,
     output logic [     7:0] fix_mask,
     output logic            ask_valid,       // to and from otx_nand_corrector
@@ -104,6 +115,8 @@ module otx_nand_channel #(
     input  logic [    31:0] found_sum,
     output logic [Ways-1:0] way_idle,
     output logic [Ways-1:0] way_reads,
+    output logic [Ways-1:0] way_writes,
+    output logic [Ways-1:0] way_erases,
     output logic [Ways-1:0] nand_ce_n,
     input  logic [Ways-1:0] nand_rb_n,
     output logic            nand_cle,
@@ -132,13 +145,13 @@ module otx_nand_channel #(
     $fatal(1, "otx_nand_channel: RowBytes must be 2 or 3");
   end
 
-  localparam bit Suspend = TSuspNs != 0;
-  localparam logic [3:0] OpRead = 4'd3;
+  localparam bit Second = TSuspNs != 0 || Cache || Planes > 1;
+  localparam logic [3:0] OpRead = 4'd3, OpProgram = 4'd6, OpErase = 4'd7;
 
-  logic [143:0] held[Suspend ? 2**(WayBits+1) : Ways];  // what the command said, per way; of a READ in another place, it may come beside a PROGRAM or ERASE
+  logic [143:0] held[Second ? 2**(WayBits+1) : Ways];  // what the command said, per place and way
   logic [143:0] now;
-  logic [Ways-1:0] take, request, brief, urgent, begins, issued, done, collect, late, pause, resumes, looks, suspended;
-  logic seq_suspended;
+  logic [Ways-1:0] take, request, brief, urgent, begins, issued, done, collect, late, pause, resumes, looks, chained, paired, polls, earlier, goes_on, take_place, places;
+  logic seq_goes_on, place;
   logic [Ways*4-1:0] op;
   logic pick_valid, start, seq_issued, seq_done, tick;
   logic [3:0] pick_way, way;
@@ -154,7 +167,10 @@ module otx_nand_channel #(
   logic unused;
 
   assign unused = wdata_last;
-  assign cpl_read = op[way[WayBits-1:0]*4+:4] == OpRead;
+  assign place = places[way[WayBits-1:0]];
+  assign wreq_place = place;
+  assign cpl_place = place;
+  assign fix_place = place;
   assign wreq_way = way;
   assign cpl_way = way;
   assign tick = tick_q == 0;
@@ -166,7 +182,12 @@ module otx_nand_channel #(
 
   always_comb begin
     cmd_ready = 1'b0;
-    for (int i = 0; i < Ways; i++) if (cmd_way == 4'(i)) cmd_ready = way_idle[i] || (way_reads[i] && cmd_op == OpRead);
+    cmd_place = 1'b0;
+    for (int i = 0; i < Ways; i++)
+    if (cmd_way == 4'(i)) begin
+      cmd_ready = way_idle[i] || (way_reads[i] && cmd_op == OpRead) || (way_writes[i] && cmd_op == OpProgram) || (way_erases[i] && cmd_op == OpErase);
+      cmd_place = take_place[i];
+    end
   end
 
   for (genvar i = 0; i < Ways; i++) begin : g_way
@@ -174,19 +195,21 @@ module otx_nand_channel #(
     assign begins[i] = start && pick_way == 4'(i);
     assign issued[i] = seq_issued && way == 4'(i);
     assign done[i]   = seq_done && way == 4'(i);
-    assign suspended[i] = seq_suspended && way == 4'(i);
+    assign goes_on[i] = seq_goes_on && way == 4'(i);
     otx_nand_way #(
-        .Bits(Bits), .TRstMaxNs(TRstMaxNs), .TProgMaxNs(TProgMaxNs), .TBersMaxNs(TBersMaxNs), .TRMaxNs(TRMaxNs), .TSuspNs(TSuspNs), .SuspendReads(SuspendReads)
+        .Bits(Bits), .TRstMaxNs(TRstMaxNs), .TProgMaxNs(TProgMaxNs), .TBersMaxNs(TBersMaxNs), .TRMaxNs(TRMaxNs), .TSuspNs(TSuspNs), .SuspendReads(SuspendReads),
+        .Cache(Cache), .Planes(Planes), .PageBits(PageBits)
     ) state (
-        .clk, .reset, .tick, .wb, .take(take[i]), .take_op(cmd_op), .idle(way_idle[i]), .op(op[i*4+:4]), .request(request[i]), .brief(brief[i]), .urgent(urgent[i]),
+        .clk, .reset, .tick, .wb, .can(can[2:0]), .take(take[i]), .take_op(cmd_op), .take_row(cmd_row), .take_may(cmd_may), .take_place(take_place[i]), .idle(way_idle[i]), .op(op[i*4+:4]), .place(places[i]), .request(request[i]), .brief(brief[i]), .urgent(urgent[i]),
         .start(begins[i]), .issued(issued[i]), .done(done[i]), .collect(collect[i]), .late(late[i]),
-        .reads(way_reads[i]), .pause(pause[i]), .resumes(resumes[i]), .looks(looks[i]), .suspended(suspended[i]), .nand_rb_n(nand_rb_n[i])
+        .reads(way_reads[i]), .writes(way_writes[i]), .erases(way_erases[i]), .pause(pause[i]), .resumes(resumes[i]), .looks(looks[i]), .chained(chained[i]), .paired(paired[i]), .polls(polls[i]), .earlier(earlier[i]),
+        .goes_on(goes_on[i]), .nand_rb_n(nand_rb_n[i])
     );
   end
 
-  if (Suspend) begin : g_two
-    assign now = held[{cpl_read, way[WayBits-1:0]}];
-    always_ff @(posedge clk) if (cmd_valid && cmd_ready) held[{cmd_op == OpRead, cmd_way[WayBits-1:0]}] <= {cmd_sequence, cmd_lpn, cmd_generation, cmd_kind, cmd_row};
+  if (Second) begin : g_two
+    assign now = held[{place, way[WayBits-1:0]}];
+    always_ff @(posedge clk) if (cmd_valid && cmd_ready) held[{cmd_place, cmd_way[WayBits-1:0]}] <= {cmd_sequence, cmd_lpn, cmd_generation, cmd_kind, cmd_row};
   end else begin : g_one
     assign now = held[way[WayBits-1:0]];
     always_ff @(posedge clk) if (cmd_valid && cmd_ready) held[cmd_way[WayBits-1:0]] <= {cmd_sequence, cmd_lpn, cmd_generation, cmd_kind, cmd_row};
@@ -196,7 +219,8 @@ module otx_nand_channel #(
 
   otx_nand_sequencer #(.Ways(Ways), .RowBytes(RowBytes), .Bits(Bits), .Scramble(Scramble), .T(T)) sequencer (
       .clk, .reset, .cs, .resting, .pick_valid, .pick_way, .start, .way, .op(op[way[WayBits-1:0]*4+:4]), .collect(collect[way[WayBits-1:0]]), .late(late[way[WayBits-1:0]]),
-      .pause(pause[way[WayBits-1:0]]), .resumes(resumes[way[WayBits-1:0]]), .looks(looks[way[WayBits-1:0]]), .suspended(seq_suspended), .row(now[23:0]), .kind(now[31:24]), .generation(now[63:32]), .lpn(now[95:64]), .sequence_number(now[143:96]),
+      .pause(pause[way[WayBits-1:0]]), .resumes(resumes[way[WayBits-1:0]]), .looks(looks[way[WayBits-1:0]]), .chained(chained[way[WayBits-1:0]]), .paired(paired[way[WayBits-1:0]]), .polls(polls[way[WayBits-1:0]]), .earlier(earlier[way[WayBits-1:0]]),
+      .enhanced(can[3]), .goes_on(seq_goes_on), .row(now[23:0]), .kind(now[31:24]), .generation(now[63:32]), .lpn(now[95:64]), .sequence_number(now[143:96]),
       .issued(seq_issued), .done(seq_done), .wreq_valid, .wreq_ready, .wdata_valid(in_valid), .wdata_ready(in_ready), .wdata_data(in_data),
       .rdata_valid(out_valid), .rdata_ready(out_ready), .rdata_data(out_data), .rdata_last(out_last), .cpl_valid(end_valid), .cpl_ready(end_ready), .cpl_status, .cpl_kind, .cpl_generation, .cpl_lpn, .cpl_sequence, .cpl_corrected,
       .fix_valid(wrong_valid), .fix_ready(wrong_ready), .fix_byte, .fix_mask, .ask_valid, .ask_ready, .ask_chunk, .ask_byte,
@@ -208,9 +232,9 @@ module otx_nand_channel #(
       .clk, .reset, .up_valid(wdata_valid), .up_ready(wdata_ready), .up_payload(wdata_data), .down_valid(in_valid), .down_ready(in_ready), .down_payload(in_data)
   );
 
-  otx_skid #(.Width(69)) rdata_skid (
-      .clk, .reset, .up_valid(out_valid), .up_ready(out_ready), .up_payload({way, out_last, out_data}), .down_valid(rdata_valid), .down_ready(rdata_ready),
-      .down_payload({rdata_way, rdata_last, rdata_data})
+  otx_skid #(.Width(70)) rdata_skid (
+      .clk, .reset, .up_valid(out_valid), .up_ready(out_ready), .up_payload({place, way, out_last, out_data}), .down_valid(rdata_valid), .down_ready(rdata_ready),
+      .down_payload({rdata_place, rdata_way, rdata_last, rdata_data})
   );
 
   otx_nand_times #(

@@ -2,6 +2,7 @@
 // What one turn on the bus consists of: ten steps that are the same for every operation, of which each operation leaves some out.
 //
 // Steps: 0 command, 1-2 column, 3-5 row (lowest byte first), 6 data in, 7 second command, 8 data out, 9 end. Combinational.
+// With `collect` the status of a PROGRAM or ERASE is asked for with 70h, or, `enhanced`, with 78h and its row. `chained`: PROGRAM ends with 15h, READ with 31h; `paired`: 11h and D1h (ONFI 4.0 sections 5.9 to 5.18).
 // `busy` tells that the array is at work after this turn. `first` is the first step worth looking at.
 
 `default_nettype none
@@ -18,8 +19,11 @@ module otx_nand_script #(
 ) (
     input  logic [ 3:0] op,
     input  logic        collect,
-    input  logic        pause,      // the turn suspends or resumes the PROGRAM or ERASE `op`
+    input  logic        pause,      // the turn suspends or resumes the PROGRAM or ERASE `op`, or ends a cache read
     input  logic        resumes,
+    input  logic        chained,
+    input  logic        paired,
+    input  logic        enhanced,
     input  logic [23:0] row,
     input  logic [ 7:0] kind,       // address of READ_ID and of a feature
     input  logic [ 3:0] step,
@@ -33,7 +37,7 @@ module otx_nand_script #(
   localparam logic [3:0] OpReset = 4'd0, OpReadId = 4'd1, OpParam = 4'd2, OpRead = 4'd3, OpReadOob = 4'd4, OpVerify = 4'd5, OpProgram = 4'd6, OpErase = 4'd7, OpReadMark = 4'd9, OpSetFeatures = 4'd10, OpGetFeatures = 4'd11;
   localparam logic [2:0] Command = 3'd0, Address = 3'd1, DataIn = 3'd2, DataOut = 3'd3, Nothing = 3'd4, End = 3'd5;
 
-  logic reads_page, has_row, has_column, feature, asks_status;
+  logic reads_page, has_row, has_column, feature, asks_status, asks_row;
   logic [7:0] first_command, second_command;
 
   assign reads_page = op == OpRead || op == OpReadOob || op == OpVerify || op == OpReadMark;
@@ -42,6 +46,7 @@ module otx_nand_script #(
   assign feature = op == OpSetFeatures || op == OpGetFeatures;
   assign asks_status = collect || !(has_row || feature || op == OpReset || op == OpReadId || op == OpParam);
   assign first = collect && (reads_page || op == OpParam || op == OpGetFeatures) ? 4'd8 : 4'd0;
+  assign asks_row = collect && enhanced && (op == OpProgram || op == OpErase);
   assign busy = !collect && (has_row || feature || op == OpReset || op == OpParam);
 
   always_comb begin
@@ -56,9 +61,11 @@ module otx_nand_script #(
       OpGetFeatures: first_command = 8'hEE;
       default: first_command = 8'h70;
     endcase
-    if (asks_status) first_command = 8'h70;
-    if (pause) first_command = SuspendCommands[{op == OpProgram, !resumes, 3'd0}+:8];
-    second_command = reads_page ? 8'h30 : op == OpProgram ? 8'h10 : 8'hD0;
+    if (asks_status) first_command = asks_row ? 8'h78 : 8'h70;
+    if (pause) first_command = op == OpRead ? 8'h3F : SuspendCommands[{op == OpProgram, !resumes, 3'd0}+:8];
+    if (reads_page) second_command = chained ? 8'h31 : 8'h30;
+    else if (op == OpProgram) second_command = paired ? 8'h11 : chained ? 8'h15 : 8'h10;
+    else second_command = paired ? 8'hD1 : 8'hD0;
 
     if (op == OpReadOob) out_from = 13'(PageBytes - LastChunk);
     else if (op == OpReadMark) out_from = 13'(PageBytes);
@@ -90,12 +97,12 @@ module otx_nand_script #(
         item_byte = {3'd0, out_from[12:8]};
       end
       4'd3, 4'd4:
-      if (!asks_status && has_row) begin
+      if (asks_row || (!asks_status && has_row)) begin
         item = Address;
         item_byte = step[0] ? row[7:0] : row[15:8];
       end
       4'd5:
-      if (!asks_status && has_row && RowBytes == 3) begin
+      if ((asks_row || (!asks_status && has_row)) && RowBytes == 3) begin
         item = Address;
         item_byte = row[23:16];
       end

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs one turn of one way on the bus, from CE# low to CE# high, and reports the operation's end.
 //
-// With `pause` the turn is a command that suspends, or with `resumes` resumes, the array; one with `looks` ends with `suspended` and no completion if its status byte has bit `SuspendedBit` (of the vendor).
+// With `pause` the turn is a command that suspends, or with `resumes` resumes, the array; one with `looks` ends with `goes_on` and no completion if its status byte has bit `SuspendedBit` (of the vendor), one with `polls` if
+// bit 5 says that the array is at work. With `earlier` bit 1 tells whether the program failed, the one before the last. `chained`, `paired`, `enhanced`: see otx_nand_script.
 // `pick` offers a way that wants the bus; `start` takes it (one clock). Then `way` is stable and `op`, `collect`, `late` and the command's fields are that way's. The turn ends with one clock of `issued` (the
 // array works) or, after `cpl` has been taken, of `done`. A page to program is asked for with `wreq` as the turn begins. All beats of `rdata` are taken before `cpl` is offered.
 // Late `wdata` and slow `rdata` pause the strobes; they, and a `cpl` that is not taken, hold the bus. A turn of a late way touches no pin: TIMEOUT. An unknown operation: FAIL, no pin moves.
@@ -35,7 +36,12 @@ module otx_nand_sequencer #(
     input  logic            pause,
     input  logic            resumes,
     input  logic            looks,
-    output logic            suspended,
+    input  logic            chained,
+    input  logic            paired,
+    input  logic            polls,
+    input  logic            earlier,
+    input  logic            enhanced,
+    output logic            goes_on,
     input  logic [    23:0] row,
     input  logic [     7:0] kind,
     input  logic [    31:0] generation,
@@ -88,6 +94,7 @@ module otx_nand_sequencer #(
   localparam logic [3:0] OpReset = 4'd0, OpReadId = 4'd1, OpParam = 4'd2, OpRead = 4'd3, OpReadOob = 4'd4, OpVerify = 4'd5, OpProgram = 4'd6, OpErase = 4'd7, OpStatus = 4'd8, OpReadMark = 4'd9, OpSetFeatures = 4'd10, OpGetFeatures = 4'd11;
   localparam logic [2:0] Ok = 3'd0, Fail = 3'd1, BadCrc = 3'd2, Blank = 3'd3, Timeout = 3'd4;
   localparam logic [2:0] ItemDataIn = 3'd2, ItemDataOut = 3'd3, ItemNothing = 3'd4, ItemEnd = 3'd5;
+  localparam int ArrayReadyBit = 5;
   localparam logic [1:0] BusIn = 2'd2, BusOut = 2'd3;
   localparam logic [12:0] Spare = 13'(PageBytes), PageEnd = 13'(PageBytes + otx_page_pkg::spare_bytes(T));
 
@@ -110,7 +117,7 @@ module otx_nand_sequencer #(
   logic [3:0] way_q, step_q;
   logic [Bits-1:0] select_q;
   logic [12:0] asked_q, came_q;  // number of the next byte to send or ask for, and to come
-  logic wreq_q, collect_q, late_q, pause_q, resumes_q, looks_q;
+  logic wreq_q, collect_q, late_q, pause_q, resumes_q, looks_q, chained_q, paired_q, polls_q, earlier_q;
   logic [3:0] op_q;
   logic [23:0] row_q;
   logic [7:0] kind_in_q, feature_q;  // the command's kind; byte of a feature to send
@@ -138,7 +145,7 @@ module otx_nand_sequencer #(
   assign resting = state_q == StIdle;
 
   otx_nand_script #(.RowBytes(RowBytes), .PageBytes(PageBytes), .OobBytes(otx_page_pkg::spare_bytes(T)), .LastChunk(otx_page_pkg::chunk_bytes(T))) script (
-      .op(op_q), .collect(collect_q), .pause(pause_q), .resumes(resumes_q), .row(row_q), .kind(kind_in_q), .step(step_q), .item, .item_byte, .first, .out_from, .out_to, .busy
+      .op(op_q), .collect(collect_q), .pause(pause_q), .resumes(resumes_q), .chained(chained_q), .paired(paired_q), .enhanced, .row(row_q), .kind(kind_in_q), .step(step_q), .item, .item_byte, .first, .out_from, .out_to, .busy
   );
 
   // Page to the bus: data, then the spare bytes with the checksum and the parity in their places.
@@ -211,7 +218,7 @@ module otx_nand_sequencer #(
   assign step_on = state_q == StStep && looked_q && (item_q == ItemNothing || (item_q < ItemDataIn && bus_ready));
   assign wreq_valid = wreq_q;
   assign issued = state_q == StRelease && bus_quiet && busy;
-  assign suspended = state_q == StDrain && empty && looks_q && last_bytes[32+SuspendedBit];
+  assign goes_on = state_q == StDrain && empty && ((looks_q && last_bytes[32+SuspendedBit]) || (polls_q && !last_bytes[32+ArrayReadyBit]));
   assign cpl_valid = state_q == StComplete;
   assign done = cpl_valid && cpl_ready;
 
@@ -233,11 +240,12 @@ module otx_nand_sequencer #(
     end else if (op_q == OpReadId) cpl_sequence = {8'd0, last_bytes};
     else if (op_q == OpStatus || op_q == OpReadMark) cpl_kind = last_bytes[39:32];
     else if (op_q == OpGetFeatures) cpl_lpn = last_bytes[39:8];
-    else if ((op_q == OpProgram || op_q == OpErase) && last_bytes[32]) cpl_status = Fail;
+    else if ((op_q == OpProgram || op_q == OpErase) && last_bytes[32+32'(earlier_q)]) cpl_status = Fail;
   end
 
   // The way's command out of registers: from StLook to the end of the turn it does not change.
-  always_ff @(posedge clk) {op_q, collect_q, late_q, pause_q, resumes_q, looks_q, row_q, kind_in_q} <= {op, collect, late, pause, resumes, looks, row, kind};
+  always_ff @(posedge clk)
+    {op_q, collect_q, late_q, pause_q, resumes_q, looks_q, chained_q, paired_q, polls_q, earlier_q, row_q, kind_in_q} <= {op, collect, late, pause, resumes, looks, chained, paired, polls, earlier, row, kind};
   always_ff @(posedge clk) feature_q <= lpn[{asked_q[1:0], 3'd0}+:8];  // of the last four numbers of a page
 
   always_ff @(posedge clk) begin
@@ -295,7 +303,7 @@ module otx_nand_sequencer #(
         nand_ce_n <= '1;
         state_q   <= busy ? StIdle : StDrain;
       end
-      StDrain: if (empty) state_q <= suspended ? StIdle : dirty ? StRepair : StComplete;
+      StDrain: if (empty) state_q <= goes_on ? StIdle : dirty ? StRepair : StComplete;
       StRepair: if (repaired) state_q <= StComplete;
       StComplete: if (cpl_ready) state_q <= StIdle;
       default: state_q <= StIdle;

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the one operation of one NAND way is: waiting for the bus, on the bus, in the array, waiting for the bus to collect.
+// Where the operation of one NAND way is: waiting for the bus, on the bus, in the array, waiting for the bus to collect; and, on parts that can do more than one thing, a second one beside it.
 //
 // `take` gives it an operation while `idle`. `request` asks the arbiter for the bus (`brief`: this turn carries no page of data, `urgent`: that of a READ); `start` answers. The turn ends with `issued` (the array is
-// now at work) or `done` (the operation is over). In a turn `collect` tells which one it is and `late` that ready/busy did not come back within twice its longest time.
-// Parts that can suspend (TSuspNs not 0): `reads` offers to take a READ, too, while a program or erase is in the array, at most `SuspendReads` for each; the offer stays until it is taken or the way is idle. A brief turn with
-// `pause` suspends the array once it has run for TSuspNs; the turn that collects then (`looks`) ends with `suspended`, or with `done` when the array was ready before. The READ follows, then, after `Gap` clocks in which the
-// next may come, another turn with `pause` and `resumes`. `op` is READ in its turns. A READ whose program or erase has ended goes on as the way's one operation.
+// now at work), `done` (the operation is over) or `goes_on` (it is not over). In a turn `collect` tells which one it is and `late` that ready/busy did not come back within twice its longest time.
+// A way has two places for commands: its own operation has one, the next one the other; `place` is that of this turn, `take_place` where the command that is offered would go. The next one is taken when
+// `reads`, `writes` or `erases` offers it (a READ, PROGRAM, ERASE); an offer stays until some command is taken or the way is idle. When the own one ends the next becomes it.
+// Suspension (TSuspNs not 0): a READ beside a program or erase in the array, at most `SuspendReads` for each. A brief turn with `pause` suspends the array once it has run for TSuspNs; the turn that collects then (`looks`)
+// `goes_on`, or is `done` when the array was ready before. The READ follows, then, after `Gap` clocks in which the next may come, another turn with `pause` and `resumes`.
+// Cache read (`can[1]`): a READ beside a READ. Once the array has the first page, a turn with `chained` gives the next one's address; the first is collected while the array reads on; `Gap` clocks without another READ, and a
+// turn with `pause` ends it. Cache program (`can[0]`): a PROGRAM that `take_may` be one goes `chained`; then the array is at work and R/B# high. The next one goes out when it is of the same block; the way collects after it
+// with `earlier` (status of the one before). Without one it looks every `PollUs` microseconds (`polls`). Several planes (`can[2]`): a PROGRAM or ERASE waits `Gap` clocks for its next; if that is of another plane (and,
+// PROGRAM, of the same page of its block) it goes `paired`, the next follows once the chip is ready again, and both end one after the other.
 // R/B# is seen three clocks late, and not before tWB has passed. All but RESET and STATUS also wait for a high R/B# before their first turn, with a time limit.
-// Reset forgets the operation; the chip may still be busy with it.
+// Reset forgets all operations; the chip may still be busy with them.
 
 `default_nettype none
 
@@ -18,16 +23,24 @@ module otx_nand_way #(
     parameter int TBersMaxNs = 2000000,
     parameter int TRMaxNs    = 25000,
     parameter int TSuspNs    = 0,        // longest time to suspend, 0: the part cannot
-    parameter int SuspendReads = 4
+    parameter int SuspendReads = 4,
+    parameter bit Cache      = 1'b0,     // the part may have cache operations
+    parameter int Planes     = 1,        // of the part: 1, 2 or 4, by the lowest bits of the block
+    parameter int PageBits   = 6         // of a page in its block, the lowest of a row
 ) (
     input  logic       clk,
     input  logic       reset,
     input  logic       tick,     // one clock in about a microsecond
     input  logic [Bits-1:0] wb,  // tWB in clocks
+    input  logic [2:0] can,      // of the part: 0 cache program, 1 cache read, 2 several planes
     input  logic       take,
     input  logic [3:0] take_op,
+    input  logic [23:0] take_row,
+    input  logic       take_may,
+    output logic       take_place,
     output logic       idle,
     output logic [3:0] op,
+    output logic       place,
     output logic       request,
     output logic       brief,
     output logic       urgent,
@@ -37,10 +50,16 @@ module otx_nand_way #(
     output logic       collect,
     output logic       late,
     output logic       reads,
+    output logic       writes,
+    output logic       erases,
     output logic       pause,
     output logic       resumes,
     output logic       looks,
-    input  logic       suspended,
+    output logic       chained,
+    output logic       paired,
+    output logic       polls,
+    output logic       earlier,
+    input  logic       goes_on,
     input  logic       nand_rb_n
 );
   localparam logic [3:0] OpReset = 4'd0, OpRead = 4'd3, OpProgram = 4'd6, OpErase = 4'd7, OpStatus = 4'd8, OpReadMark = 4'd9, OpSetFeatures = 4'd10, OpGetFeatures = 4'd11;
@@ -49,7 +68,9 @@ module otx_nand_way #(
     microseconds = 2 * ((ns + 999) / 1000) + 2;
   endfunction
 
-  localparam bit Suspend = TSuspNs != 0;
+  localparam bit Suspend = TSuspNs != 0, Pairs = Planes > 1, Second = Suspend || Cache || Pairs;
+  localparam int PollUs = 8;  // power of two
+  localparam int PlaneBits = Pairs ? $clog2(Planes) : 1;
   localparam int Gap = 12;
   localparam int AfterUs = (TSuspNs + 999) / 1000 + 1;
   localparam int Longest = microseconds(TBersMaxNs);
@@ -58,29 +79,39 @@ module otx_nand_way #(
   if (TBersMaxNs < TProgMaxNs || TBersMaxNs < TRstMaxNs || TBersMaxNs < TRMaxNs) begin : g_check_times
     $fatal(1, "otx_nand_way: TBersMaxNs must be the longest of the busy times, it sizes the timer");
   end
+  if (Planes != 1 && Planes != 2 && Planes != 4) begin : g_check_planes
+    $fatal(1, "otx_nand_way: Planes must be 1, 2 or 4");
+  end
 
-  typedef enum logic [2:0] {
+  typedef enum logic [3:0] {
     StIdle,     // an operation
     StWant,     // the bus, and before that R/B# high
     StIssue,    // the end of the first turn
     StSettle,   // tWB to pass
     StBusy,     // R/B# to come back, or the time limit
+    StArray,    // the next PROGRAM, or the time of the next look
+    StGap,      // the next READ, or the end of the gap
     StReturn,   // the bus again
     StCollect   // the end of the second turn
   } state_e;
 
-  typedef enum logic [1:0] {
+  typedef enum logic [2:0] {
     PhOwn,      // `op_q`
     PhSuspend,  // its array to be suspended
     PhRead,     // a READ while it is
-    PhResume    // its array to go on
+    PhResume,   // its array to go on
+    PhNext,     // the next one's command, then the end of `op_q`
+    PhEnd       // a READ that nothing follows
   } phase_e;
 
   state_e state_q;
   phase_e phase_q;
-  logic waits_q, ends;  // a READ waits for its turn; the way's own operation is over
+  logic own_q, next_q, may_q, next_may_q, same_q, pairs_q;  // place of the own one; the next one is here; either may be a cache program; the next one is of the same block, of a page beside
+  logic array_q, paired_q;                                   // it went out as a cache program, as the first of two planes
+  logic [23:0] row_q;                                        // of the one that came last
+  logic ends, of_next, follows, last_page;
   logic [$clog2(SuspendReads+1)-1:0] reads_q;  // taken beside it
-  logic [3:0] op_q;
+  logic [3:0] op_q, next_op_q;
   logic [Bits:0] settle_q;
   logic [TimeBits-1:0] time_q, limit;
   logic late_q, ready, over;
@@ -99,22 +130,39 @@ module otx_nand_way #(
   assign ready = rb_q[1];
   assign over = tick && time_q == limit;
   assign idle = state_q == StIdle;
-  assign op = phase_q == PhRead ? OpRead : op_q;
-  assign pause = (phase_q == PhSuspend || phase_q == PhResume) && !collect;
+  assign of_next = Second && (phase_q == PhRead || (phase_q == PhNext && !collect));
+  assign op = of_next ? next_op_q : op_q;
+  assign place = own_q ^ of_next;
+  assign take_place = own_q ^ (Second && !idle);
+  assign pause = (phase_q == PhSuspend || phase_q == PhResume || phase_q == PhEnd) && !collect;
   assign resumes = phase_q == PhResume;
   assign looks = phase_q == PhSuspend && collect;
-  assign reads = Suspend && (op_q == OpProgram || op_q == OpErase) && !waits_q && reads_q != SuspendReads[$bits(reads_q)-1:0] && (phase_q == PhResume || (phase_q == PhOwn && state_q >= StSettle));
+  assign paired = paired_q && phase_q == PhOwn;
+  assign chained = Cache && !collect && (phase_q == PhNext ? next_op_q == OpRead || (next_may_q && !paired_q) : phase_q == PhOwn && may_q && !paired_q);
+  assign polls = array_q && phase_q == PhOwn;
+  assign earlier = Cache && phase_q == PhNext && op_q == OpProgram && !paired_q;
   assign ends = done && phase_q != PhRead;
+  assign follows = next_q || (Second && take);
+  assign last_page = take_row[PageBits-1:0] == '1;
+
+  // What may come beside the own operation.
+  always_comb begin
+    reads = Suspend && (op_q == OpProgram || op_q == OpErase) && !array_q && !paired_q && reads_q != SuspendReads[$bits(reads_q)-1:0] && (phase_q == PhResume || (phase_q == PhOwn && state_q >= StSettle));
+    if (Cache && can[1] && op_q == OpRead && !idle) reads = 1'b1;
+    writes = op_q == OpProgram && phase_q == PhOwn && !idle && (may_q || (Pairs && can[2]));
+    erases = Pairs && can[2] && op_q == OpErase && phase_q == PhOwn && !idle;
+    if (next_q) {reads, writes, erases} = '0;
+  end
 
   always_comb begin
     request = state_q == StReturn;
     if (state_q == StWant)
       case (phase_q)
-        PhOwn: request = ready || late_q || op_q == OpReset || op_q == OpStatus;
+        PhOwn: request = (ready && (!Pairs || settle_q == 0 || next_q)) || late_q || op_q == OpReset || op_q == OpStatus;
         PhSuspend: request = 1'b1;
-        PhRead: request = ready || late_q;
         PhResume: request = (ready || late_q) && settle_q == 0;
-        default: ;
+        PhNext: request = ready && !late_q;
+        default: request = ready || late_q;
       endcase
   end
   assign collect = state_q == StReturn || state_q == StCollect;
@@ -127,25 +175,28 @@ module otx_nand_way #(
     case (state_q)
       StIdle: begin
         op_q <= take_op;
+        may_q <= Cache && can[0] && take_may && take_op == OpProgram && !last_page;
         time_q <= '0;
         late_q <= 1'b0;
         reads_q <= '0;
+        settle_q <= (Bits + 1)'(Pairs && can[2] && (take_op == OpProgram || take_op == OpErase) ? Gap : 0);
         if (take) state_q <= StWant;
       end
       StWant: begin
         if (tick && !ready && !late_q && phase_q != PhSuspend) time_q <= time_q + 1'b1;
         if (over && phase_q != PhSuspend) late_q <= 1'b1;
         if (settle_q != 0) settle_q <= settle_q - 1'b1;
-        if (start) state_q <= StIssue;
-        else if (phase_q == PhSuspend && ready) state_q <= StReturn;  // it is over
-        else if (Suspend && phase_q == PhResume && waits_q) begin
-          phase_q <= PhRead;
-          waits_q <= 1'b0;
-        end
+        if (start) begin
+          paired_q <= Pairs && (paired_q || (phase_q == PhOwn && next_q && pairs_q));
+          state_q  <= StIssue;
+        end else if (phase_q == PhSuspend && ready) state_q <= StReturn;  // it is over
+        else if (Second && phase_q == PhNext && late_q) state_q <= StReturn;
+        else if (Suspend && phase_q == PhResume && next_q) phase_q <= PhRead;
       end
       StIssue: begin
         settle_q <= {1'b0, wb} + (Bits + 1)'(3);  // three clocks of synchroniser
         time_q   <= '0;
+        if (Cache && issued && phase_q == PhOwn) array_q <= chained;
         if (issued) state_q <= StSettle;
         if (Suspend && issued && phase_q == PhResume) phase_q <= PhOwn;
       end
@@ -157,46 +208,92 @@ module otx_nand_way #(
         if (tick) time_q <= time_q + 1'b1;
         if (over) late_q <= 1'b1;
         if (ready || over) state_q <= StReturn;
-        else if (Suspend && phase_q == PhOwn && waits_q && time_q >= TimeBits'(AfterUs)) begin
+        else if (Suspend && phase_q == PhOwn && next_q && next_op_q == OpRead && time_q >= TimeBits'(AfterUs)) begin
           phase_q <= PhSuspend;
+          state_q <= StWant;
+        end
+        if (Second && ready && !over && phase_q == PhOwn) begin
+          if (array_q) begin
+            time_q  <= '0;
+            state_q <= StArray;
+          end else if (paired_q || (Cache && can[1] && op_q == OpRead && next_q)) begin
+            phase_q <= PhNext;
+            state_q <= StWant;
+          end
+        end
+      end
+      StArray: begin
+        if (tick) time_q <= time_q + 1'b1;
+        if (over) late_q <= 1'b1;
+        if (over || (tick && &time_q[$clog2(PollUs)-1:0])) state_q <= StReturn;
+        else if (next_q && same_q) begin
+          phase_q <= PhNext;
+          state_q <= StWant;
+        end
+      end
+      StGap: begin
+        settle_q <= settle_q - 1'b1;
+        if (next_q || settle_q == 0) begin
+          phase_q <= next_q ? PhNext : PhEnd;
           state_q <= StWant;
         end
       end
       StReturn: if (start) state_q <= StCollect;
       StCollect:
-      if (Suspend && suspended) begin
-        phase_q <= PhRead;
-        waits_q <= 1'b0;
-        time_q  <= '0;
-        state_q <= StWant;
+      if (Second && goes_on) begin
+        state_q <= Cache && polls ? StArray : StWant;
+        if (!polls) begin
+          phase_q <= PhRead;
+          time_q  <= '0;
+        end
       end
       default: state_q <= StIdle;
     endcase
     if (Suspend && done && phase_q == PhRead) begin
       phase_q  <= PhResume;
+      next_q   <= 1'b0;
       settle_q <= (Bits + 1)'(Gap);
       time_q   <= '0;
       late_q   <= 1'b0;
       state_q  <= StWant;
     end
-    if (Suspend && take && !idle) begin
-      waits_q <= 1'b1;
+    if (take) row_q <= take_row;
+    if (Second && take && !idle) begin
+      next_q <= 1'b1;
+      next_op_q <= take_op;
+      next_may_q <= Cache && can[0] && take_may && !last_page;
+      same_q <= take_op == OpProgram && take_row[23:PageBits] == row_q[23:PageBits];
+      pairs_q <= take_op != OpRead && take_row[PageBits+:PlaneBits] != row_q[PageBits+:PlaneBits] && (take_op == OpErase || take_row[PageBits-1:0] == row_q[PageBits-1:0]);
       reads_q <= reads_q + 1'b1;
     end
     if (ends) begin
       phase_q <= PhOwn;
-      waits_q <= 1'b0;
-      time_q  <= '0;
-      late_q  <= 1'b0;
+      next_q <= 1'b0;
+      array_q <= 1'b0;
+      paired_q <= 1'b0;
+      time_q <= '0;
+      late_q <= 1'b0;
       state_q <= StIdle;
-      if (Suspend && (waits_q || take)) begin
-        op_q <= OpRead;
+      if (follows) begin
+        own_q <= !own_q;
+        op_q <= next_q ? next_op_q : take_op;
+        may_q <= next_q ? next_may_q : Cache && can[0] && take_may && take_op == OpProgram && !last_page;
+        reads_q <= '0;
+        settle_q <= (Bits + 1)'(Gap);
         state_q <= StWant;
+        if (phase_q == PhNext) begin  // its command has gone out
+          late_q  <= late_q;
+          array_q <= next_may_q && op_q == OpProgram && !paired_q;
+          state_q <= late_q ? StReturn : op_q == OpRead ? StGap : next_may_q && !paired_q ? StArray : StReturn;
+        end
       end
     end
     if (reset) begin
       phase_q <= PhOwn;
-      waits_q <= 1'b0;
+      next_q <= 1'b0;
+      own_q <= 1'b0;
+      array_q <= 1'b0;
+      paired_q <= 1'b0;
       state_q <= StIdle;
       rb_q <= 2'b00;
     end

@@ -39,6 +39,8 @@ int main(void) {
         .tx_slots = 65536,
         .nand_id = id_of(OTX_NAND_ID),
         .nand_modes = OTX_NAND_MODES,
+        .cache_ops = OTX_CACHE_OPS,
+        .planes = OTX_PLANES,
         .spare_bytes = OTX_SPARE_USED,
         .patrol_clocks = OTX_PATROL_US * OTX_CLOCK_MHZ,
         .missing_dies = OTX_MISSING_DIES,

@@ -65,6 +65,7 @@ static void parse(const uint32_t *copy, struct ftl_part *part) {
     part->modes = (number(copy, 129, 2) & 0x3fu) | 1u;
     part->can = (optional & 4 ? FTL_CAN_SET_FEATURES : 0u) | (optional & 2 ? FTL_CAN_CACHE_READ : 0u) | (optional & 1 ? FTL_CAN_CACHE_PROGRAM : 0u) | (optional & 8 ? FTL_CAN_STATUS_ENHANCED : 0u) |
                 (features & 8 ? FTL_CAN_MULTI_PLANE : 0u) | (features & 64 ? FTL_CAN_MULTI_PLANE_READ : 0u);
+    part->planes = part->can & FTL_CAN_MULTI_PLANE ? 1u << (byte_at(copy, 113) & 15u) : 1u;
     if (features & 1) part->page_bytes = 0; /* 16 data lines: no page of this drive */
 }
 
@@ -86,6 +87,12 @@ bool ftl_part_of_page(uint32_t *words, struct ftl_part *part) {
     return true;
 }
 
+uint32_t ftl_part_use(const struct ftl_part *p, bool cache_ops, uint32_t planes) {
+    if (!p->onfi) return 0;
+    return (p->can & FTL_CAN_CACHE_PROGRAM && cache_ops ? 1u : 0u) | (p->can & FTL_CAN_CACHE_READ && cache_ops ? 2u : 0u) | (planes > 1 && p->planes == planes ? 4u : 0u) |
+           (p->can & FTL_CAN_STATUS_ENHANCED ? 8u : 0u);
+}
+
 bool ftl_part_same(const struct ftl_part *a, const struct ftl_part *b) {
-    return a->id == b->id && a->page_bytes == b->page_bytes && a->spare_bytes == b->spare_bytes && a->pages == b->pages && a->blocks == b->blocks && a->luns == b->luns && a->modes == b->modes && a->can == b->can;
+    return a->id == b->id && a->page_bytes == b->page_bytes && a->spare_bytes == b->spare_bytes && a->pages == b->pages && a->blocks == b->blocks && a->luns == b->luns && a->modes == b->modes && a->can == b->can && a->planes == b->planes;
 }

@@ -11,7 +11,7 @@
 #define FTL_ONFI 0x49464e4full /* "ONFI", what READ_ID gives at address 20h in its first four bytes */
 #define FTL_OWN_MODE 6u        /* of the bus: the times the controller was built with for its own part */
 
-enum ftl_can { /* what the part lists; the drive uses SET FEATURES only */
+enum ftl_can { /* what the part lists */
     FTL_CAN_SET_FEATURES = 1,
     FTL_CAN_CACHE_READ = 2,
     FTL_CAN_CACHE_PROGRAM = 4,
@@ -29,6 +29,7 @@ struct ftl_part {
     uint32_t page_bytes, pages, blocks, luns; /* pages per block, blocks per LUN, LUNs behind one CE# */
     uint32_t modes;                           /* bit m: ONFI SDR timing mode m */
     uint32_t can;                             /* enum ftl_can */
+    uint32_t planes;                          /* 1, 2, 4: by the lowest bits of a block */
 };
 
 /* The part with that ID in the table of parts that are not ONFI. False: there is none. */
@@ -37,6 +38,9 @@ bool ftl_part_of_id(uint64_t id, struct ftl_part *part);
 /* The part of a parameter page, three copies in 192 words. The first copy with a right CRC counts; with none their bit-wise majority does, if its CRC is
  * right; it is written over the first copy. False: unreadable. The ID stays as it is. */
 bool ftl_part_of_page(uint32_t *words, struct ftl_part *part);
+
+/* What the channels may use of it (hal_nand_can), on a board with or without cache operations and so many planes; only what ONFI lists: the commands of others differ. */
+uint32_t ftl_part_use(const struct ftl_part *part, bool cache_ops, uint32_t planes);
 
 /* Whether both are the same as far as the drive is concerned. */
 bool ftl_part_same(const struct ftl_part *a, const struct ftl_part *b);

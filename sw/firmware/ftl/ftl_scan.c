@@ -112,6 +112,7 @@ static enum ftl_error to_mode(struct ftl *f) {
 enum ftl_error ftl_scan(struct ftl *f) {
     struct ftl_report *r = &f->report;
     hal_nand_mode(0);
+    hal_nand_can(0);
     enum ftl_error error = each_die(f, HAL_RESET, 0, 0, answered);
     if (error == FTL_OK) error = each_die(f, HAL_READ_ID, 0, 0, take_id);
     if (error != FTL_OK) return error;
@@ -124,6 +125,7 @@ enum ftl_error ftl_scan(struct ftl *f) {
     if (!fits(&r->part, &f->geometry)) return FTL_ERR_FIT;
     r->needed = f->geometry.spare_bytes;
     if (r->part.spare_bytes < r->needed) return FTL_ERR_SPARE;
+    hal_nand_can(ftl_part_use(&r->part, f->geometry.cache_ops != 0, f->geometry.planes));
     r->mode = r->wanted_mode = best_mode(&r->part, &f->geometry);
     if (r->mode == 0 || to_mode(f) == FTL_OK) return FTL_OK;
     r->mode = 0;

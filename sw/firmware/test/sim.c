@@ -71,7 +71,7 @@ static struct sim_part part_of(const struct ftl_geometry *g) {
 
 void sim_new(uint32_t channels, uint32_t ways, uint32_t blocks, uint32_t pages, uint32_t lbas) {
     memset(&sim, 0, sizeof sim);
-    sim.g = (struct ftl_geometry){.channels = channels, .ways = ways, .blocks = blocks, .pages = pages, .lbas = lbas, .frames = SIM_FRAMES, .firmware_frames = 8, .tx_slots = 64, .nand_id = 0x64a610d3ec, .nand_modes = 0x3f, .spare_bytes = 128};
+    sim.g = (struct ftl_geometry){.channels = channels, .ways = ways, .blocks = blocks, .pages = pages, .lbas = lbas, .frames = SIM_FRAMES, .firmware_frames = 8, .tx_slots = 64, .nand_id = 0x64a610d3ec, .nand_modes = 0x3f, .planes = 1, .spare_bytes = 128};
     ftl_geometry_init(&sim.g);
     sim.part = part_of(&sim.g);
     free(sim_pages);
@@ -224,6 +224,11 @@ static bool run_part(const struct hal_nand_op *o, struct hal_nand_done *d) {
 void hal_nand_mode(uint32_t mode) {
     CHECK(outstanding == 0 && mode <= FTL_OWN_MODE);
     sim.bus_mode = mode;
+}
+
+void hal_nand_can(uint32_t can) {
+    CHECK(outstanding == 0);
+    sim.can = can;
 }
 
 static void run(const struct hal_nand_op *o, struct hal_nand_done *d) {

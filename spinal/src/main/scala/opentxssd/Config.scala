@@ -21,6 +21,8 @@ case class OtxParam(
     flashPriorities: Boolean,
     scramble: Boolean,
     eccT: Int,
+    cacheOps: Boolean,
+    planes: Int,
     txEntries: Int,
     tableBase: BigInt,
     txBase: BigInt,
@@ -37,6 +39,9 @@ case class OtxParam(
 
   /** A program or erase can be suspended for a READ. */
   def suspend: Boolean = nandTimeNs.getOrElse("tSusp", 0) > 0
+
+  /** A way may have a second command beside the one under way. */
+  def second: Boolean = suspend || cacheOps || planes > 1
   def lanes: Int = channels min 4
   def pageBits: Int = log2Up(pagesPerBlock)
   def blockBits: Int = log2Up(blocksPerWay)
@@ -106,6 +111,8 @@ object OtxParam {
       flashPriorities = int("flashPriorities") != 0,
       scramble = int("scramble") != 0,
       eccT = int("eccT"),
+      cacheOps = int("cacheOps") != 0,
+      planes = int("planes"),
       txEntries = int("txEntries"),
       tableBase = big("tableBase"),
       txBase = big("txBase"),

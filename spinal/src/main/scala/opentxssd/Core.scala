@@ -40,6 +40,7 @@ class Core(p: OtxParam) extends Component {
   val drive_id = in port UInt(32 bits)
   val dropped = in port UInt(32 bits)
   val nand_mode = in port UInt(3 bits)
+  val nand_can = in port Bits(4 bits)
   val alloc_left = out port UInt(32 bits)
   val log_left = out port UInt(32 bits)
   val log_pages = out port UInt(32 bits)
@@ -105,6 +106,7 @@ class Core(p: OtxParam) extends Component {
   // flash
   flash.generation := generation
   flash.nandMode := nand_mode
+  flash.nandCan := nand_can
   private val ops = Seq(data.write, data.read, log.program, fw_op).map(_.halfPipe())
   flash.write << ops(0)
   data.writeDone << flash.writeDone.halfPipe()

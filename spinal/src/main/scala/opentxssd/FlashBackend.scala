@@ -18,6 +18,7 @@ class FlashBackend(p: OtxParam) extends Component {
   val retire = slave port Flow(UInt(24 bits))
   val generation = in port UInt(32 bits)
   val nandMode = in port UInt(3 bits) // of all channels
+  val nandCan = in port Bits(4 bits) // of all channels
   val refreshAt = in port UInt(p.correctedBits bits)
   val weak = master port Stream(UInt(30 bits))
   val correctedReads, weakReads = out port UInt(16 bits)
@@ -52,6 +53,7 @@ class FlashBackend(p: OtxParam) extends Component {
     val channel = new NandChannel(p)
     corrector.serve(c, channel)
     channel.io.mode := nandMode
+    channel.io.can := nandCan
     channel.io.port <> scheduler.channels(c)
     nand.ce_n(c * p.ways, p.ways bits) := channel.io.nand_ce_n
     channel.io.nand_rb_n := nand.rb_n(c * p.ways, p.ways bits)

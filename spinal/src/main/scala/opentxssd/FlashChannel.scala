@@ -35,6 +35,8 @@ class FlashChannel(p: OtxParam, axi: Axi4Config, depth: FlashQueueDepth) extends
   queue.fw << fw
   queue.wayIdle := nand.wayIdle
   queue.wayReads := nand.wayReads
+  queue.wayWrites := nand.wayWrites
+  queue.wayErases := nand.wayErases
   frame << dma.frame
   dma.wreq << nand.wreq
   nand.wdata << dma.wdata
@@ -51,45 +53,45 @@ class FlashChannel(p: OtxParam, axi: Axi4Config, depth: FlashQueueDepth) extends
   nand.cmd.generation := generation
   nand.cmd.lpn := op.lpn
   nand.cmd.sequence := op.sequence
+  nand.cmd.may := queue.issue.source === FlashSource.WRITE // nobody waits for one of these alone as COMMIT does for a log page
   dma.start.valid := nand.cmd.fire
   dma.start.way := queue.issue.way
   dma.start.frame := op.frame
-  dma.start.read := op.op === NandOp.READ
+  dma.start.place := nand.cmdPlace
 
-  /** Whose op runs at a way, and at which page; of a READ in a place of its own, it may run beside a PROGRAM or ERASE. */
+  /** Whose op has a place of a way, and at which page. */
   private case class Owner() extends Bundle {
     val source = UInt(2 bits)
     val verify = Bool()
     val cookie = UInt(16 bits)
     val ppn = UInt(p.ppnBits bits)
   }
-  private val owners = Mem(Owner(), (p.ways max 2) * (if (p.suspend) 2 else 1))
-  private def index(way: UInt, read: Bool) = {
-    val place = way.resize(log2Up(p.ways max 2))
-    if (p.suspend) (read ## place).asUInt else place
+  private val owners = Mem(Owner(), (p.ways max 2) * (if (p.second) 2 else 1))
+  private def index(way: UInt, place: Bool) = {
+    val number = way.resize(log2Up(p.ways max 2))
+    if (p.second) (place ## number).asUInt else number
   }
   private val owner = Owner()
   owner.source := queue.issue.source
   owner.verify := op.op === NandOp.VERIFY
   owner.cookie := op.cookie
   owner.ppn := op.ppn.resized
-  owners.write(index(queue.issue.way, op.op === NandOp.READ), owner, nand.cmd.fire)
+  owners.write(index(queue.issue.way, nand.cmdPlace), owner, nand.cmd.fire)
 
   // Completions in: after the data
   private def at(bits: Bits, way: UInt) = (0 until p.ways).map(w => way === w && bits(w)).reduce(_ || _)
   private val cpl = nand.cpl.haltWhen(at(dma.pending, nand.cpl.way))
   private val completed = SourcedDone()
-  private val of = owners.readAsync(index(cpl.way, cpl.read))
+  private val of = owners.readAsync(index(cpl.way, cpl.place))
   completed.source := of.source
   completed.done.cookie := of.cookie
-  completed.done.status := Mux(at(Mux(cpl.read, dma.readFailed, dma.failed), cpl.way), U(PageStatus.CRC, 3 bits), cpl.status)
+  completed.done.status := Mux(at(if (p.second) Mux(cpl.place, dma.failed(1), dma.failed(0)) else dma.failed(0), cpl.way), U(PageStatus.CRC, 3 bits), cpl.status)
   completed.done.kind := cpl.kind
   completed.done.generation := cpl.generation
   completed.done.lpn := cpl.lpn
   completed.done.sequence := cpl.sequence
   queue.finished.valid := cpl.fire
-  queue.finished.way := cpl.way
-  queue.finished.read := cpl.read
+  queue.finished.payload := cpl.way
 
   private val ended = Flow(PageRead(p))
   ended.valid := cpl.fire && (of.source === FlashSource.READ || of.verify) && cpl.status === PageStatus.OK

@@ -14,14 +14,18 @@ case class NandCmd() extends Bundle {
   val generation = UInt(32 bits)
   val lpn = UInt(32 bits)
   val sequence = UInt(48 bits)
+  val may = Bool() // may go as a cache program
 }
 
+/** Of each way's two places for commands, one is that of the command under way, the other of the one beside it. */
 case class NandWay() extends Bundle {
   val way = UInt(4 bits)
+  val place = Bool()
 }
 
 case class NandReadBeat() extends Bundle {
   val way = UInt(4 bits)
+  val place = Bool()
   val data = Bits(64 bits)
   val last = Bool()
 }
@@ -34,12 +38,13 @@ case class NandCompletion(p: OtxParam) extends Bundle {
   val lpn = UInt(32 bits)
   val sequence = UInt(48 bits)
   val corrected = UInt(p.correctedBits bits) // most wrong bits of a chunk
-  val read = Bool() // of a READ, which may have come beside a PROGRAM or ERASE of that way
+  val place = Bool()
 }
 
 /** Wrong bits of a byte of the page that has just been read. */
 case class NandFix() extends Bundle {
   val way = UInt(4 bits)
+  val place = Bool()
   val byte = UInt(12 bits)
   val mask = Bits(8 bits)
 }
@@ -59,7 +64,7 @@ case class NandFound(p: OtxParam) extends Bundle {
   val sum = Bits(32 bits)
 }
 
-/** Master: the flash scheduler. `wayIdle`: this way takes a command now; `wayReads`: a READ, though it is not idle. */
+/** Master: the flash scheduler. `wayIdle`: this way takes a command now; `wayReads`, `wayWrites`, `wayErases`: a READ, PROGRAM, ERASE, though it is not idle. `cmdPlace`: the place that this command would get. */
 case class NandChannelPort(p: OtxParam) extends Bundle with IMasterSlave {
   val cmd = Stream(NandCmd())
   val wreq = Stream(NandWay())
@@ -67,12 +72,13 @@ case class NandChannelPort(p: OtxParam) extends Bundle with IMasterSlave {
   val rdata = Stream(NandReadBeat())
   val fix = Stream(NandFix())
   val cpl = Stream(NandCompletion(p))
-  val wayIdle, wayReads = Bits(p.ways bits)
+  val cmdPlace = Bool()
+  val wayIdle, wayReads, wayWrites, wayErases = Bits(p.ways bits)
 
   override def asMaster(): Unit = {
     master(cmd, wdata)
     slave(wreq, rdata, fix, cpl)
-    in(wayIdle, wayReads)
+    in(cmdPlace, wayIdle, wayReads, wayWrites, wayErases)
   }
 }
 
@@ -122,12 +128,16 @@ class NandChannel(p: OtxParam) extends BlackBox {
   addGeneric("ClkPs", p.clockPs)
   addGeneric("Scramble", if (p.scramble) 1 else 0)
   addGeneric("T", p.eccT)
+  addGeneric("Cache", if (p.cacheOps) 1 else 0)
+  addGeneric("Planes", p.planes)
+  addGeneric("PageBits", p.pageBits)
   for (time <- NandChannel.times)
     addGeneric(time.capitalize + "Ns", p.nandTimeNs.getOrElse(time, sys.error(s"the geometry has no NAND time '$time'")))
 
   val io = new Bundle {
     val clk, reset = in Bool ()
     val mode = in UInt (3 bits) // SDR timing mode: ONFI 0 to 5, 6 the part's own times
+    val can = in Bits (4 bits) // of the part: cache program, cache read, several planes, status by 78h
     val port = slave(NandChannelPort(p))
     val ask = master(Stream(NandAsk(p)))
     val found = slave(Stream(NandFound(p)))
@@ -144,7 +154,7 @@ class NandChannel(p: OtxParam) extends BlackBox {
   // the module's flat names: cmd_way for port_cmd_payload_way
   addPrePopTask { () =>
     for (pin <- io.flatten)
-      pin.setName(pin.getName().stripPrefix("port_").replace("_payload_", "_").replace("wayIdle", "way_idle").replace("wayReads", "way_reads"))
+      pin.setName(pin.getName().stripPrefix("port_").replace("_payload_", "_").replace("cmdPlace", "cmd_place").replaceAll("way(Idle|Reads|Writes|Erases)", "way_$1").toLowerCase)
   }
 }
 

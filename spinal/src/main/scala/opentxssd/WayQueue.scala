@@ -34,19 +34,13 @@ case class IssuedOp() extends Bundle {
   val op = FlashOp()
 }
 
-/** An op of this way is over. */
-case class FinishedOp() extends Bundle {
-  val way = UInt(4 bits)
-  val read = Bool() // a READ
-}
-
 /** The op queues of all ways of one channel, and the choice which op goes to the channel next.
   *
   * Contract. Each way has a queue for each of `read`, `log`, `write` and `fw`, in order. A way that is idle (`wayIdle`, and its last op `finished`) gets an op: of `read` first, then of `log`, `write`, `fw`;
   * but one that has been passed over as often as `FlashPatience` says goes before, in the order log, write, fw. So, counted from when an op is the first of its queue, at most so many ops of other
   * queues go before it: log 1, write 9, fw 19, an ERASE of fw 27, read 5 (tests assert these, for the default patience). With `flashPriorities` 0 there are three queues: log first, else read and
-  * the rest (`write` and `fw` in the order they arrive) in turn. A way with `wayReads` gets an op of `read` beside the PROGRAM or ERASE that is under way, when it would be the next, one at a time;
-  * not beside a log page: a commit waits for it. Ways in turn. One op per clock enters; an op whose queue is full waits at its port, and all behind it there. From an op's beat to
+  * the rest (`write` and `fw` in the order they arrive) in turn. A way that offers it gets the op that would be the next beside the one that is under way, one at a time: with `wayReads`
+  * one of `read`, but not beside a log page (a commit waits for that); with `wayWrites` one of `write` beside another one of `write`; with `wayErases` an ERASE of `fw`; the last two not without priorities. Ways in turn. One op per clock enters; an op whose queue is full waits at its port, and all behind it there. From an op's beat to
   * `issue` valid: 3 clocks; one issue per 2 clocks. `busy`: an op is here that has not been finished. Reset loses all ops.
   *
   * All ops of a channel lie in one memory at `{way, queue, number}`; registers hold only the ends of the queues, how often they were passed over and which places of `fw` are an ERASE.
@@ -55,8 +49,8 @@ class WayQueue(p: OtxParam, depth: FlashQueueDepth, patience: FlashPatience = Fl
   setDefinitionName("otx_way_queue")
 
   val write, read, log, fw = slave port Stream(FlashOp()) // ops of this channel only
-  val wayIdle, wayReads = in port Bits(p.ways bits)
-  val finished = slave port Flow(FinishedOp())
+  val wayIdle, wayReads, wayWrites, wayErases = in port Bits(p.ways bits)
+  val finished = slave port Flow(UInt(4 bits)) // an op of this way is over
   val issue = master port Stream(IssuedOp())
   val busy = out port Bool()
 
@@ -74,11 +68,19 @@ class WayQueue(p: OtxParam, depth: FlashQueueDepth, patience: FlashPatience = Fl
     val room = (used, depths).zipped.map(_ < _)
     val some = used.map(_ =/= 0)
     val running = RegInit(False)
-    val beside = p.suspend generate RegInit(False) // a READ runs, too
-    val spared = p.suspend generate Reg(Bool()) // what runs is not to be suspended
+    val beside = p.second generate RegInit(False) // a second one runs, too
+    val runs = p.second generate Reg(UInt(2 bits)) // queue of the first
     val order = if (p.flashPriorities) new Priorities(head, tail, some) else new Turns(some)
     val choice = order.choice
-    val wants = (wayIdle(w) && !running && some.reduce(_ || _)) || (if (p.suspend) wayReads(w) && running && !beside && !spared && choice === READ && some(READ) else False)
+
+    /** What may come beside the op that runs. */
+    def fits: Bool = {
+      val read = choice === READ && some(READ) && wayReads(w) && runs =/= LOG
+      val write = choice === WRITE && some(WRITE) && wayWrites(w) && runs === WRITE
+      val erase = choice === FW && some(FW) && wayErases(w) && order.nextErases
+      if (p.flashPriorities) read || write || erase else read
+    }
+    val wants = (wayIdle(w) && !running && some.reduce(_ || _)) || (if (p.second) running && !beside && fits else False)
   }
 
   /** Which queue's turn it is. `entered`: an op comes into queue `fw`; `picked`: an op of queue `choice`, a clock late, goes. */
@@ -86,13 +88,15 @@ class WayQueue(p: OtxParam, depth: FlashQueueDepth, patience: FlashPatience = Fl
     val choice: UInt
     def entered(erase: Bool): Unit
     def picked(queue: UInt): Unit
+    def nextErases: Bool // the first op of `fw`
   }
 
   private class Priorities(head: Seq[UInt], tail: Seq[UInt], some: Seq[Bool]) extends Order {
     val aging = Seq(LOG -> patience.log, WRITE -> patience.write, FW -> patience.erase)
     val passed = aging.map { case (q, most) => q -> RegInit(U(0, log2Up(most + 1) bits)) }.toMap // stays at `most`; 0 while the queue is empty
     val erases = Reg(Bits(8 bits)) // of the places of FW
-    val fwOld = passed(FW) === patience.erase || (passed(FW) >= patience.fw && !erases(head(FW)(2 downto 0)))
+    def nextErases = erases(head(FW)(2 downto 0))
+    val fwOld = passed(FW) === patience.erase || (passed(FW) >= patience.fw && !nextErases)
     val old = Seq(LOG -> (passed(LOG) === patience.log), WRITE -> (passed(WRITE) === patience.write), FW -> fwOld)
     val wishes = old ++ Seq(READ, LOG, WRITE).map(q => q -> some(q))
     val choice = wishes.foldRight(U(FW, 2 bits)) { case ((q, wish), others) => Mux(wish, U(q, 2 bits), others) }
@@ -107,6 +111,7 @@ class WayQueue(p: OtxParam, depth: FlashQueueDepth, patience: FlashPatience = Fl
     val writeNext = RegInit(False) // of read and write it is write's turn
     val takesRead = some(READ) && !(some(WRITE) && writeNext)
     val choice = Mux(some(LOG), U(LOG, 2 bits), Mux(takesRead, U(READ, 2 bits), U(WRITE, 2 bits)))
+    def nextErases = False
     def entered(erase: Bool) = ()
     def picked(queue: UInt) = when(queue =/= LOG)(writeNext := queue === READ)
   }
@@ -164,13 +169,13 @@ class WayQueue(p: OtxParam, depth: FlashQueueDepth, patience: FlashPatience = Fl
     }
   }
   for (way <- ways) {
-    val ends = finished.valid && finished.way === way.w
-    if (p.suspend) {
+    val ends = finished.valid && finished.payload === way.w
+    if (p.second) {
       when(ends)(way.beside := False)
       when(ends && !way.beside)(way.running := False)
       when(pick && grant(way.w)) {
         way.running := True
-        when(way.running && !ends)(way.beside := True) otherwise (way.spared := choices(way.w) === LOG)
+        when(way.running && !ends)(way.beside := True) otherwise (way.runs := choices(way.w))
       }
     } else {
       when(ends)(way.running := False)
