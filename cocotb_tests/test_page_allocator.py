@@ -12,6 +12,7 @@ from models.flash_bench import BLOCKS, PAGES, flash_geometry, shape, verilog
 from models.stepped import Sink, Source, Stepper
 
 PER_DIE = 5  # blocks: one open, four behind it
+PLANES = int(os.environ.get("OTX_PLANES", "1"))
 
 
 class Bench(Stepper):
@@ -25,7 +26,12 @@ class Bench(Stepper):
         self.alloc.open = False
         self.blocks = {(c, w): [] for w in range(self.w) for c in range(self.c)}  # in the order of allocation
         self.next = dict.fromkeys(self.blocks, 0)  # page in the open block
-        self.pages, self.left, self.seen = [], 0, set()
+        self.pair = dict.fromkeys(self.blocks, False)  # two blocks are open
+        self.turn = dict.fromkeys(self.blocks, False)  # the second one's page is next
+        self.came = {}  # block: clock
+        self.offered = {}  # first page of a block: clock in which it was on offer first
+        self.pairs = self.broken = 0  # pairs that were used up, that lost one
+        self.pages, self.left, self.seen, self.shown = [], 0, set(), None
         self.stray = None  # page on offer of a block that was retired
         self.lefts = [0, 0]  # a clock ago and now: `allocLeft` is a clock late
 
@@ -49,45 +55,69 @@ class Bench(Stepper):
     def freed(self, beat, clock):
         die = self.die_of(beat["payload"])
         self.blocks[die].append(beat["payload"])
+        self.came[beat["payload"]] = clock
         self.left += PAGES
 
     def given(self, beat, clock):
-        """A page must be the next of the oldest block of its die."""
+        """A page must be the next of the oldest block of its die, or of the two oldest when they are of different planes."""
         page = beat["payload"]
         die = self.die_of(page // PAGES)
+        self.left -= 1
         if page == self.stray:
             self.stray = None
-            self.left -= 1
             return
         assert self.blocks[die], f"page {page:#x} of die {die}, which has no block"
-        assert page == self.blocks[die][0] * PAGES + self.next[die], f"page {page:#x} is not the next of die {die}"
-        self.next[die] = (self.next[die] + 1) % PAGES
-        if self.next[die] == 0:
-            self.blocks[die].pop(0)
-        self.left -= 1
+        assert self.passes(die, page), f"page {page:#x} is not the next of die {die}"
         self.pages.append((die, page))
 
+    def passes(self, die, page):
+        """The die gives this page: what is open then. False: it is not the next one."""
+        blocks, number = self.blocks[die], self.next[die]
+        if page != blocks[self.turn[die]] * PAGES + number:
+            return False
+        if number == 0 and not self.turn[die]:
+            self.pair[die] = len(blocks) > 1 and (blocks[0] ^ blocks[1]) % PLANES != 0 and self.came[blocks[1]] <= self.offered[page] - 2
+        if self.pair[die] and not self.turn[die]:
+            self.turn[die] = True
+            return True
+        self.next[die] = (number + 1) % PAGES
+        self.turn[die] = False
+        if self.next[die] == 0:
+            self.pairs += self.pair[die]
+            del blocks[: 2 if self.pair[die] else 1]
+            self.pair[die] = False
+        return True
+
     async def retire(self, block):
-        """A program failed in `block`: if it is open, its die goes on with the next one; a page on offer stays. Returns whether it was open."""
-        blocks = self.blocks[self.die_of(block)]
+        """A program failed in `block`: if it is open, its die goes on with the next one, or with the other of its pair; a page on offer stays. Returns whether it was open. All blocks came long ago."""
         die = self.die_of(block)
-        offered = int(self.dut.alloc_payload.value) if self.dut.alloc_valid.value == 1 else None
-        keeps = bool(blocks) and offered is not None and offered // PAGES == blocks[0]
-        place = int(keeps and self.next[die] == PAGES - 1)  # with its last page on offer a block is not open any more
-        hit = blocks[place : place + 1] == [block]
+        blocks = self.blocks[die]
         assert not self.alloc.open and self.left == self.lefts[0] == self.lefts[1]
+        offered = int(self.dut.alloc_payload.value) if self.dut.alloc_valid.value == 1 else None
+        if offered is not None and self.die_of(offered // PAGES) == die and offered != self.stray:
+            assert self.passes(die, offered), f"page {offered:#x} is not the next of die {die}"
+            self.stray = offered
+            self.pages.append((die, offered))
         self.dut.retire_valid.value, self.dut.retire_payload.value = 1, block
         await FallingEdge(self.dut.clk)
         self.dut.retire_valid.value = 0
         for _ in range(3):
             await FallingEdge(self.dut.clk)
-        if hit:
-            blocks.pop(place)
-            self.left -= PAGES if place else PAGES - self.next[die] - keeps
-            self.lefts = [self.left] * 2
-            if not place:
-                self.next[die], self.stray = 0, offered if keeps else None
-        return hit
+        if block not in blocks[: 2 if self.pair[die] else 1]:
+            return False
+        place, turn = blocks.index(block), self.turn[die]
+        self.left -= PAGES - self.next[die] - (place == 0 and turn)
+        blocks.pop(place)
+        if not self.pair[die]:
+            self.next[die] = 0
+        elif place and turn:
+            self.next[die] = (self.next[die] + 1) % PAGES
+            if self.next[die] == 0:
+                blocks.pop(0)
+        self.broken += self.pair[die]
+        self.pair[die] = self.turn[die] = False
+        self.lefts = [self.left] * 2
+        return True
 
     async def step(self):
         left = self.lefts.pop(0)
@@ -106,9 +136,13 @@ class Bench(Stepper):
             def sample(self, clock):
                 bench.read_left = int(bench.dut.allocLeft.value)
                 room = int(bench.dut.freeBlockRoom.value)
+                page = int(bench.dut.alloc_payload.value) if bench.dut.alloc_valid.value == 1 else None
+                if page is not None and page % PAGES == 0 and page != bench.shown:
+                    bench.offered[page] = clock
+                bench.shown = page
                 for (c, w), blocks in bench.blocks.items():
                     fits = room >> (c * bench.w + w) & 1
-                    held = len(blocks) - (bench.next[c, w] == PAGES - 1)  # when its last page is on offer, a block has left its place
+                    held = len(blocks) - (bench.next[c, w] == PAGES - 1) * (1 + (PLANES > 1))  # when its last page is on offer, a block has left its place
                     assert not fits or held < PER_DIE, f"die {c, w} shows room with {len(blocks)} blocks"
                     if not fits:
                         bench.seen.add("full")
@@ -254,9 +288,51 @@ async def random_blocks_and_stalls_agree_with_the_model(dut):
     assert "full" in b.seen, "no die was ever full"
 
 
-@pytest.mark.parametrize("channels,ways", [(2, 2), (3, 3), (1, 1)])
-def test_page_allocator(channels, ways):
+@cocotb.test(timeout_time=1, timeout_unit="ms", skip=PLANES == 1)
+async def two_blocks_of_different_planes_are_used_together(dut):
+    b = await Bench(dut).watch().begin()
+    die = next(iter(b.blocks))
+    for block in (1, 4, 5, 6, 12, 13):  # the first is opened before the next one comes; 6 and 12 are not of different planes, if there are two
+        b.give(die, block)
+    b.alloc.open = True
+    await b.until(lambda: not b.free.queue and b.left == 0)
+    open_together = [(1,), (4, 5), (6,), (12, 13)] if PLANES == 2 else [(1,), (4, 5), (6, 12), (13,)]
+    wanted = [b.block_id(die, block) * PAGES + n for blocks in open_together for n in range(PAGES) for block in blocks]
+    assert [page for _, page in b.pages] == wanted
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms", skip=PLANES == 1)
+async def a_pair_that_loses_one_goes_on_with_the_other(dut):
+    """Either one, after any number of its pages, the last ones too."""
+    b = await Bench(dut).watch().begin()
+    die = next(iter(b.blocks))
+    for lost in range(2):
+        for after in range(2 * PAGES + 1):
+            b.alloc.open = False
+            for block in range(4):
+                b.give(die, block)
+            await b.until(lambda: not b.free.queue)
+            b.alloc.open = True  # the first one is opened before the next one comes
+            while b.blocks[die][0] == b.block_id(die, 0):
+                await b.step()
+                b.alloc.open = b.blocks[die][0] == b.block_id(die, 0)
+            count = len(b.pages) + after
+            b.alloc.open = after > 0
+            while len(b.pages) < count:
+                await b.step()
+                b.alloc.open = len(b.pages) < count
+            await b.clocks(6)
+            await b.retire(b.block_id(die, 1 + lost))
+            b.alloc.open = True
+            await b.until(lambda: b.left == 0)
+            await b.clocks(4)
+            assert int(dut.alloc_valid.value) == 0
+    assert b.broken > 2 * PAGES
+
+
+@pytest.mark.parametrize("channels,ways,planes", [(2, 2, 1), (3, 3, 1), (1, 1, 1), (1, 1, 2), (2, 2, 4)])
+def test_page_allocator(channels, ways, planes):
     from runner import run
 
-    env = {"OTX_CHANNELS": str(channels), "OTX_WAYS": str(ways)}
-    run("otx_page_allocator", [verilog("otx_page_allocator", channels, ways)], "test_page_allocator", env=env)
+    env = {"OTX_CHANNELS": str(channels), "OTX_WAYS": str(ways), "OTX_PLANES": str(planes)}
+    run("otx_page_allocator", [verilog("otx_page_allocator", channels, ways, planes=planes)], "test_page_allocator", env=env)

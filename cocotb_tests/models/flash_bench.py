@@ -27,16 +27,16 @@ DONE = ["cookie", "status", *OOB]
 CLIENTS = "write read log fw".split()
 
 
-def flash_geometry(channels, ways, priorities=True):
+def flash_geometry(channels, ways, priorities=True, planes=1):
     """A small drive of that many dies."""
-    name = f"flash{channels}x{ways}" + ("" if priorities else "turns")
-    small = dict(write_frames=40, read_frames=16, firmware_frames=8, flash_priorities=int(priorities), timing=geometry.QUICK)
+    name = f"flash{channels}x{ways}" + ("" if priorities else "turns") + (f"planes{planes}" if planes > 1 else "")
+    small = dict(write_frames=40, read_frames=16, firmware_frames=8, flash_priorities=int(priorities), planes=planes, timing=geometry.QUICK)
     return geometry.Geometry(name, channels, ways, BLOCKS, PAGES, 64, **small)
 
 
-def verilog(component, channels, ways, priorities=True):
+def verilog(component, channels, ways, priorities=True, planes=1):
     """Path of the component's Verilog for that geometry, generated now unless OTX_FLASH_VERILOG_DIR names a folder with `<channels>x<ways>` folders of it."""
-    g = flash_geometry(channels, ways, priorities)
+    g = flash_geometry(channels, ways, priorities, planes)
     given = os.environ.get("OTX_FLASH_VERILOG_DIR")
     if given:
         return f"{given}/{channels}x{ways}/{component}.v"

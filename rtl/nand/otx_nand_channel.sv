@@ -151,7 +151,7 @@ module otx_nand_channel #(
   logic [143:0] held[Second ? 2**(WayBits+1) : Ways];  // what the command said, per place and way
   logic [143:0] now;
   logic [Ways-1:0] take, request, brief, urgent, begins, issued, done, collect, late, pause, resumes, looks, chained, paired, polls, earlier, goes_on, take_place, places;
-  logic seq_goes_on, place;
+  logic seq_goes_on, went_chained, went_paired, place;
   logic [Ways*4-1:0] op;
   logic pick_valid, start, seq_issued, seq_done, tick;
   logic [3:0] pick_way, way;
@@ -202,7 +202,7 @@ module otx_nand_channel #(
     ) state (
         .clk, .reset, .tick, .wb, .can(can[2:0]), .take(take[i]), .take_op(cmd_op), .take_row(cmd_row), .take_may(cmd_may), .take_place(take_place[i]), .idle(way_idle[i]), .op(op[i*4+:4]), .place(places[i]), .request(request[i]), .brief(brief[i]), .urgent(urgent[i]),
         .start(begins[i]), .issued(issued[i]), .done(done[i]), .collect(collect[i]), .late(late[i]),
-        .reads(way_reads[i]), .writes(way_writes[i]), .erases(way_erases[i]), .pause(pause[i]), .resumes(resumes[i]), .looks(looks[i]), .chained(chained[i]), .paired(paired[i]), .polls(polls[i]), .earlier(earlier[i]),
+        .reads(way_reads[i]), .writes(way_writes[i]), .erases(way_erases[i]), .pause(pause[i]), .resumes(resumes[i]), .looks(looks[i]), .chained(chained[i]), .paired(paired[i]), .went_chained, .went_paired, .polls(polls[i]), .earlier(earlier[i]),
         .goes_on(goes_on[i]), .nand_rb_n(nand_rb_n[i])
     );
   end
@@ -220,7 +220,7 @@ module otx_nand_channel #(
   otx_nand_sequencer #(.Ways(Ways), .RowBytes(RowBytes), .Bits(Bits), .Scramble(Scramble), .T(T)) sequencer (
       .clk, .reset, .cs, .resting, .pick_valid, .pick_way, .start, .way, .op(op[way[WayBits-1:0]*4+:4]), .collect(collect[way[WayBits-1:0]]), .late(late[way[WayBits-1:0]]),
       .pause(pause[way[WayBits-1:0]]), .resumes(resumes[way[WayBits-1:0]]), .looks(looks[way[WayBits-1:0]]), .chained(chained[way[WayBits-1:0]]), .paired(paired[way[WayBits-1:0]]), .polls(polls[way[WayBits-1:0]]), .earlier(earlier[way[WayBits-1:0]]),
-      .enhanced(can[3]), .goes_on(seq_goes_on), .row(now[23:0]), .kind(now[31:24]), .generation(now[63:32]), .lpn(now[95:64]), .sequence_number(now[143:96]),
+      .enhanced(can[3]), .went_chained, .went_paired, .goes_on(seq_goes_on), .row(now[23:0]), .kind(now[31:24]), .generation(now[63:32]), .lpn(now[95:64]), .sequence_number(now[143:96]),
       .issued(seq_issued), .done(seq_done), .wreq_valid, .wreq_ready, .wdata_valid(in_valid), .wdata_ready(in_ready), .wdata_data(in_data),
       .rdata_valid(out_valid), .rdata_ready(out_ready), .rdata_data(out_data), .rdata_last(out_last), .cpl_valid(end_valid), .cpl_ready(end_ready), .cpl_status, .cpl_kind, .cpl_generation, .cpl_lpn, .cpl_sequence, .cpl_corrected,
       .fix_valid(wrong_valid), .fix_ready(wrong_ready), .fix_byte, .fix_mask, .ask_valid, .ask_ready, .ask_chunk, .ask_byte,

@@ -2,7 +2,7 @@
 // What one turn on the bus consists of: ten steps that are the same for every operation, of which each operation leaves some out.
 //
 // Steps: 0 command, 1-2 column, 3-5 row (lowest byte first), 6 data in, 7 second command, 8 data out, 9 end. Combinational.
-// With `collect` the status of a PROGRAM or ERASE is asked for with 70h, or, `enhanced`, with 78h and its row. `chained`: PROGRAM ends with 15h, READ with 31h; `paired`: 11h and D1h (ONFI 4.0 sections 5.9 to 5.18).
+// With `collect` the status of a PROGRAM or ERASE is asked for with 70h, or, `enhanced`, with 78h and its row. `chained`: PROGRAM ends with 15h, READ with 31h; `paired`, which goes first: 11h and D1h (ONFI 4.0 sections 5.9 to 5.18).
 // `busy` tells that the array is at work after this turn. `first` is the first step worth looking at.
 
 `default_nettype none

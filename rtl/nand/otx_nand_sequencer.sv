@@ -2,7 +2,8 @@
 // Runs one turn of one way on the bus, from CE# low to CE# high, and reports the operation's end.
 //
 // With `pause` the turn is a command that suspends, or with `resumes` resumes, the array; one with `looks` ends with `goes_on` and no completion if its status byte has bit `SuspendedBit` (of the vendor), one with `polls` if
-// bit 5 says that the array is at work. With `earlier` bit 1 tells whether the program failed, the one before the last. `chained`, `paired`, `enhanced`: see otx_nand_script.
+// bit 5 says that the array is at work. With `earlier` bit 1 tells whether the program failed, the one before the last. `chained`, `paired`, `enhanced`: see otx_nand_script; the first two count as they are when the
+// last byte before the second command goes out, and stand in `went_chained` and `went_paired` from then on.
 // `pick` offers a way that wants the bus; `start` takes it (one clock). Then `way` is stable and `op`, `collect`, `late` and the command's fields are that way's. The turn ends with one clock of `issued` (the
 // array works) or, after `cpl` has been taken, of `done`. A page to program is asked for with `wreq` as the turn begins. All beats of `rdata` are taken before `cpl` is offered.
 // Late `wdata` and slow `rdata` pause the strobes; they, and a `cpl` that is not taken, hold the bus. A turn of a late way touches no pin: TIMEOUT. An unknown operation: FAIL, no pin moves.
@@ -41,6 +42,8 @@ module otx_nand_sequencer #(
     input  logic            polls,
     input  logic            earlier,
     input  logic            enhanced,
+    output logic            went_chained,
+    output logic            went_paired,
     output logic            goes_on,
     input  logic [    23:0] row,
     input  logic [     7:0] kind,
@@ -95,6 +98,7 @@ module otx_nand_sequencer #(
   localparam logic [2:0] Ok = 3'd0, Fail = 3'd1, BadCrc = 3'd2, Blank = 3'd3, Timeout = 3'd4;
   localparam logic [2:0] ItemDataIn = 3'd2, ItemDataOut = 3'd3, ItemNothing = 3'd4, ItemEnd = 3'd5;
   localparam int ArrayReadyBit = 5;
+  localparam logic [3:0] SecondCommand = 4'd7;  // step of otx_nand_script
   localparam logic [1:0] BusIn = 2'd2, BusOut = 2'd3;
   localparam logic [12:0] Spare = 13'(PageBytes), PageEnd = 13'(PageBytes + otx_page_pkg::spare_bytes(T));
 
@@ -117,7 +121,7 @@ module otx_nand_sequencer #(
   logic [3:0] way_q, step_q;
   logic [Bits-1:0] select_q;
   logic [12:0] asked_q, came_q;  // number of the next byte to send or ask for, and to come
-  logic wreq_q, collect_q, late_q, pause_q, resumes_q, looks_q, chained_q, paired_q, polls_q, earlier_q;
+  logic wreq_q, collect_q, late_q, pause_q, resumes_q, looks_q, polls_q, earlier_q;
   logic [3:0] op_q;
   logic [23:0] row_q;
   logic [7:0] kind_in_q, feature_q;  // the command's kind; byte of a feature to send
@@ -145,7 +149,7 @@ module otx_nand_sequencer #(
   assign resting = state_q == StIdle;
 
   otx_nand_script #(.RowBytes(RowBytes), .PageBytes(PageBytes), .OobBytes(otx_page_pkg::spare_bytes(T)), .LastChunk(otx_page_pkg::chunk_bytes(T))) script (
-      .op(op_q), .collect(collect_q), .pause(pause_q), .resumes(resumes_q), .chained(chained_q), .paired(paired_q), .enhanced, .row(row_q), .kind(kind_in_q), .step(step_q), .item, .item_byte, .first, .out_from, .out_to, .busy
+      .op(op_q), .collect(collect_q), .pause(pause_q), .resumes(resumes_q), .chained(went_chained), .paired(went_paired), .enhanced, .row(row_q), .kind(kind_in_q), .step(step_q), .item, .item_byte, .first, .out_from, .out_to, .busy
   );
 
   // Page to the bus: data, then the spare bytes with the checksum and the parity in their places.
@@ -245,7 +249,8 @@ module otx_nand_sequencer #(
 
   // The way's command out of registers: from StLook to the end of the turn it does not change.
   always_ff @(posedge clk)
-    {op_q, collect_q, late_q, pause_q, resumes_q, looks_q, chained_q, paired_q, polls_q, earlier_q, row_q, kind_in_q} <= {op, collect, late, pause, resumes, looks, chained, paired, polls, earlier, row, kind};
+    {op_q, collect_q, late_q, pause_q, resumes_q, looks_q, polls_q, earlier_q, row_q, kind_in_q} <= {op, collect, late, pause, resumes, looks, polls, earlier, row, kind};
+  always_ff @(posedge clk) if (step_q < SecondCommand) {went_chained, went_paired} <= {chained, paired};
   always_ff @(posedge clk) feature_q <= lpn[{asked_q[1:0], 3'd0}+:8];  // of the last four numbers of a page
 
   always_ff @(posedge clk) begin

@@ -9,8 +9,9 @@
 // `goes_on`, or is `done` when the array was ready before. The READ follows, then, after `Gap` clocks in which the next may come, another turn with `pause` and `resumes`.
 // Cache read (`can[1]`): a READ beside a READ. Once the array has the first page, a turn with `chained` gives the next one's address; the first is collected while the array reads on; `Gap` clocks without another READ, and a
 // turn with `pause` ends it. Cache program (`can[0]`): a PROGRAM that `take_may` be one goes `chained`; then the array is at work and R/B# high. The next one goes out when it is of the same block; the way collects after it
-// with `earlier` (status of the one before). Without one it looks every `PollUs` microseconds (`polls`). Several planes (`can[2]`): a PROGRAM or ERASE waits `Gap` clocks for its next; if that is of another plane (and,
-// PROGRAM, of the same page of its block) it goes `paired`, the next follows once the chip is ready again, and both end one after the other.
+// with `earlier` (status of the one before). Without one it looks every `PollUs` microseconds (`polls`). Several planes (`can[2]`): a PROGRAM whose next one comes before its last byte has gone, or an ERASE (it
+// waits `Gap` clocks for its next), goes `paired` when the next one is of another plane (and, PROGRAM, of the same page of its block); that follows once the chip is ready again, and both end one after the other.
+// `chained` and `paired` may change in a turn: `went_chained` and `went_paired` tell, with `issued`, what became of it.
 // R/B# is seen three clocks late, and not before tWB has passed. All but RESET and STATUS also wait for a high R/B# before their first turn, with a time limit.
 // Reset forgets all operations; the chip may still be busy with them.
 
@@ -57,6 +58,8 @@ module otx_nand_way #(
     output logic       looks,
     output logic       chained,
     output logic       paired,
+    input  logic       went_chained,
+    input  logic       went_paired,
     output logic       polls,
     output logic       earlier,
     input  logic       goes_on,
@@ -107,7 +110,7 @@ module otx_nand_way #(
   state_e state_q;
   phase_e phase_q;
   logic own_q, next_q, may_q, next_may_q, same_q, pairs_q;  // place of the own one; the next one is here; either may be a cache program; the next one is of the same block, of a page beside
-  logic array_q, paired_q;                                   // it went out as a cache program, as the first of two planes
+  logic array_q, paired_q;                                   // the own one went out as a cache program, as the first of two planes
   logic [23:0] row_q;                                        // of the one that came last
   logic ends, of_next, follows, last_page;
   logic [$clog2(SuspendReads+1)-1:0] reads_q;  // taken beside it
@@ -137,8 +140,8 @@ module otx_nand_way #(
   assign pause = (phase_q == PhSuspend || phase_q == PhResume || phase_q == PhEnd) && !collect;
   assign resumes = phase_q == PhResume;
   assign looks = phase_q == PhSuspend && collect;
-  assign paired = paired_q && phase_q == PhOwn;
-  assign chained = Cache && !collect && (phase_q == PhNext ? next_op_q == OpRead || (next_may_q && !paired_q) : phase_q == PhOwn && may_q && !paired_q);
+  assign paired = Pairs && can[2] && phase_q == PhOwn && next_q && pairs_q;
+  assign chained = Cache && (phase_q == PhNext ? next_op_q == OpRead || (next_may_q && !paired_q) : phase_q == PhOwn && may_q);
   assign polls = array_q && phase_q == PhOwn;
   assign earlier = Cache && phase_q == PhNext && op_q == OpProgram && !paired_q;
   assign ends = done && phase_q != PhRead;
@@ -158,7 +161,7 @@ module otx_nand_way #(
     request = state_q == StReturn;
     if (state_q == StWant)
       case (phase_q)
-        PhOwn: request = (ready && (!Pairs || settle_q == 0 || next_q)) || late_q || op_q == OpReset || op_q == OpStatus;
+        PhOwn: request = (ready && (!Pairs || settle_q == 0 || next_q || op_q != OpErase)) || late_q || op_q == OpReset || op_q == OpStatus;
         PhSuspend: request = 1'b1;
         PhResume: request = (ready || late_q) && settle_q == 0;
         PhNext: request = ready && !late_q;
@@ -179,24 +182,25 @@ module otx_nand_way #(
         time_q <= '0;
         late_q <= 1'b0;
         reads_q <= '0;
-        settle_q <= (Bits + 1)'(Pairs && can[2] && (take_op == OpProgram || take_op == OpErase) ? Gap : 0);
+        settle_q <= (Bits + 1)'(Pairs && can[2] && take_op == OpErase ? Gap : 0);
         if (take) state_q <= StWant;
       end
       StWant: begin
         if (tick && !ready && !late_q && phase_q != PhSuspend) time_q <= time_q + 1'b1;
         if (over && phase_q != PhSuspend) late_q <= 1'b1;
         if (settle_q != 0) settle_q <= settle_q - 1'b1;
-        if (start) begin
-          paired_q <= Pairs && (paired_q || (phase_q == PhOwn && next_q && pairs_q));
-          state_q  <= StIssue;
-        end else if (phase_q == PhSuspend && ready) state_q <= StReturn;  // it is over
+        if (start) state_q <= StIssue;
+        else if (phase_q == PhSuspend && ready) state_q <= StReturn;  // it is over
         else if (Second && phase_q == PhNext && late_q) state_q <= StReturn;
         else if (Suspend && phase_q == PhResume && next_q) phase_q <= PhRead;
       end
       StIssue: begin
         settle_q <= {1'b0, wb} + (Bits + 1)'(3);  // three clocks of synchroniser
         time_q   <= '0;
-        if (Cache && issued && phase_q == PhOwn) array_q <= chained;
+        if (Second && issued && phase_q == PhOwn) begin
+          array_q  <= went_chained && !went_paired;
+          paired_q <= went_paired;
+        end
         if (issued) state_q <= StSettle;
         if (Suspend && issued && phase_q == PhResume) phase_q <= PhOwn;
       end
@@ -279,7 +283,7 @@ module otx_nand_way #(
         op_q <= next_q ? next_op_q : take_op;
         may_q <= next_q ? next_may_q : Cache && can[0] && take_may && take_op == OpProgram && !last_page;
         reads_q <= '0;
-        settle_q <= (Bits + 1)'(Gap);
+        settle_q <= (Bits + 1)'(Gap);  // of a READ whose page is read already, or an ERASE
         state_q <= StWant;
         if (phase_q == PhNext) begin  // its command has gone out
           late_q  <= late_q;

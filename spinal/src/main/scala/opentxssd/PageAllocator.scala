@@ -7,9 +7,10 @@ import spinal.lib._
 /** Hands out the pages that data goes to: from the open block of each die in rising order, dies in turn, channels first, then ways.
   *
   * Contract. `alloc` gives a page per two clocks and skips dies that have none; the page on offer stays until it is taken. When a block is used up the die goes on
-  * with the oldest block that waits behind it. `freeBlock` takes an erased block for its die when there is room: one open and four waiting; it stalls at a full die
+  * with the oldest block that waits behind it. With `planes` above 1, if the next one behind that is of another plane, both are opened as a pair: page n of the first, page n of the second, then the
+  * next die, so that two programs can share the array's time; retiring one of them leaves the other alone where it is. `freeBlock` takes an erased block for its die when there is room: one open and four waiting; it stalls at a full die
   * and then so do blocks for other dies. `freeBlockRoom` (bit `channel * ways + way`): one more fits now. `retire`: a program failed in that block: if it is its die's open block the
-  * die goes on with the next one, but a page of it that is on offer stays there. `allocLeft`: pages that `alloc` will still give, exact two clocks after each `alloc` and `freeBlock`
+  * die goes on with the next one (or with the other of its pair), but a page of it that is on offer stays there. `allocLeft`: pages that `alloc` will still give, exact two clocks after each `alloc` and `freeBlock`
   * beat, three after `retire`. Reset loses all blocks.
   */
 class PageAllocator(p: OtxParam) extends Component {
@@ -30,6 +31,8 @@ class PageAllocator(p: OtxParam) extends Component {
     val count = RegInit(U(0, 3 bits)).setName(s"count_$k") // blocks, the open one included
     val open = RegInit(U(0, 3 bits)).setName(s"open_$k") // slot of the open block
     val fresh = RegInit(True).setName(s"fresh_$k") // nothing given out yet: `pages` is not written
+    val paired = RegInit(False).setName(s"paired_$k") // a second block is open
+    val turn = RegInit(False).setName(s"turn_$k") // which is next
     val room = count < PageAllocator.blocksPerDie
     val isFreed = PpnFields.ofBlock(p, freeBlock.payload).channel === channel && PpnFields.ofBlock(p, freeBlock.payload).way === way
   }
@@ -43,10 +46,10 @@ class PageAllocator(p: OtxParam) extends Component {
   // Blocks in
   private val freed = Vec(dies.map(_.isFreed)).asBits
   for (die <- dies) freeBlockRoom(die.channel * p.ways + die.way) := die.room
-  freeBlock.ready := dies.map(d => d.isFreed && d.room).reduce(_ || _)
+  private val closing = Bool() // the second of a pair leaves: the first takes its slot
+  freeBlock.ready := dies.map(d => d.isFreed && d.room).reduce(_ || _) && !closing
   private val freedDie = OHToUInt(freed).resize(dieIndexBits)
   private val freedSlot = MuxOH(freed, dies.map(d => d.open + d.count))
-  blocks.write(slot(freedDie, freedSlot), PpnFields.ofBlock(p, freeBlock.payload).block, freeBlock.fire)
 
   // Pages out
   private val leaving = retire.m2sPipe // looked at in place of a pick
@@ -59,20 +62,36 @@ class PageAllocator(p: OtxParam) extends Component {
   private val grant = Mux(leaving.valid, leavingDie, OHMasking.roundRobin(have, first))
   private val pick = have.orR && !offered && !leaving.valid
   private val die = OHToUInt(grant).resize(dieIndexBits)
-  private val block = blocks.readAsync(slot(die, MuxOH(grant, dies.map(_.open))))
-  private val next = MuxOH(grant, dies.map(_.fresh)).mux(True -> U(0, p.pageBits bits), False -> pages.readAsync(die))
-  private val endsBlock = next === p.pagesPerBlock - 1
-  private val leaves = leaving.valid && block === left0.block && (leavingDie & have).orR
+  private def of[T <: Data](field: Die => T): T = MuxOH(grant, dies.map(field)) // of the die that is looked at
+  private val slot0 = of(_.open)
+  private val block0 = blocks.readAsync(slot(die, slot0))
+  private val block1 = if (p.planes > 1) blocks.readAsync(slot(die, slot0 + 1)) else block0
+  private val turn = of(_.turn)
+  private val next = of(_.fresh).mux(True -> U(0, p.pageBits bits), False -> pages.readAsync(die))
+  private val pairs = if (p.planes > 1) {
+    val opens = next === 0 && !turn && !leaving.valid
+    val fits = of(_.count) > 1 && (block0 ^ block1)(log2Up(p.planes) - 1 downto 0).orR
+    Mux(opens, fits, of(_.paired))
+  } else False
+  private val block = Mux(turn, block1, block0)
+  private val last = next === p.pagesPerBlock - 1
+  private val endsBlock = last && (turn || !pairs)
+  private val leaves0 = leaving.valid && block0 === left0.block && (leavingDie & have).orR
+  private val leaves1 = leaving.valid && pairs && block1 === left0.block && (leavingDie & have).orR
+  private val leaves = leaves0 || leaves1
+  private val bothLeave = leaves1 && turn && last // the first has no page left either
+  closing := leaves1
+  blocks.write(Mux(closing, slot(die, slot0 + 1), slot(freedDie, freedSlot)), Mux(closing, block0, PpnFields.ofBlock(p, freeBlock.payload).block), freeBlock.fire || closing)
   private val number = {
     val place = dies.map(d => B((d.channel << p.wayBits) | d.way, p.dieBits max 1 bits))
     (MuxOH(grant, place) ## block ## next).asUInt.resize(30)
   }
-  pages.write(die, next + 1, pick)
+  pages.write(die, Mux(pick && pairs && !turn, next, next + 1), pick || (leaves1 && turn))
   when(alloc.ready)(offered := False)
   when(pick) {
     offered := True
     page := number
-    first := (if (p.dies == 1) grant else grant.rotateLeft(1))
+    when(turn || !pairs)(first := (if (p.dies == 1) grant else grant.rotateLeft(1)))
   }
   alloc.valid := offered
   alloc.payload := page
@@ -80,17 +99,25 @@ class PageAllocator(p: OtxParam) extends Component {
   for ((d, k) <- dies.zipWithIndex) {
     val gone = (pick && endsBlock || leaves) && grant(k)
     val comes = freeBlock.fire && freed(k)
-    when(gone)(d.open := d.open + 1)
-    when(pick && grant(k))(d.fresh := False)
-    when(leaves && grant(k))(d.fresh := True)
-    when(comes && !gone)(d.count := d.count + 1)
-    when(gone && !comes)(d.count := d.count - 1)
+    val two = (pick && pairs) || bothLeave
+    when(gone)(d.open := d.open + Mux(two, U(2), U(1)).resized)
+    when(pick && grant(k)) {
+      d.fresh := False
+      d.paired := pairs && !endsBlock
+      d.turn := pairs && !turn
+    }
+    when(leaves && grant(k)) {
+      when(!pairs || bothLeave)(d.fresh := True)
+      d.paired := False
+      d.turn := False
+    }
+    d.count := d.count + comes.asUInt - Mux(gone, Mux(two, U(2, 2 bits), U(1, 2 bits)), U(0, 2 bits))
   }
 
   private val left = RegInit(U(0, 32 bits))
   private val more = RegNext(freeBlock.fire) init False
   private val less = RegNext(alloc.fire) init False
-  private val lost = RegNext(Mux(leaves, U(p.pagesPerBlock, p.pageBits + 1 bits) - next, U(0))) init 0
+  private val lost = RegNext(Mux(leaves, U(p.pagesPerBlock, p.pageBits + 1 bits) - next - (leaves0 && turn).asUInt, U(0))) init 0
   left := left + Mux(more, U(p.pagesPerBlock, 32 bits), U(0, 32 bits)) - less.asUInt - lost
   allocLeft := left
 }
