@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
+#include <initializer_list>
 
 namespace otx {
 namespace {
@@ -11,7 +11,15 @@ namespace {
 constexpr int we_bit = 1 << 8, re_bit = 1 << 9, ale_bit = 1 << 10, cle_bit = 1 << 11, ce_bit = 1 << 12, wp_bit = 1 << 13;
 constexpr long long hold_ps = 15'000, float_ps = 30'000;  // tRHOH at least (none in mode 0), tCHZ at most
 constexpr int feature_ns = 1'000;                        // tFEAT
-constexpr uint8_t unerased = 255;                        // program count of the pages of a block whose erase is not finished
+constexpr int planes_ns = 500, cache_program_ns = 1'000, cache_read_ns = 500;  // tDBSY, tCBSY, tRCBSY
+
+bool one_of(uint8_t c, std::initializer_list<uint8_t> list) { return std::find(list.begin(), list.end(), c) != list.end(); }
+
+std::string hex(int v) {
+  char text[8];
+  snprintf(text, sizeof text, "%02Xh", v);
+  return text;
+}
 
 }  // namespace
 
@@ -23,12 +31,6 @@ int Die::mode() const {
 }
 
 const otx_nand_times &Die::times() const { return drive_.part.onfi ? drive_.modes[mode()] : drive_.times; }
-
-std::string Die::hex(int v) const {
-  char text[8];
-  snprintf(text, sizeof text, "%02Xh", v);
-  return text;
-}
 
 void Die::broken(const std::string &rule) const {
   char head[64];
@@ -45,7 +47,7 @@ void Die::at_least(long long since, int ns, const char *name, const char *what) 
 
 int Die::pins(long long now, int clk, int pins, long long &wake) {
   now_ = now;
-  if (array_ != Array::Idle && !busy()) finish();
+  go_on();
   if (!seen_) last_ = pins | ce_bit | we_bit | re_bit;  // the first look: as if nothing was selected before
   seen_ = true;
   pin_edges(pins);
@@ -58,6 +60,7 @@ int Die::pins(long long now, int clk, int pins, long long &wake) {
   wake = never;
   auto soon = [&](long long t) { if (t > now) wake = std::min(wake, t); };
   if (busy()) soon(busy_from_), soon(ready_at_);
+  if (at_work()) soon(array_until_);
   if (!valid && next < out_from_) soon(std::max(out_from_ - clk, now + 1));
   if (drives && (pins & re_bit)) soon(valid ? out_to_ - clk + 1 : driven_to_ - clk + 1);
   return (low ? 0 : 1 << 9) | (drives ? 1 << 8 : 0) | (valid ? out_ : out_ ^ 0xA5);
@@ -122,15 +125,43 @@ void Die::pin_edges(int pins) {
 void Die::cycle(bool cle, bool ale, uint8_t byte) {
   if (cle && ale) return broken("a cycle with both CLE and ALE high");
   if (cle) return command(byte);
-  if (busy() && array_ == Array::Dead) return;
-  if (busy()) return broken((ale ? "an address" : "data") + std::string(" while busy"));
+  if (busy() && wait_ == Wait::Dead) return;
+  if (busy() && !(ale && input_ == Input::Address)) return broken((ale ? "an address" : "data") + std::string(" while busy"));
   if (ale) return address(byte);
   data_in(byte);
 }
 
-void Die::expect(uint8_t c, uint8_t cycles, const char *name) {
-  if (opened_ != c || cycles_ != cycles)
-    broken(std::string("command ") + name + " needs " + hex(c) + " and " + std::to_string(cycles) + " address cycles before it, there were " + hex(opened_) + " and " + std::to_string(cycles_));
+bool Die::expect(uint8_t c, uint8_t cycles, uint8_t before) {
+  const bool there = opened_ == c && cycles_ == cycles;
+  if (!there) broken("command " + hex(before) + " needs " + hex(c) + " and " + std::to_string(cycles) + " address cycles before it, there were " + hex(opened_) + " and " + std::to_string(cycles_));
+  input_ = Input::None;
+  cycles_ = 0;
+  return there;
+}
+
+bool Die::has(uint8_t c) const {
+  const otx_nand_part &part = drive_.part;
+  switch (c) {
+    case 0x15: case 0x31: case 0x3F: return part.cache;
+    case 0x11: case 0xD1: return drive_.planes() > 1;
+    case 0x78: return part.enhanced;
+    case 0x84: case 0x61: return part.suspend_ns;
+    case 0xEC: return part.onfi;
+    case 0xEE: case 0xEF: return part.onfi && part.features;
+    default: return true;
+  }
+}
+
+std::string Die::forbids(uint8_t c) const {
+  const bool asks = one_of(c, {0x70, 0xFF}) || (c == 0x78 && has(c)), suspends = one_of(c, {0x84, 0x61}) && has(c);
+  if (asks) return "";
+  if (busy()) return suspends ? "" : "while busy";
+  if (suspended()) return one_of(c, {0x00, 0x30, 0x05, 0xE0, 0x13, 0xD2}) ? "" : "while a program or erase is suspended";
+  if (programs_or_erases()) return suspends || one_of(c, {0x80, 0x85, 0x15, 0x10}) ? "" : "while the array is at work";
+  if (ahead_ == Ahead::Reading) return one_of(c, {0x00, 0x05, 0xE0, 0x31, 0x3F}) ? "" : "while the array is at work";
+  if (!given_.empty() && given_[0].page.empty()) return one_of(c, {0x60, 0xD0, 0xD1}) ? "" : "between the planes of an erase";
+  if (!given_.empty()) return one_of(c, {0x80, 0x85, 0x10, 0x11, 0x15}) ? "" : "between the planes of a program";
+  return "";
 }
 
 void Die::command(uint8_t c) {
@@ -138,28 +169,21 @@ void Die::command(uint8_t c) {
     opened_ = c, cycles_ = 0, cycles_due_ = cycles;
     input_ = Input::Address;
   };
-  if (needs_reset_ && array_ == Array::Dead) return;
+  if (needs_reset_ && wait_ == Wait::Dead) return;
   if (needs_reset_ && c != 0xFF) return broken("command " + hex(c) + " before the first reset command after power-up");
-  const bool suspends = drive_.part.suspend_ns && (c == 0x84 || c == 0x61);
-  if (busy() && c != 0x70 && c != 0xFF && !suspends) return broken("command " + hex(c) + " while busy");
-  if (suspended_.what != Array::Idle && c != 0x70 && c != 0xFF && c != 0x00 && c != 0x30 && c != 0x05 && c != 0xE0 && c != 0x13 && c != 0xD2)
-    return broken("command " + hex(c) + " while a program or erase is suspended");
-  const bool continues = c == 0x30 || c == 0xE0 || c == 0x10 || c == 0x85 || c == 0xD0;
+  if (const std::string why = forbids(c); !why.empty()) return broken("command " + hex(c) + " " + why);
+  const bool continues = one_of(c, {0x30, 0xE0, 0x10, 0x85, 0xD0}) || (one_of(c, {0x31, 0x11, 0x15, 0xD1}) && has(c));
   if (!continues && c != 0xFF && input_ != Input::None) broken("command " + hex(c) + " in the middle of command " + hex(opened_));
+  if (!has(c)) return broken("unknown command " + hex(c));
+  if (!one_of(c, {0x70, 0x78, 0x80, 0x85, 0x15, 0x10})) sequence_ = false;
+  if (!one_of(c, {0x70, 0x78, 0x00, 0x05, 0xE0, 0x31, 0x3F})) read_ = false, ahead_ = Ahead::None;
   switch (c) {
-    case 0xFF:  // a program or erase under way stays torn
-      input_ = Input::None, output_ = Output::None;
-      page_valid_ = failed_ = needs_reset_ = false;
-      suspended_.what = Array::Idle;
-      return start(Array::Reset, drive_.times.t_rst);
-    case 0xEE: case 0xEF:
-      if (!drive_.part.onfi || !drive_.part.features) return broken("unknown command " + hex(c));
-      return open(1);
-    case 0x70: input_ = Input::None, output_ = Output::Status; return;
+    case 0xFF: return reset();
+    case 0xEE: case 0xEF: return open(1);
+    case 0x70: input_ = Input::None, output_ = Output::Status, status_plane_ = -1; return;
+    case 0x78: return open(3);
     case 0x90: return open(1);
-    case 0xEC:
-      if (!drive_.part.onfi) return broken("unknown command " + hex(c));
-      return open(1);
+    case 0xEC: return open(1);
     case 0x00:
       if (page_valid_) output_ = Output::Page;
       return open(5);
@@ -176,27 +200,20 @@ void Die::command(uint8_t c) {
       if (input_ != Input::Data) broken("command 85h without 80h");
       random_in_ = true;
       return open(2);
-    case 0x30:
-      expect(0x00, 5, "30h");
-      input_ = Input::None, output_ = Output::None;
-      row_ = row_of(2);
-      column_ = addresses_[0] | addresses_[1] << 8;
-      if (column_ >= page_.size()) broken("column " + std::to_string(column_) + " is past the end of the page");
-      if (suspended_.what == Array::Program && row_ == suspended_.row) broken("read of a page whose program is suspended");
-      if (suspended_.what == Array::Erase && row_ / drive_.store.geometry().pages == suspended_.row / drive_.store.geometry().pages) broken("read of a block whose erase is suspended");
-      drive_.counts[0]++;
-      return start(Array::Read, drive_.times.t_r);
+    case 0x30: return read(false);
+    case 0x31: return read(true);
+    case 0x3F:
+      if (ahead_ == Ahead::None) return broken("command 3Fh without a page that is read ahead");
+      return hold(Wait::CacheEnd, cache_read_ns);
     case 0xE0:
-      expect(0x05, 2, "E0h");
-      input_ = Input::None;
-      column_ = addresses_[0] | addresses_[1] << 8;
+      if (expect(0x05, 2, c)) column_ = addresses_[0] | addresses_[1] << 8;
       return;
-    case 0x10: return start_program();
-    case 0xD0: return start_erase();
-    case 0x84: return suspend(Array::Program, "84h");
-    case 0x13: return resume(Array::Program, "13h");
-    case 0x61: return suspend(Array::Erase, "61h");
-    case 0xD2: return resume(Array::Erase, "D2h");
+    case 0x10: case 0x11: case 0x15: return program(c);
+    case 0xD0: case 0xD1: return erase(c);
+    case 0x84: return suspend(What::Program, c);
+    case 0x13: return resume(What::Program, c);
+    case 0x61: return suspend(What::Erase, c);
+    case 0xD2: return resume(What::Erase, c);
     default: broken("unknown command " + hex(c));
   }
 }
@@ -215,7 +232,7 @@ void Die::address(uint8_t a) {
       return;
     case 0xEC:
       input_ = Input::None;
-      return start(Array::Param, drive_.times.t_r);
+      return start(Wait::Param, drive_.times.t_r);
     case 0xEE: case 0xEF:
       if (a != 0x01) return broken("feature " + hex(a) + ", there is only 01h");
       column_ = 0;
@@ -223,8 +240,15 @@ void Die::address(uint8_t a) {
       if (opened_ == 0xEF) return;
       feature_[0] = uint8_t(mode_), feature_[1] = feature_[2] = feature_[3] = 0;
       next_mode_ = mode_;
-      return start(Array::Features, feature_ns);
-    case 0x80: row_ = row_of(2); [[fallthrough]];
+      return start(Wait::Features, feature_ns);
+    case 0x78:
+      input_ = Input::None, output_ = Output::Status;
+      status_plane_ = int(drive_.plane_of(row_of(0)));
+      return;
+    case 0x80:
+      row_ = row_of(2);
+      if (programs_or_erases() && !jobs_.has_block(row_ / drive_.store.geometry().pages)) broken("command 80h of another block while the array is at work");
+      [[fallthrough]];
     case 0x85:
       column_ = addresses_[0] | addresses_[1] << 8;
       input_ = Input::Data;
@@ -249,14 +273,14 @@ void Die::feature_in(uint8_t byte) {
   input_ = Input::None, output_ = Output::None;
   if (feature_[0] > 5 || !(drive_.part.modes >> feature_[0] & 1) || feature_[1] || feature_[2] || feature_[3]) broken("SET FEATURES to a timing mode that the part has not");
   next_mode_ = drive_.wrong.refuses ? mode_ : std::min<int>(feature_[0], 5);
-  start(Array::Features, feature_ns);
+  start(Wait::Features, feature_ns);
 }
 
 void Die::output_byte() {
   static const uint8_t onfi[4] = {'O', 'N', 'F', 'I'};
   const bool was_busy = busy();
   if (was_busy && output_ != Output::Status) {
-    if (array_ != Array::Dead) return broken("data out while busy");
+    if (wait_ != Wait::Dead) return broken("data out while busy");
     out_ = 0xFF;
     return;
   }
@@ -265,7 +289,7 @@ void Die::output_byte() {
     else return broken("data out in the middle of command " + hex(opened_));
   }
   switch (output_) {
-    case Output::Status: out_ = uint8_t((last_ & wp_bit ? 0x80 : 0) | (was_busy ? 0 : 0x60) | (!was_busy && suspended_.what != Array::Idle ? 4 : 0) | (failed_ ? 1 : 0)); return;
+    case Output::Status: out_ = status(); return;
     case Output::Id: out_ = id_at_ < 5 ? drive_.id[id_at_++] : 0; return;
     case Output::Onfi: out_ = id_at_ < 4 ? onfi[id_at_++] : 0; return;
     case Output::Features: out_ = column_ < 4 ? feature_[column_++] : 0; return;
@@ -278,7 +302,12 @@ void Die::output_byte() {
   }
 }
 
-// ---- array
+// Bit 6: commands may come, as R/B#; bit 5: the array has nothing to do; bit 2: something is suspended; bit 1: the program before the last one failed, bit 0: the last program or erase.
+uint8_t Die::status() const {
+  return uint8_t((last_ & wp_bit ? 0x80 : 0) | (busy() ? 0 : 0x40) | (busy() || at_work() ? 0 : 0x20) | (!busy() && suspended() ? 4 : 0) | jobs_.results(status_plane_));
+}
+
+// ---- commands of the array
 
 uint32_t Die::row_of(int first) {
   const uint32_t row = addresses_[first] | addresses_[first + 1] << 8 | addresses_[first + 2] << 16;
@@ -287,196 +316,216 @@ uint32_t Die::row_of(int first) {
   return 0;
 }
 
-void Die::start(Array what, long long ns) {
-  array_ = what;
-  if (what == Array::Reset) cut_.end(), mode_ = next_mode_ = 0;
-  else if (drive_.faults.on && what != Array::Param && what != Array::Features) drive_.store.operations(number_)++;
-  if (fail_[2] && what != Array::Reset) fail_[2] = 0, hung_ = true;
+// R/B# goes low, until so long after the array has done what it is at.
+void Die::hold(Wait what, long long ns) {
+  wait_ = what;
   busy_from_ = now_ + times().t_wb * 1000LL;
-  ready_at_ = hung_ ? never : busy_from_ + ns * 1000LL;
+  ready_at_ = hung_ ? never : std::max(busy_from_, array_until_) + ns * 1000LL;
   if (drive_.faults.on) die_if_dead();
+}
+
+void Die::start(Wait what, long long ns) {
+  if (drive_.faults.on && what == Wait::Read) drive_.store.operations(number_)++;
+  if (hang_) hang_ = 0, hung_ = true;
+  hold(what, ns);
 }
 
 void Die::die_if_dead() {
   if (!drive_.faults.dead(drive_.store, number_)) return;
-  array_ = Array::Dead, ready_at_ = never, needs_reset_ = true;
+  wait_ = Wait::Dead, ready_at_ = never, needs_reset_ = true;
   busy_from_ = drive_.faults.set.dead_kind == OTX_NAND_DEAD_BUSY ? past : never;
   input_ = Input::None, output_ = Output::None;
 }
 
-bool Die::next_fails(int what) { return fail_[what] && --fail_[what] == 0; }
-
-void Die::check_program() {
-  Store &s = drive_.store;
-  const uint32_t pages = s.geometry().pages, block = row_ / pages, page = row_ % pages, done = s.programs(number_, row_), nop = drive_.faults.nop();
-  const Block &b = s.block(number_, block);
-  const std::string where = "page " + std::to_string(page) + " of block " + std::to_string(block);
-  if (drive_.faults.set.rule_marks && drive_.faults.bad(number_, block)) return broken("program of " + where + ", which has a factory mark");
-  if (b.next == Block::unfinished) return broken("program of " + where + ", whose erase was not finished");
-  if (done && nop == 1) return broken("program of " + where + ", which is programmed already");
-  if (done >= nop) return broken("program of " + where + ", which has been programmed " + std::to_string(nop) + " times already");
-  if (page + (done ? 1 : 0) < b.next) return broken("program of " + where + " after page " + std::to_string(b.next - 1) + ", pages must rise");
-  const uint8_t *cells = s.cells(number_, row_);
-  for (size_t i = 0; done && i < page_.size(); i++)
-    if (cells[i] & uint8_t(~page_[i])) return broken("program of " + where + " over programmed cells, in column " + std::to_string(i));
+// Programs and erases under way stay torn, a page in the page register is lost.
+void Die::reset() {
+  input_ = Input::None, output_ = Output::None;
+  page_valid_ = needs_reset_ = false;
+  jobs_.drop(), jobs_.forget();
+  given_.clear();
+  paused_ = What::Nothing;
+  array_until_ = past;
+  mode_ = next_mode_ = 0;
+  hold(Wait::Reset, drive_.times.t_rst);
 }
 
-void Die::start_program() {
-  Store &s = drive_.store;
-  Faults &faults = drive_.faults;
-  const uint32_t pages = s.geometry().pages, block = row_ / pages, page = row_ % pages;
-  if (input_ != Input::Data) return broken("command 10h without 80h, addresses and data");
-  if (!random_in_ && loaded_ + drive_.unused != page_.size() && faults.nop() == 1) broken("program of " + std::to_string(loaded_) + " bytes, the page has " + std::to_string(page_.size()));
-  input_ = Input::None, output_ = Output::None;
-  failed_ = failing_ = false;
-  if (!(last_ & wp_bit)) {
-    failing_ = true;
-    return start(Array::Program, 0);
+void Die::read(bool ahead) {
+  if (!expect(0x00, 5, ahead ? 0x31 : 0x30)) return;
+  if (ahead && !read_ && ahead_ == Ahead::None) return broken("command 31h without a page read before it");
+  output_ = Output::None;
+  row_ = row_of(2);
+  if (ahead) {
+    drive_.counts[cache_reads]++;
+    return hold(Wait::CacheRead, cache_read_ns);
   }
-  if (faults.on) faults.program_begins(s, number_, row_);
-  check_program();
-  Block &b = s.block(number_, block);
-  uint8_t *cells = s.cells(number_, row_), &programs = s.programs(number_, row_);
-  failing_ = next_fails(0) || s.cells(number_, block * pages)[s.geometry().page_bytes];
-  programs = faults.nop() == 1 || programs == unerased ? 1 : uint8_t(std::min(programs + 1, int(unerased) - 1));
-  if (b.next != Block::unfinished) b.next = page + 1;
-  // Torn until it is finished.
-  if (faults.on) {
-    failing_ |= faults.program_fails(s, number_, row_);
-    cut_.program(faults, s, number_, row_, page_, failing_ ? uint32_t(OTX_NAND_CUT_SUBSET) : faults.set.cut_program);
-  } else {  // some bytes from the start, or a random part of the bits everywhere
-    const uint64_t r = drive_.random();
-    const size_t prefix = r & 1 ? (r >> 1) % page_.size() : 0;
-    for (size_t i = 0; i < prefix; i++) cells[i] |= uint8_t(~page_[i]);
-    if (!prefix) {
-      for (size_t i = 0; i < page_.size(); i++) cells[i] |= uint8_t(uint8_t(~page_[i]) & uint8_t(drive_.random() >> 40));
-    }
-  }
-  drive_.counts[1]++;
-  start(Array::Program, drive_.times.t_prog);
+  column_ = addresses_[0] | addresses_[1] << 8;
+  if (column_ >= page_.size()) broken("column " + std::to_string(column_) + " is past the end of the page");
+  if (paused_ == What::Program && jobs_.has_row(row_)) broken("read of a page whose program is suspended");
+  if (paused_ == What::Erase && jobs_.has_block(row_ / drive_.store.geometry().pages)) broken("read of a block whose erase is suspended");
+  drive_.counts[reads]++;
+  start(Wait::Read, drive_.times.t_r);
 }
 
-void Die::start_erase() {
-  Store &s = drive_.store;
-  Faults &faults = drive_.faults;
-  const uint32_t pages = s.geometry().pages;
-  expect(0x60, 3, "D0h");
+std::string Die::misfit(uint32_t row, bool erase) const {
+  const uint32_t pages = drive_.store.geometry().pages, plane = drive_.plane_of(row);
+  for (const Jobs::Target &other : given_) {
+    if (drive_.plane_of(other.row) == plane) return "of plane " + std::to_string(plane) + ", which has one already";
+    if (!erase && other.row % pages != row % pages) return "of page " + std::to_string(row % pages) + ", that of the other plane is " + std::to_string(other.row % pages);
+  }
+  return "";
+}
+
+void Die::program(uint8_t c) {
+  const uint32_t pages = drive_.store.geometry().pages;
+  if (input_ != Input::Data || opened_ == 0xEF) return broken("command " + hex(c) + " without 80h, addresses and data");
+  if (!random_in_ && loaded_ + drive_.unused != page_.size() && drive_.faults.nop() == 1) broken("program of " + std::to_string(loaded_) + " bytes, the page has " + std::to_string(page_.size()));
   input_ = Input::None, output_ = Output::None;
-  page_valid_ = failed_ = failing_ = false;
-  if (!(last_ & wp_bit)) {
-    failing_ = true;
-    return start(Array::Erase, 0);
+  if (c == 0x15 && !given_.empty()) return broken("command 15h after 11h, a cache program is of one plane");
+  if (c == 0x15 && row_ % pages == pages - 1) return broken("command 15h of page " + std::to_string(pages - 1) + ", the last of block " + std::to_string(row_ / pages));
+  if (const std::string why = misfit(row_, false); !why.empty()) return broken("program " + why);
+  given_.push_back({row_, page_});
+  cached_ = c == 0x15;
+  if (c == 0x11) return hold(Wait::Planes, planes_ns);
+  if (cached_) {
+    drive_.counts[cache_programs]++;
+    return hold(Wait::CacheProgram, cache_program_ns);
   }
-  row_ = row_of(0) / pages * pages;
-  const uint32_t block = row_ / pages;
-  Block &b = s.block(number_, block);
-  failing_ = next_fails(1) || s.cells(number_, row_)[s.geometry().page_bytes];
-  if (faults.on) {
-    if (faults.set.rule_marks && faults.bad(number_, block)) broken("erase of block " + std::to_string(block) + ", which has a factory mark");
-    const bool fails = faults.erase_fails(s, number_, block);
-    failing_ = fails || (failing_ && !faults.bad(number_, block));
-  }
-  b.erases++;
-  b.next = Block::unfinished;
-  memset(&s.programs(number_, row_), unerased, pages);
-  if (faults.on) cut_.erase(faults, s, number_, row_, failing_ ? uint32_t(OTX_NAND_CUT_PARTLY) : faults.set.cut_erase);
-  // Until it is finished: each page is as it was, erased, or has lost some of its bits; a factory mark stays.
-  for (uint32_t row = row_; row < row_ + pages && !faults.on; row++) {
-    uint8_t *cells = s.cells(number_, row), mark = cells[s.geometry().page_bytes];
-    const uint64_t r = drive_.random();
-    const bool blank = std::all_of(cells, cells + page_.size(), [](uint8_t c) { return c == 0; });
-    if (!blank && r % 3 == 0) memset(cells, 0, page_.size());
-    if (!blank && r % 3 == 1) for (size_t i = 0; i < page_.size(); i++) cells[i] &= uint8_t(drive_.random() >> 40);
-    cells[s.geometry().page_bytes] = mark;
-  }
-  drive_.counts[2]++;
-  start(Array::Erase, drive_.times.t_bers);
+  if (at_work()) return hold(Wait::LastProgram, 0);
+  to_array(What::Program, now_ + times().t_wb * 1000LL);
+  hold(Wait::Array, 0);
+}
+
+void Die::erase(uint8_t c) {
+  if (!expect(0x60, 3, c)) return;
+  output_ = Output::None;
+  page_valid_ = false;
+  const uint32_t pages = drive_.store.geometry().pages, row = row_of(0) / pages * pages;
+  if (const std::string why = misfit(row, true); !why.empty()) return broken("erase " + why);
+  given_.push_back({row, {}});
+  if (c == 0xD1) return hold(Wait::Planes, planes_ns);
+  to_array(What::Erase, now_ + times().t_wb * 1000LL);
+  hold(Wait::Array, 0);
+}
+
+// What was given goes to the array, which begins with it at that time.
+void Die::to_array(What what, long long at) {
+  const bool locked = !(last_ & wp_bit), follows = sequence_;
+  const uint32_t count = uint32_t(given_.size());
+  sequence_ = what == What::Program && cached_;
+  alone_ = count == 1 && !follows && !sequence_;
+  if (what == What::Program) jobs_.program(std::move(given_), locked, follows);
+  else jobs_.erase(std::move(given_), locked);
+  given_.clear();
+  work(count, at, locked ? 0 : what == What::Program ? drive_.times.t_prog : drive_.times.t_bers);
+}
+
+void Die::work(uint32_t operations, long long at, long long ns) {
+  if (drive_.faults.on) drive_.store.operations(number_) += operations;
+  if (hang_) hang_ = 0, hung_ = true;
+  array_until_ = hung_ ? never : at + ns * 1000LL;
+  if (drive_.faults.on) die_if_dead();
 }
 
 // An array that is ready by itself before it is suspended, or was ready, goes on as if nothing had been said.
-void Die::suspend(Array what, const char *name) {
-  if (!drive_.part.suspend_ns) return broken("unknown command " + hex(what == Array::Program ? 0x84 : 0x61));
+void Die::suspend(What what, uint8_t c) {
   input_ = Input::None, output_ = Output::None;
-  if (!busy()) return;
-  if (array_ != what) return broken(std::string("command ") + name + ", but the array does something else");
+  if (!busy() && !programs_or_erases()) return;
+  const bool in_parts = wait_ == Wait::CacheProgram || wait_ == Wait::LastProgram || wait_ == Wait::Planes || (programs_or_erases() && !alone_);
+  if (in_parts) return broken("command " + hex(c) + ", but a cache program or an operation of several planes cannot be suspended");
+  if (wait_ != Wait::Array || jobs_.what() != what) return broken("command " + hex(c) + ", but the array does something else");
   const long long at = now_ + times().t_wb * 1000LL + drive_.part.suspend_ns * 1000LL;
   if (hung_ || ready_at_ <= at) return;
-  suspended_ = {what, row_, ready_at_ - at, failing_, page_};
-  array_ = Array::Suspend;
-  drive_.counts[3]++;
-  ready_at_ = at;
+  paused_ = what, left_ = ready_at_ - at;
+  wait_ = Wait::Suspend;
+  drive_.counts[suspensions]++;
+  ready_at_ = at, array_until_ = past;
 }
 
-void Die::resume(Array what, const char *name) {
-  if (suspended_.what != what) return broken(std::string("command ") + name + ", but no such operation is suspended");
+void Die::resume(What what, uint8_t c) {
+  if (paused_ != what) return broken("command " + hex(c) + ", but no such operation is suspended");
   input_ = Input::None, output_ = Output::None;
-  array_ = what, row_ = suspended_.row, failing_ = suspended_.failing, page_ = suspended_.page;
+  paused_ = What::Nothing;
   page_valid_ = false;
+  wait_ = Wait::Array;
   busy_from_ = now_ + times().t_wb * 1000LL;
-  ready_at_ = busy_from_ + suspended_.left;
-  suspended_.what = Array::Idle;
+  ready_at_ = array_until_ = busy_from_ + left_;
 }
 
-int Die::under_way() const {
-  const bool paused = suspended_.what != Array::Idle;
-  const Array what = paused ? suspended_.what : array_;
-  const std::vector<uint8_t> &page = paused ? suspended_.page : page_;
-  return what == Array::Program ? page[drive_.store.geometry().page_bytes + 1] : what == Array::Erase ? 256 : 0;
-}
+// ---- what happens by itself
 
-void Die::finish() {
-  Store &s = drive_.store;
-  const uint32_t pages = s.geometry().pages;
-  switch (array_) {
-    case Array::Read: {
-      const uint8_t *cells = s.cells(number_, row_);
-      for (size_t i = 0; i < page_.size(); i++) page_[i] = uint8_t(~cells[i]);
-      if (drive_.faults.on) drive_.faults.read(s, number_, row_, page_);
-      output_ = output_ == Output::Status ? output_ : Output::Page;
-      page_valid_ = true;
-      break;
-    }
-    case Array::Param:
-      param_ = onfi_parameter_page(drive_, number_);
-      output_ = output_ == Output::Status ? output_ : Output::Param;
-      column_ = 0;
-      break;
-    case Array::Features:
-      mode_ = next_mode_;
-      if (opened_ == 0xEE && output_ != Output::Status) output_ = Output::Features;
-      column_ = 0;
-      break;
-    case Array::Program:
-      failed_ = failing_;
-      if (!failing_) {
-        uint8_t *cells = s.cells(number_, row_);
-        cut_.undo(s);
-        for (size_t i = 0; i < page_.size(); i++) cells[i] |= uint8_t(~page_[i]);
-        if (drive_.faults.on) drive_.faults.programmed(s, number_, row_);
-      }
-      cut_.end();
-      break;
-    case Array::Erase:
-      failed_ = failing_;
-      if (!failing_) {
-        memset(s.cells(number_, row_), 0, page_.size() * pages);
-        memset(&s.programs(number_, row_), 0, pages);
-        memset(&s.good_reads(number_, row_), 0, pages);
-        Block &b = s.block(number_, row_ / pages);
-        b.next = b.reads = b.began = b.weak = 0;
-      } else if (drive_.faults.on) {
-        drive_.faults.erase_failed(s, number_, row_ / pages);
-      }
-      cut_.end();
-      break;
-    default: break;
+// All that is due by now, in its order.
+void Die::go_on() {
+  while (wait_ != Wait::Dead) {
+    if (at_work() && array_until_ <= now_ && (wait_ == Wait::None || array_until_ <= ready_at_)) array_ends();
+    else if (wait_ != Wait::None && ready_at_ <= now_) ready();
+    else return;
   }
-  array_ = Array::Idle;
+}
+
+void Die::array_ends() {
+  if (ahead_ == Ahead::Reading) {
+    read_cells(ahead_row_, ahead_page_);
+    ahead_ = Ahead::Read;
+  }
+  if (programs_or_erases()) jobs_.finish();
+}
+
+void Die::ready() {
+  const Wait what = wait_;
+  wait_ = Wait::None;
   rb_rose_ = now_;
+  switch (what) {
+    case Wait::Read:
+      read_cells(row_, page_);
+      page_valid_ = read_ = true;
+      return show(Output::Page);
+    case Wait::Param:
+      param_ = onfi_parameter_page(drive_, number_);
+      column_ = 0;
+      return show(Output::Param);
+    case Wait::Features:
+      mode_ = next_mode_;
+      column_ = 0;
+      if (opened_ == 0xEE) show(Output::Features);
+      return;
+    case Wait::CacheProgram: return to_array(What::Program, ready_at_);
+    case Wait::LastProgram:
+      wait_ = Wait::Array;
+      to_array(What::Program, ready_at_);
+      ready_at_ = std::max(ready_at_, array_until_);
+      return;
+    case Wait::CacheRead:
+      take_ahead();
+      ahead_ = Ahead::Reading, ahead_row_ = row_;
+      drive_.counts[reads]++;
+      return work(1, ready_at_, drive_.times.t_r);
+    case Wait::CacheEnd: return take_ahead();
+    default: return;
+  }
+}
+
+// Status stays until 00h.
+void Die::show(Output what) {
+  if (output_ != Output::Status) output_ = what;
+}
+
+void Die::take_ahead() {
+  if (ahead_ == Ahead::Read) page_.swap(ahead_page_);
+  read_ = false, ahead_ = Ahead::None;
+  column_ = 0;
+  page_valid_ = true;
+  show(Output::Page);
+}
+
+void Die::read_cells(uint32_t row, std::vector<uint8_t> &page) {
+  const uint8_t *cells = drive_.store.cells(number_, row);
+  page.resize(drive_.store.row_bytes());
+  for (size_t i = 0; i < page.size(); i++) page[i] = uint8_t(~cells[i]);
+  if (drive_.faults.on) drive_.faults.read(drive_.store, number_, row, page);
 }
 
 void Die::finish_some(uint64_t seed) {
-  if ((array_ == Array::Program || array_ == Array::Erase) && !hung_ && (seed & 1)) finish();
+  if (!hung_ && !suspended() && wait_ != Wait::Dead) jobs_.finish_some(seed);
 }
 
 }  // namespace otx

@@ -16,7 +16,7 @@ namespace {
 constexpr otx_nand_geometry k9f8g08 = {1, 1, 4096, 64, 4096, 128};
 constexpr otx_nand_times k9f8g08_times = {12, 10, 25, 12, 10, 25, 20, 12, 5, 20, 5, 12, 5, 12, 5, 100, 60, 100, 100, 20, 25'000, 200'000, 1'500'000, 5'000};
 
-Drive drive{{}, k9f8g08_times, {}, {0xEC, 0xD3, 0x10, 0xA6, 0x64}, {}, {}, 1, {0, 0, 0}, {}};
+Drive drive{{}, k9f8g08_times, {}, {0xEC, 0xD3, 0x10, 0xA6, 0x64}, {}, {}, 1, {}, {}};
 std::vector<std::unique_ptr<Die>> dies;
 std::vector<std::string> violations;
 bool fatal = true;
@@ -82,7 +82,8 @@ std::vector<uint8_t> onfi_parameter_page(const Drive &drive, uint32_t die) {
   auto text = [&](size_t at, size_t bytes, const char *words) { memset(&p[at], ' ', bytes), memcpy(&p[at], words, strlen(words)); };
   text(0, 4, "ONFI");
   put(4, 2, 0x0002);  // revision 1.0
-  put(8, 2, drive.part.features ? 0x0004 : 0);  // optional commands: SET FEATURES and GET FEATURES; no cache, no multi-plane
+  put(6, 2, drive.planes() > 1 ? 0x0008 : 0);  // multi-plane programs and erases
+  put(8, 2, (drive.part.features ? 0x0004 : 0) | (drive.part.cache ? 0x0003 : 0) | (drive.part.enhanced ? 0x0008 : 0));  // SET and GET FEATURES, cache programs and reads, 78h
   text(32, 12, "OPENTXSSD");
   text(44, 20, "NAND MODEL");
   put(64, 1, drive.id[0]);
@@ -98,6 +99,8 @@ std::vector<uint8_t> onfi_parameter_page(const Drive &drive, uint32_t die) {
   put(107, 1, 1);
   put(110, 1, drive.faults.nop());  // programs of a page
   put(112, 1, 1);  // bits to correct
+  put(113, 1, drive.planes() / 2);           // plane address bits
+  put(114, 1, drive.planes() > 1 ? 2 : 0);   // blocks of the planes need not be alike; no cache programs of several planes
   put(129, 2, drive.part.modes);
   put(133, 2, uint64_t(t.t_prog) / 1000);
   put(135, 2, uint64_t(t.t_bers) / 1000);
@@ -228,7 +231,7 @@ void otx_nand_peek(uint32_t die, uint32_t row, uint8_t *bytes) {
 
 uint32_t otx_nand_programs(uint32_t die, uint32_t row) { return drive.store.programs(die, checked_row(die, row)); }
 uint32_t otx_nand_erases(uint32_t die, uint32_t block) { return drive.store.block(die, checked_row(die, block * drive.store.geometry().pages) / drive.store.geometry().pages).erases; }
-uint64_t otx_nand_count(int what) { return what >= 0 && what <= 3 ? drive.counts[what] : 0; }
+uint64_t otx_nand_count(int what) { return what >= 0 && what < counters ? drive.counts[what] : 0; }
 int otx_nand_under_way(uint32_t die) { return die < dies.size() ? dies[die]->under_way() : -1; }
 
 int otx_nand_pins(int die, long long now_ps, int clk_ps, int pins, long long *wake_ps) { return die_of(die).pins(now_ps, clk_ps, pins, *wake_ps); }

@@ -6,6 +6,10 @@
 // A broken rule prints "NAND rule broken: ..." and ends the process with code 70, or, after otx_nand_set_fatal(0), is only counted. Power cut: the store holds a torn page or block from the start of a program or erase
 // to its end, so ending the process at any instant is a power cut. All is one drive per process, one thread. Faults by seed: nand_faults.h.
 //
+// Status of a part with cache programs: bit 6 RDY, as R/B#; bit 5 ARDY, the array is idle; bit 0 FAIL of the last program or erase, 0 until ARDY; bit 1 FAILC of the program before the last one, 0 after the first
+// page of a cache sequence and after what is of none. A sequence goes on from 15h to 10h or any command but 70h, 78h, 80h, 85h. 70h tells of all planes together. What goes to the array from the page
+// register is checked, counted and torn from then on. R/B# is low for 1 us (15h) or 0.5 us (31h, 3Fh) after the array is idle, and for 0.5 us after 11h and D1h.
+//
 // Defaults when nothing is opened: one channel, one way of K9F8G08, memory only. `die` is `channel * ways + way`, `row` is `block * pages + page`.
 
 #ifndef OTX_NAND_MODEL_H
@@ -39,6 +43,9 @@ struct otx_nand_part {
   uint32_t features;  // 1: EFh and EEh with feature 01h; an ONFI part without holds the times of its highest mode
   uint32_t modes;     // bit m: SDR timing mode m, 0 to 5
   uint32_t suspend_ns;  // a program or erase under way is suspended within this time; 0: the part cannot
+  uint32_t cache;     // 1: cache program (15h) and cache read (31h, 3Fh)
+  uint32_t planes;    // 1, 2 or 4: of a block by its lowest bits; programs and erases of several planes at once (11h, D1h); 0 means 1
+  uint32_t enhanced;  // 1: status of one block's plane, 78h
 };
 
 // What is wrong with it; all zero: nothing.
@@ -78,8 +85,8 @@ void otx_nand_mark_bad(uint32_t die, uint32_t block);             // factory mar
 void otx_nand_peek(uint32_t die, uint32_t row, uint8_t *bytes);   // the page with its spare bytes
 uint32_t otx_nand_programs(uint32_t die, uint32_t row);           // since the last erase; 255: erase not finished
 uint32_t otx_nand_erases(uint32_t die, uint32_t block);
-uint64_t otx_nand_count(int what);                                // of all dies since opening: 0 reads, 1 programs, 2 erases, 3 programs and erases that were suspended
-int otx_nand_under_way(uint32_t die);                             // what a power cut would tear: 0 nothing, 1 to 255 a page whose spare byte 1 (its kind) is that, 256 a block, -1 there is no such die
+uint64_t otx_nand_count(int what);                                // of all dies since opening: 0 reads, 1 programs, 2 erases (each page or block), 3 programs and erases that were suspended, 4 cache reads (31h), 5 cache programs (15h), 6 pages and blocks that shared their array time
+int otx_nand_under_way(uint32_t die);                             // what a power cut would tear (of several planes the first): 0 nothing, 1 to 255 a page whose spare byte 1 (its kind) is that, 256 a block, -1 there is no such die
 
 // Called by otx_nand_die.sv. pins: {wp_n 13, ce_n 12, cle 11, ale 10, re_n 9, we_n 8, dq 7:0} as they are since the rising clock edge at `now_ps`.
 // Answer: {rb_n 9, dq_oe 8, dq 7:0} until the next call; that is due when the pins change or at `*wake_ps`.

@@ -9,8 +9,8 @@ from pathlib import Path
 from .nand_faults import next_cut, seen, set_faults, set_part_faults
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-SOURCES = [f"sim/nand_{n}.cpp" for n in ("model", "die", "store", "fate", "cut")]
-HEADERS = [f"sim/nand_{n}.h" for n in ("model", "die", "store", "faults", "fate", "cut", "hash")]
+SOURCES = [f"sim/nand_{n}.cpp" for n in ("model", "die", "jobs", "store", "fate", "cut")]
+HEADERS = [f"sim/nand_{n}.h" for n in ("model", "die", "drive", "jobs", "store", "faults", "fate", "cut", "hash")]
 K9F8G08 = {"wp": 12, "wh": 10, "wc": 25, "rp": 12, "reh": 10, "rc": 25, "rea": 20, "cls": 12, "clh": 5, "cs": 20, "ch": 5, "als": 12}
 K9F8G08 |= {"alh": 5, "ds": 12, "dh": 5, "adl": 100, "whr": 60, "rhw": 100, "wb": 100, "rr": 20}
 K9F8G08 |= {"r": 25_000, "prog": 200_000, "bers": 1_500_000, "rst": 5_000}  # names and order of struct otx_nand_times
@@ -39,7 +39,7 @@ MODES = {
     "rr": (40, 20, 20, 20, 20, 20),
 }
 QUICK = K9F8G08 | {"r": 2_000, "prog": 10_000, "bers": 20_000}
-READS, PROGRAMS, ERASES = 0, 1, 2
+READS, PROGRAMS, ERASES, SUSPENSIONS, CACHE_READS, CACHE_PROGRAMS, SHARED = range(7)  # otx_nand_count
 FAIL_PROGRAM, FAIL_ERASE, HANG = 0, 1, 2
 
 
@@ -52,12 +52,14 @@ class Times(ctypes.Structure):
 
 
 class Part(ctypes.Structure):
-    """A part, ONFI or not; `modes` has bit m for timing mode m, `suspend` ns are the longest time to suspend a program or erase (0: it cannot)."""
+    """A part, ONFI or not; `modes` has bit m for timing mode m, `suspend` ns are the longest time to suspend a program or erase (0: it cannot).
 
-    _fields_ = [(n, ctypes.c_uint32) for n in ("onfi", "features", "modes", "suspend")]
+    `cache`: cache programs and reads; `planes`: 1, 2 or 4, several in one program or erase; `enhanced`: status of a plane."""
 
-    def __init__(self, features=1, modes=0x3F, suspend=0, onfi=1):
-        super().__init__(onfi, features, modes, suspend)
+    _fields_ = [(n, ctypes.c_uint32) for n in ("onfi", "features", "modes", "suspend", "cache", "planes", "enhanced")]
+
+    def __init__(self, features=1, modes=0x3F, suspend=0, onfi=1, cache=0, planes=1, enhanced=0):
+        super().__init__(onfi, features, modes, suspend, cache, planes, enhanced)
 
 
 def digest():
