@@ -4,7 +4,6 @@
 import os
 import random
 
-import pytest
 from models.nand_host import CACHE_PROGRAM, CACHE_READ, SEVERAL_PLANES, STATUS_ENHANCED, Host, Op, Status
 from models.nand_page import stored
 from models.nand_pins import FAIL_ERASE, FAIL_PROGRAM, HANG, QUICK, Nand, Part
@@ -12,7 +11,7 @@ from test_nand_channel import CLK_PS, FIELDS, PAGES, SEED, page, same, sentence,
 
 PLANES = int(os.environ.get("PLANES", "2"))
 CACHE_READS, CACHE_PROGRAMS, PLANE_OPERATIONS = 4, 5, 6  # of Nand.count
-LONG = QUICK | {"prog": 300_000, "bers": 500_000, "r": 60_000}
+LONG = QUICK | {"prog": 140_000, "bers": 160_000, "r": 60_000}
 CACHE = CACHE_PROGRAM | CACHE_READ
 TRANSFER = 4224 * 30 / 1000  # us of a page on the bus
 
@@ -96,6 +95,7 @@ async def each_program_has_its_own_status(dut):
             await event.wait()
             same(event.cpl, Status.FAIL if n + 1 == failing else Status.OK)
             assert (nand.peek(0, first + n) == stored(page(first + n), **FIELDS)) == (n + 1 != failing)
+        host.stop()
 
 
 @sentence
@@ -121,7 +121,7 @@ async def a_read_that_comes_late_is_read_alone(dut):
     await ended(await programs(host, 0, range(PAGES)))
     for step in range(16):
         first = await host.issue(0, Op.READ, step % PAGES)
-        for _ in range(step * 100):
+        for _ in range(step * 200):
             await host.clock()
         second = await host.issue(0, Op.READ, (step + 3) % PAGES, beside=True)
         for event, row in ((first, step % PAGES), (second, (step + 3) % PAGES)):
@@ -164,6 +164,7 @@ async def planes_program_together_and_fail_alone(dut):
                 assert (nand.peek(0, row) == stored(page(row), **FIELDS)) == (failing != n + 1)
             assert us(host, begin) < 2 * TRANSFER + LONG["prog"] / 1000 + 6
             assert nand.count(PLANE_OPERATIONS) == 2
+            host.stop()
 
 
 @sentence
@@ -179,9 +180,10 @@ async def planes_erase_together_and_fail_alone(dut):
         for n, event in enumerate(events):
             await event.wait()
             same(event.cpl, Status.FAIL if failing == n + 1 else Status.OK)
-            assert (nand.peek(0, n * PAGES) == b"\xff" * 4224) == (failing != n + 1)
+            assert nand.c.otx_nand_programs(0, n * PAGES) == (255 if failing == n + 1 else 0)  # 255: not erased
         assert us(host, begin) < LONG["bers"] / 1000 + 6
         assert nand.count(PLANE_OPERATIONS) == 2
+        host.stop()
 
 
 @sentence
@@ -229,6 +231,7 @@ async def a_hung_array_gives_timeouts_and_the_other_way_goes_on(dut):
         for event in events:
             await event.wait()
             same(event.cpl, Status.TIMEOUT)
+        host.stop()
 
 
 async def random_work(dut, can, stall, steps):
@@ -276,19 +279,18 @@ async def random_work(dut, can, stall, steps):
 
 @sentence
 async def random_operations_agree_with_the_golden_pages(dut):
-    await random_work(dut, CACHE | SEVERAL_PLANES | STATUS_ENHANCED, 0.0, 6)
+    await random_work(dut, CACHE | SEVERAL_PLANES | STATUS_ENHANCED, 0.0, 5)
 
 
 @sentence
 async def random_operations_with_stalls_agree_too(dut):
-    await random_work(dut, CACHE | SEVERAL_PLANES | STATUS_ENHANCED, 0.1, 3)
+    await random_work(dut, CACHE | SEVERAL_PLANES | STATUS_ENHANCED, 0.1, 2)
 
 
 @sentence
 async def random_operations_without_planes_agree_too(dut):
-    await random_work(dut, CACHE, 0.0, 4)
+    await random_work(dut, CACHE, 0.0, 3)
 
 
-@pytest.mark.parametrize("susp", [0, 1_000])
-def test_nand_overlap(susp):
-    simulate("test_nand_overlap", int(os.environ.get("CLK_PS", "10000")), Cache=1, Planes=PLANES, PageBits=PAGES.bit_length() - 1, TSuspNs=susp, TProgMaxNs=700_000)
+def test_nand_overlap():
+    simulate("test_nand_overlap", int(os.environ.get("CLK_PS", "10000")), Cache=1, Planes=PLANES, PageBits=PAGES.bit_length() - 1, TRMaxNs=60_000)

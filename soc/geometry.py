@@ -219,7 +219,9 @@ PRESETS = {
     g.preset: g
     for g in [
         Geometry("tiny", 1, 1, 112, 16, 1024, write_frames=40, read_frames=8, firmware_frames=8, timing=QUICK, **ONFI, **UNWATCHED),
-        Geometry("tiny24", 1, 1, 112, 16, 1024, write_frames=40, read_frames=8, firmware_frames=8, ecc_t=24, spare_bytes=224, timing=QUICK, **ONFI, **UNWATCHED),
+        Geometry(
+            "tiny24", 1, 1, 112, 16, 1024, write_frames=40, read_frames=8, firmware_frames=8, ecc_t=24, spare_bytes=224, cache_ops=1, planes=2, timing=QUICK, **ONFI, **UNWATCHED
+        ),
         Geometry("small", 2, 2, 24, 16, 256, write_frames=40, read_frames=8, firmware_frames=8, scramble=1, timing=replace(QUICK, t_susp=1_000), **ONFI, **UNWATCHED),
         Geometry("sim", 4, 2, 192, 64, 65_536, **UNWATCHED),
         Geometry("paper", 8, 8, 2560, 64, 8_388_608, write_frames=512, read_frames=256, **UNWATCHED),

@@ -67,6 +67,7 @@ class DataPathBench(Stepper, EngineModel):
         self.held_programs, self.held_reads, self.reported, self.moving = [], [], [], {}
         # log
         self.log, self.complete, self.waits, self.hold_waits, self.open_group, self.links_due, self.failed = [], set(), [], False, None, [], 0
+        self.taken = []  # pages that are not programmed yet
         self.seen, self.durable, self.rescued_at = set(), 0, {}
 
     async def begin(self, pages=1024, log_left=1000):
@@ -174,9 +175,11 @@ class DataPathBench(Stepper, EngineModel):
     # -- flash
     def page_taken(self, beat, clock):
         self.last_page = beat["payload"]
+        self.taken.append(beat["payload"])
 
     def program(self, o, clock):
         rescues, frame = o["cookie"] & RESCUE, o["frame"]
+        assert self.taken.pop(0) == o["ppn"], "pages are not programmed in the order in which they were taken, as a block wants them"
         assert o["op"] == 6 and o["kind"] == 1 and o["cookie"] == frame | rescues and o["ppn"] not in self.pages and o["ppn"] not in self.failing & set(self.reported)
         assert self.linked.get(frame) == o["lpn"], "issued before it was linked"
         if rescues:

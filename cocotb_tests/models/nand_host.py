@@ -68,15 +68,19 @@ class Host:
         dut.mode.value = OWN
 
     async def start(self, period_ps=10000):
-        cocotb.start_soon(Clock(self.dut.clk, period_ps // 2 * 2, "ps").start(start_high=False))
+        self.tasks = [cocotb.start_soon(Clock(self.dut.clk, period_ps // 2 * 2, "ps").start(start_high=False))]
         self.dut.reset.value = 1
         for _ in range(5):
             await FallingEdge(self.dut.clk)
         self.dut.reset.value = 0
-        for run in (self._feed(), self._take(), self._fix(), self._complete()):
-            cocotb.start_soon(run)
+        self.tasks += [cocotb.start_soon(run) for run in (self._feed(), self._take(), self._fix(), self._complete())]
         for _ in range(5):
             await FallingEdge(self.dut.clk)
+
+    def stop(self):
+        """So that another one can take its place."""
+        for task in self.tasks:
+            task.cancel()
 
     async def _rest(self):
         if self.rng.random() < self.stall:

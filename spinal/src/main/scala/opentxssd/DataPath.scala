@@ -151,7 +151,7 @@ class DataPath(p: OtxParam) extends Component {
   rescue.failed << table.failed
   table.rescued << rescue.rescued
   rescue.move << move
-  rescue.alloc << pages(1)
+  rescue.alloc << pages(1).haltWhen(sequencer.holdsPage) // pages go to their block in the order in which they were taken
   relocate << rescue.relocate
   rescue.head := head
   rescue.durable := durable

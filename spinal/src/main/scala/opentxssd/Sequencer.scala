@@ -45,7 +45,7 @@ class Sequencer(p: OtxParam) extends Component {
   val allocLeft, logLeft, dropped, releasedPages, commits = in port UInt(32 bits)
   val full, fault = in port Bool()
   val done = master port Stream(Completion())
-  val wantsPage = out port Bool()
+  val wantsPage, holdsPage = out port Bool() // waits for a page; has one that it has not issued
   val evCommit = out port Bool()
   val evCommitEntries = out port UInt(16 bits)
 
@@ -149,6 +149,7 @@ class Sequencer(p: OtxParam) extends Component {
   append.valid := state === Append && (alloc.valid || !isWrite) || state === Record
   alloc.ready := state === Append && isWrite && append.ready
   wantsPage := state === Append && isWrite
+  holdsPage := isWrite && (state === Link || state === Linked || state === Issue)
   append.kind := Mux(state === Record, record.resize(8), Mux(isWrite, U(LogKind.MAP, 8 bits), U(LogKind.TRIM, 8 bits)))
   append.ordered := False
   append.inTx := c.hasTx || state === Record

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The whole drive with a part that has cache operations and two planes (preset tiny24): they are used, and what they did is what was written, also after power cuts and failures in them."""
+
+import random
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "soc"), str(ROOT / "cocotb_tests")]
+
+from cocotb_tests.models.nand_faults import Cut, Faults  # noqa: E402
+from cocotb_tests.system.drive import BLOCK, Drive  # noqa: E402
+from cocotb_tests.system.test_suspend import AREA, Load, block  # noqa: E402
+
+CACHE_READS, CACHE_PROGRAMS, PLANE_OPERATIONS = 4, 5, 6  # `otx_nand_count`
+
+
+def counts(drive):
+    return [drive.lib.otx_nand_count(n) for n in (CACHE_READS, CACHE_PROGRAMS, PLANE_OPERATIONS)]
+
+
+def filled(drive, stamp, count):
+    """Writes so many blocks, 32 a command; they are durable."""
+    for lba in range(0, count, 32):
+        drive.write(lba, b"".join(block(lba + n, stamp) for n in range(32)))
+    drive.flush()
+
+
+def holds(drive, stamp, count):
+    for lba in range(0, count, 32):
+        assert drive.read(lba, 32) == b"".join(block(lba + n, stamp) for n in range(32)), f"blocks {lba} to {lba + 31}"
+
+
+def test_long_reads_and_writes_use_cache_and_planes():
+    drive = Drive("tiny24")
+    before = counts(drive)
+    begin = drive.clock
+    filled(drive, 1, 192)
+    wrote, middle = drive.clock - begin, counts(drive)
+    begin = drive.clock
+    holds(drive, 1, 192)
+    read, after = drive.clock - begin, counts(drive)
+    reads, programs, together = after[0] - middle[0], middle[1] - before[1], middle[2] - before[2]
+    page = 4288 * 2  # clocks on the bus: 4,096 + 192 bytes
+    print(f"FIGURE 192 blocks: {wrote / 192:.0f} clocks each to write, {read / 192:.0f} to read ({page} on the bus, tPROG 1,000, tR 100); {together} programs shared their time, {programs} went behind one another, {reads} reads")
+    assert together > 30 and programs > 60 and reads > 150
+    assert wrote / 192 < page + 1_000
+
+
+def test_power_cuts_in_cache_programs_and_planes_lose_nothing():
+    drive = Drive("tiny24")
+    for seed in range(6):
+        load, begin, rng = Load(drive, seed), counts(drive), random.Random(seed)
+        wanted = rng.randrange(1, 12)
+        load.run(lambda begin=begin, wanted=wanted: counts(drive)[2] > begin[2] + wanted or counts(drive)[1] > begin[1] + wanted)
+        drive.power_cut(seed)
+        drive.power_on()
+        for lba in range(AREA):
+            assert drive.read(lba) in load.may[lba], f"block {lba} is neither what was flushed nor written since"
+
+
+def test_failing_programs_and_every_kind_of_cut_lose_nothing():
+    drive = Drive("tiny24", faults=Faults(seed=5, ber=10**8, program_fail_ppm=30_000, erase_fail_ppm=20_000))
+    for seed, cut in enumerate((Cut.SUBSET, Cut.PREFIX, Cut.UNREADABLE, Cut.ANY)):
+        filled(drive, seed + 1, 96)
+        drive.write(0, bytes(BLOCK), txid=3)  # not committed
+        drive.power_cut(seed, program=cut)
+        drive.power_on()
+        holds(drive, seed + 1, 96)
+    seen = drive.faults_seen()
+    print(f"FIGURE {seen['program_fails']} programs and {seen['erase_fails']} erases failed")
+    assert seen["program_fails"] > 3
