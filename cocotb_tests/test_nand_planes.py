@@ -5,6 +5,7 @@ import pytest
 from models.nand_faults import Cut, CutErase, Dead, Fault, Faults, Place
 from models.nand_pins import CACHE_PROGRAMS, ERASES, FAIL_ERASE, FAIL_PROGRAM, HANG, PROGRAMS, SHARED, SUSPENSIONS, Nand, library
 from test_nand_cache import BLANK, DBSY, TIMES, start, waits_for_ever
+from test_nand_faults import child
 from test_nand_model import FULL, PAGE, PAGES, SMALL, WP, broken_by, pattern, subset
 
 
@@ -70,6 +71,12 @@ def test_pages_of_several_planes_are_programmed_and_erased_in_one_array_time(nan
     assert nand.count(ERASES) == len(blocks) and nand.count(SHARED) == (PAGES + 1) * len(blocks)
     assert program(bus, row_of(blocks[0])) == bus.falls() + TIMES["prog"] and nand.count(SHARED) == (PAGES + 1) * len(blocks)
     assert nand.broken() == []
+
+
+def test_a_part_has_1_2_or_4_planes():
+    for planes in (3, 8):
+        done = child(f"from test_nand_planes import *\nstart(Nand(library()), part={{'planes': {planes}}})")
+        assert done.returncode == 70 and f"a part of {planes} planes" in done.stderr
 
 
 def test_nothing_is_written_before_the_last_plane_is_given(nand):

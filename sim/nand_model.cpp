@@ -164,6 +164,10 @@ void otx_nand_set_id(const uint8_t id[5]) { memcpy(drive.id, id, 5); }
 void otx_nand_set_unused(uint32_t bytes) { drive.unused = bytes; }
 void otx_nand_set_part(const otx_nand_part *part) {
   drive.part = part ? *part : otx_nand_part{};
+  if (const uint32_t planes = drive.planes(); planes & (planes - 1) || planes > 4) {
+    fatal = true;
+    rule_broken("a test makes a part of " + std::to_string(planes) + " planes");
+  }
   take_times(drive.times);
 }
 void otx_nand_set_part_faults(const otx_nand_part_faults *faults) { drive.wrong = faults ? *faults : otx_nand_part_faults{}; }

@@ -78,7 +78,7 @@ void otx_nand_set_fatal(int fatal);
 int otx_nand_violations(void);                   // since the store was opened
 const char *otx_nand_violation(int number);      // its text, "" if there is none
 
-// The n-th program (what 0) or erase (1) of a die from now on, 1 the next, fails with status bit 0. What 2: its array hangs, R/B# stays low until power-up.
+// The n-th program (what 0) or erase (1) of a die from now on, 1 the next, fails with status bit 0. What 2: its array hangs, R/B# (in the background: ARDY) stays low until power-up.
 void otx_nand_fail(uint32_t die, int what, uint32_t n);
 void otx_nand_flip(uint32_t die, uint32_t row, uint32_t bit);     // flips one stored bit, counted from the first byte's lowest
 void otx_nand_mark_bad(uint32_t die, uint32_t block);             // factory mark in the first two pages; erases of it fail
