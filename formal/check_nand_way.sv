@@ -1,94 +1,148 @@
 // SPDX-License-Identifier: Apache-2.0
-// otx_nand_way of a part that suspends, with any bus, any ready/busy and any operations: every operation taken ends once, a READ runs only where it may, and what was suspended is resumed before it ends.
+// otx_nand_way with any bus, any ready/busy and any operations: every operation taken ends once, in its place; what goes beside another one may, and what a chip was told beforehand is what it is asked for.
 //
-// The bus is the sequencer's contract: a turn begins when it is asked for and ends with what the way's outputs say.
+// The bus is the sequencer's contract: a turn begins when it is asked for and ends with what the way's outputs say; `chained` and `paired` count as they are at some time in the turn.
 
 `default_nettype none
 
-module check_nand_way (
+module check_nand_way #(
+    parameter int TSuspNs = 1,
+    parameter bit Cache   = 1'b0,
+    parameter int Planes  = 1
+) (
     input logic       clk,
     input logic       tick,
     input logic       wants_start,
     input logic       wants_end,
-    input logic       was_over,     // a turn that looks ends with `done`
+    input logic       was_over,     // a turn that looks, or polls, ends with `done`
+    input logic       freezes,
     input logic       offers,
     input logic [3:0] offered_op,
+    input logic [2:0] offered_row,  // a page of two, a plane of two, a block of two in each
+    input logic       offered_may,
     input logic       nand_rb_n
 );
-  localparam logic [3:0] OpReset = 4'd0, OpRead = 4'd3, OpProgram = 4'd6, OpErase = 4'd7, OpStatus = 4'd8;
+  localparam logic [3:0] OpRead = 4'd3, OpProgram = 4'd6, OpErase = 4'd7, OpStatus = 4'd8;
   localparam int Most = 2;
 
-  logic started_q = 1'b0, turn_q = 1'b0, beside_q = 1'b0, suspended_q = 1'b0, own_q = 1'b0;
-  logic [3:0] own_op_q = 4'd0;
+  (* anyconst *) logic [2:0] can;
+  logic started_q = 1'b0, turn_q = 1'b0, suspended_q = 1'b0, frozen_q = 1'b0, chained_q = 1'b0, paired_q = 1'b0;
+  // The own operation and the one beside it: here, given to the chip; the own one as a cache program, as the first of two planes, a READ of which the page is still to come to the cache register.
+  logic own_q = 1'b0, next_q = 1'b0, own_gone_q = 1'b0, next_gone_q = 1'b0, place_q = 1'b0, cached_q = 1'b0, two_q = 1'b0, ahead_q = 1'b0, next_cached_q = 1'b0;
+  logic [3:0] own_op_q = 4'd0, next_op_q = 4'd0;
+  logic [2:0] own_row_q = 3'd0, next_row_q = 3'd0;
   logic [1:0] reads_q = 2'd0;
-  logic idle, request, brief, urgent, start, issued, done, collect, late, reads, pause, resumes, looks, suspended, take, reset, ends, inner;
+  logic idle, request, brief, urgent, start, issued, done, collect, late, reads, writes, erases, pause, resumes, looks, chained, paired, polls, earlier, goes_on, take, reset, ends, inner, first, place, take_place, own_done;
   logic [3:0] op;
 
   assign reset = !started_q;
   assign start = started_q && request && !turn_q && wants_start;
   assign ends = turn_q && wants_end;
-  assign take = started_q && offers && (idle || (reads && offered_op == OpRead));
-  assign suspended = ends && !late && looks && !was_over;
-  assign done = ends && !suspended && (late || collect || op == OpStatus);
-  assign issued = ends && !done && !suspended;
-  assign inner = own_q && own_op_q != OpRead && op == OpRead;
+  assign take = started_q && offers && (idle || (reads && offered_op == OpRead) || (writes && offered_op == OpProgram) || (erases && offered_op == OpErase));
+  assign goes_on = ends && !late && (looks || polls) && collect && !was_over;
+  assign done = ends && !goes_on && (late || collect || op == OpStatus);
+  assign issued = ends && !done && !goes_on;
+  assign inner = own_q && place != place_q;           // the turn is that of the one beside
+  assign first = !collect && !pause;
+  assign own_done = done && !inner;
 
   otx_nand_way #(
-      .Bits(3), .TRstMaxNs(1), .TProgMaxNs(1500), .TBersMaxNs(1500), .TRMaxNs(1), .TSuspNs(1), .SuspendReads(Most)
+      .Bits(3), .TRstMaxNs(1), .TProgMaxNs(1500), .TBersMaxNs(1500), .TRMaxNs(1), .TSuspNs(TSuspNs), .SuspendReads(Most), .Cache(Cache), .Planes(Planes), .PageBits(1)
   ) dut (
-      .clk, .reset, .tick, .wb(3'd1), .take, .take_op(offered_op), .idle, .op, .request, .brief, .urgent, .start, .issued, .done, .collect, .late, .reads, .pause, .resumes, .looks, .suspended, .nand_rb_n
+      .clk, .reset, .tick, .wb(3'd1), .can, .take, .take_op(offered_op), .take_row({21'd0, offered_row}), .take_may(offered_may), .take_place, .idle, .op, .place, .request, .brief, .urgent, .start, .issued, .done, .collect,
+      .late, .reads, .writes, .erases, .pause, .resumes, .looks, .chained, .paired, .went_chained(chained_q), .went_paired(paired_q), .polls, .earlier, .goes_on, .nand_rb_n
   );
 
   always_ff @(posedge clk) begin
     started_q <= 1'b1;
-    if (start) turn_q <= 1'b1;
+    if (start) {turn_q, frozen_q} <= 2'b10;
+    if (turn_q && freezes) frozen_q <= 1'b1;
+    if (!frozen_q) {chained_q, paired_q} <= {chained, paired};
     if (ends) turn_q <= 1'b0;
-    if (suspended) suspended_q <= 1'b1;
+    if (goes_on && looks) suspended_q <= 1'b1;
     if (issued && pause && resumes) suspended_q <= 1'b0;
+    if (issued && pause && op == OpRead) ahead_q <= 1'b0;
+    if (issued && first && !inner) {own_gone_q, cached_q, two_q} <= {1'b1, chained_q && !paired_q, paired_q};
+    if (issued && first && inner && own_op_q == next_op_q) {next_gone_q, next_cached_q, ahead_q} <= {1'b1, chained_q && op == OpProgram, 1'b0};
     if (take && idle) begin
-      own_q <= 1'b1;
-      own_op_q <= offered_op;
+      {own_q, own_gone_q} <= 2'b10;
+      place_q <= take_place;
+      {own_op_q, own_row_q} <= {offered_op, offered_row};
       reads_q <= '0;
     end
     if (take && !idle) begin
-      beside_q <= 1'b1;
-      reads_q <= reads_q + 1'b1;
+      {next_q, next_gone_q} <= 2'b10;
+      {next_op_q, next_row_q} <= {offered_op, offered_row};
+      if (own_op_q != OpRead) reads_q <= reads_q + 2'(offered_op == OpRead);
     end
-    if (done && inner) beside_q <= 1'b0;
-    if (done && !inner) begin
-      own_q <= beside_q || (take && !idle);
-      own_op_q <= OpRead;
-      beside_q <= 1'b0;
+    if (done && inner) next_q <= 1'b0;
+    if (own_done) begin
+      own_q <= next_q || (take && !idle);
+      next_q <= 1'b0;
+      place_q <= !place_q;
+      {own_op_q, own_row_q} <= next_q ? {next_op_q, next_row_q} : {offered_op, offered_row};
+      {own_gone_q, cached_q, two_q} <= next_q && next_gone_q ? {1'b1, next_cached_q, 1'b0} : 3'd0;
+      ahead_q <= next_q && next_gone_q && next_op_q == OpRead;
+      next_gone_q <= 1'b0;
       suspended_q <= 1'b0;
+      reads_q <= '0;
     end
   end
 
   always_comb begin
     assume (offered_op <= 4'd11);
+    if (turn_q && wants_end) assume (frozen_q || collect || pause);
     if (started_q) begin
       assert (idle == !own_q);
-      assert (!(reads && beside_q));
-      assert (!(reads && own_op_q != OpProgram && own_op_q != OpErase));
+      assert (!((reads || writes || erases) && next_q));
+      if (take && !idle) assert (take_place != place_q);
+      if (reads) assert (own_op_q == OpProgram || own_op_q == OpErase || (Cache && can[1] && own_op_q == OpRead));
+      if (writes) assert (own_op_q == OpProgram && ((Cache && can[0]) || (Planes > 1 && can[2])));
+      if (erases) assert (own_op_q == OpErase && Planes > 1 && can[2]);
       assert (reads_q <= 2'(Most));
-      if (own_q) assert (op == own_op_q || (beside_q && op == OpRead));
       if (request || turn_q) begin
         assert (own_q);
-        if (pause) assert (own_op_q == OpProgram || own_op_q == OpErase);
-        if (pause) assert (op == own_op_q && resumes == suspended_q);
-        if (inner) assert (suspended_q && !pause);
-        if (!inner && !pause) assert (!suspended_q);
+        assert (op == (inner ? next_op_q : own_op_q));
+        if (inner) assert (next_q && own_gone_q);
+        if (first && !late) assert (!(inner ? next_gone_q : own_gone_q));
+        if (collect && !late) assert (inner ? !next_gone_q : own_gone_q);
+        // Suspension
+        if (pause && op != OpRead) assert ((own_op_q == OpProgram || own_op_q == OpErase) && !inner && resumes == suspended_q && own_gone_q && !cached_q && !two_q);
+        if (inner && op == OpRead && own_op_q != OpRead) assert (suspended_q && !pause);
+        if (!inner && !pause && own_op_q != OpRead) assert (!suspended_q);
         if (pause && !late) assert (brief);
-        if (looks) assert (collect && beside_q);
+        if (looks) assert (collect && next_q && next_op_q == OpRead);
+        // Cache read: the page of the own one is in the cache register when it is collected
+        if (pause && op == OpRead) assert (Cache && ahead_q && !inner && !next_gone_q);
+        if (collect && op == OpRead && !inner && !late) assert (!ahead_q);
+        if (first && inner && op == OpRead && own_op_q == OpRead) assert (Cache && can[1] && chained);
+        // Cache program: only the next page of the block goes out behind one; whose status it is that is collected
+        if (first && inner && op == OpProgram && !two_q) assert (cached_q && next_row_q[2:1] == own_row_q[2:1]);
+        if (collect && !late && !inner && op == OpProgram) assert (polls == (cached_q && !next_gone_q) && earlier == (cached_q && next_gone_q));
+        // Planes: the second one follows, and nothing is asked before
+        if (two_q && !next_gone_q && !late) assert (first && inner && !chained && !paired && next_op_q == own_op_q && next_row_q[1] != own_row_q[1] && (own_op_q == OpErase || next_row_q[0] == own_row_q[0]));
       end
-      if (suspended) assert (beside_q && !suspended_q);
-      if (done && !inner) assert (!suspended_q || late);
+      if (issued && first && op == OpProgram && chained_q && !paired_q) assert (Cache && can[0] && !(inner ? next_row_q[0] : own_row_q[0]));
+      if (issued && first && !inner && (op == OpProgram || op == OpErase) && paired_q) assert (Planes > 1 && can[2] && next_q && next_op_q == op);
+      if (goes_on && looks) assert (next_q && !suspended_q);
+      if (own_done) assert (!suspended_q || late);
     end
   end
 
   always_ff @(posedge clk) begin
-    cover (started_q && done && inner);
-    cover (started_q && done && own_op_q == OpErase && reads_q == 2'd1 && !late);
-    cover (started_q && done && looks && !late);
+    if (TSuspNs != 0) begin
+      cover (started_q && done && inner);
+      cover (started_q && done && own_op_q == OpErase && reads_q == 2'd1 && !late);
+      cover (started_q && done && looks && !late);
+    end
+    if (Cache) begin
+      cover (started_q && own_done && earlier && !late && next_cached_q);
+      cover (started_q && own_done && polls && !late);
+      cover (started_q && own_done && op == OpRead && next_gone_q && !late);
+    end
+    if (Planes > 1) begin
+      cover (started_q && own_done && two_q && next_gone_q && op == OpErase && !late);
+    end
   end
 endmodule
 

@@ -187,7 +187,7 @@ module otx_nand_way #(
       end
       StWant: begin
         if (tick && !ready && !late_q && phase_q != PhSuspend) time_q <= time_q + 1'b1;
-        if (over && phase_q != PhSuspend) late_q <= 1'b1;
+        if (over && phase_q != PhSuspend && !start) late_q <= 1'b1;
         if (settle_q != 0) settle_q <= settle_q - 1'b1;
         if (start) state_q <= StIssue;
         else if (phase_q == PhSuspend && ready) state_q <= StReturn;  // it is over
