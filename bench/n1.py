@@ -18,29 +18,34 @@ from models.nand_pins import MODES, verilator_args  # noqa: E402
 
 TITLE = "bus use of one NAND channel over ways and timing modes"
 CLOCK_PS, PAGE, DATA = 10_000, 4_224, 4_096
-CASES = [(5, 1), (5, 2), (5, 4), (5, 8), (4, 4), (0, 4)]  # mode, ways
+PLAIN, CACHE, PLANES = 0, 3, 4 | 8  # what the part can and the channel uses: bits of `can` in models/nand_host.py
+CASES = [(5, 1, PLAIN), (5, 2, PLAIN), (5, 4, PLAIN), (5, 8, PLAIN), (4, 4, PLAIN), (0, 4, PLAIN), (5, 1, CACHE), (5, 1, PLANES), (5, 2, CACHE)]  # mode, ways
+NAMES = {PLAIN: "-", CACHE: "cache", PLANES: "planes"}
 READ_SHARE, PROGRAM_SHARE, LONE_US = 93.0, 95.0, 1.0
 IO = 4  # ns for pads and board: all that tREA of mode 5 leaves at 100 MHz
 ARRAY = {"r": 25_000, "prog": 200_000, "bers": 1_500_000, "rst": 5_000}
 
 
-def measure(mode, ways):
+def measure(mode, ways, can):
     parameters = {"Ways": ways, "ClkPs": CLOCK_PS, "TIoNs": IO}
-    out = ROOT / f"build/bench/n1_{mode}_{ways}.json"
+    if can:
+        parameters |= {"Cache": int(can == CACHE), "Planes": 2 if can == PLANES else 1, "PageBits": 5}
+    out = ROOT / f"build/bench/n1_{mode}_{ways}_{can}.json"
     out.parent.mkdir(parents=True, exist_ok=True)
     sources = [*runner.rtl(), "sim/otx_nand_die.sv", "cocotb_tests/tb/tb_nand_channel.sv"]
-    env = {"TIMES": json.dumps(ARRAY), "MODE": str(mode), "OUT": str(out)}
+    env = {"TIMES": json.dumps(ARRAY), "MODE": str(mode), "CAN": str(can), "OUT": str(out)}
     runner.run("tb_nand_channel", sources, "measure_nand", parameters=parameters, extra_args=verilator_args(), env=env)
     return json.loads(out.read_text())
 
 
-def row(mode, ways, seen):
+def row(mode, ways, can, seen):
     ns = CLOCK_PS / 1000
     read_bus, write_bus = PAGE * MODES["rc"][mode], PAGE * MODES["wc"][mode]  # ns of a page at the mode's shortest cycles
     best_program = max(write_bus, ARRAY["prog"] / ways)
     return {
         "mode": mode,
         "ways": ways,
+        "part": NAMES[can],
         "read_mb_s": round(DATA / (seen["read"] * ns) * 1000, 2),
         "read_bus_percent": round(100 * read_bus / (seen["read"] * ns), 1),
         "program_mb_s": round(DATA / (seen["program"] * ns) * 1000, 2),
@@ -52,8 +57,8 @@ def row(mode, ways, seen):
 
 
 def run():
-    rows = [row(mode, ways, measure(mode, ways)) for mode, ways in CASES]
-    at = {(r["mode"], r["ways"]): r for r in rows}
+    rows = [row(*case, measure(*case)) for case in CASES]
+    at = {(r["mode"], r["ways"]): r for r in rows if r["part"] == "-"}
     reads, programs, over = at[5, 4]["read_bus_percent"], at[5, 4]["program_percent"], at[5, 1]["lone_over_us"]
     checks = [
         Check(f"percent of the bus that reads use, mode 5, 4 ways (at least {READ_SHARE:g})", reads, reads >= READ_SHARE),
@@ -71,6 +76,6 @@ def plot(figure, result):
     for shift, key, label in ((-0.2, "read_bus_percent", "reads, of the bus"), (0.2, "program_percent", "programs, of min(bus, ways x page / tPROG)")):
         axes.bar([x + shift for x in at], [r[key] for r in rows], 0.4, label=label)
     axes.axhline(READ_SHARE, color="gray", linewidth=0.8)
-    axes.set_xticks(list(at), [f"mode {r['mode']}\n{r['ways']} ways" for r in rows])
+    axes.set_xticks(list(at), [f"mode {r['mode']}\n{r['ways']} ways" + (f"\n{r['part']}" if r["part"] != "-" else "") for r in rows])
     axes.set_ylabel("percent")
     axes.legend()

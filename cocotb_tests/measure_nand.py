@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Not a test: what bench/n1.py runs on one NAND channel and its dies.
 
-Environment: `TIMES` of the array (JSON, names of models/nand_pins.py), `MODE` (SDR timing mode), `OUT` (the file for the figures, in clocks of 10 ns).
+Environment: `TIMES` of the array (JSON, names of models/nand_pins.py), `MODE` (SDR timing mode), `CAN` (what the part can: bits of models/nand_host.py), `OUT` (the file for the figures, in clocks of 10 ns).
 """
 
 import json
@@ -10,7 +10,7 @@ import random
 from pathlib import Path
 
 import cocotb
-from models.nand_host import Host, Op, Status
+from models.nand_host import CACHE_READ, SEVERAL_PLANES, Host, Op, Status
 from models.nand_pins import Nand, Part
 
 PAGES, BLOCKS = 32, 8
@@ -18,16 +18,22 @@ EACH = 8  # commands per way
 
 
 async def busy(host, ways, choose):
-    """Every way does EACH commands, one after the other; (clocks per page while all ways are at work, commands by kind)."""
+    """Every way does EACH commands, as soon as it takes one; (clocks per page while all ways are at work, commands by kind)."""
     stamps, done = [], {}
 
+    async def ended(op, event):
+        await event.wait()
+        assert event.cpl["status"] in (Status.OK, Status.BLANK)
+        stamps.append(host.clocks())
+        done[op.name] = done.get(op.name, 0) + 1
+
     async def work(way):
+        ends = []
         for n in range(EACH):
             op, fields = choose(way, n)
-            cpl = await host.run(way, op, **fields)
-            assert cpl["status"] in (Status.OK, Status.BLANK)
-            stamps.append(host.clocks())
-            done[op.name] = done.get(op.name, 0) + 1
+            ends.append(cocotb.start_soon(ended(op, await host.issue(way, op, beside=True, **fields))))
+        for end in ends:
+            await end
 
     tasks = [cocotb.start_soon(work(way)) for way in range(ways)]
     for task in tasks:
@@ -38,23 +44,28 @@ async def busy(host, ways, choose):
 
 @cocotb.test()
 async def figures(dut):
-    ways, times, mode = len(dut.way_idle), json.loads(os.environ["TIMES"]), int(os.environ["MODE"])
+    ways, times, mode, can = len(dut.way_idle), json.loads(os.environ["TIMES"]), int(os.environ["MODE"]), int(os.environ["CAN"])
+    planes = 2 if can & SEVERAL_PLANES else 1
     nand, host, rng = Nand(), Host(dut), random.Random(1)
-    assert nand.open(ways=ways, blocks=BLOCKS, pages=PAGES, times=times, part=Part()) is None
+    assert nand.open(ways=ways, blocks=BLOCKS, pages=PAGES, times=times, part=Part(cache=int(can & CACHE_READ > 0), planes=planes, enhanced=1)) is None
     dut.mode.value = 0
     await host.start()
     for way in range(ways):
         assert (await host.run(way, Op.RESET))["status"] == Status.OK
         assert (await host.run(way, Op.SET_FEATURES, kind=1, lpn=mode))["status"] == Status.OK
-    dut.mode.value = mode
+    dut.mode.value, dut.can.value = mode, can
     out, data, following = {}, rng.randbytes(4096), [0] * ways
 
     def program(way, _):
         following[way] += 1
-        return Op.PROGRAM, dict(row=following[way] - 1, data=data, kind=1)
+        return Op.PROGRAM, dict(row=row(following[way] - 1), data=data, kind=1, may=1)
+
+    def row(n):
+        """Of the n-th page: of the planes' blocks in turn."""
+        return n // planes + n % planes * PAGES
 
     def read(way, n):
-        return Op.READ, dict(row=n % max(1, following[way]))
+        return Op.READ, dict(row=row(n % max(1, following[way])))
 
     out["program"], _ = await busy(host, ways, program)
     begin = host.clocks()

@@ -130,19 +130,9 @@ module check_nand_way #(
   end
 
   always_ff @(posedge clk) begin
-    if (TSuspNs != 0) begin
-      cover (started_q && done && inner);
-      cover (started_q && done && own_op_q == OpErase && reads_q == 2'd1 && !late);
-      cover (started_q && done && looks && !late);
-    end
-    if (Cache) begin
-      cover (started_q && own_done && earlier && !late && next_cached_q);
-      cover (started_q && own_done && polls && !late);
-      cover (started_q && own_done && op == OpRead && next_gone_q && !late);
-    end
-    if (Planes > 1) begin
-      cover (started_q && own_done && two_q && next_gone_q && op == OpErase && !late);
-    end
+    cover (started_q && done && inner);
+    cover (started_q && done && own_op_q == OpErase && reads_q == 2'd1 && !late);
+    cover (started_q && done && looks && !late);
   end
 endmodule
 

@@ -292,6 +292,29 @@ static void capabilities_are_read_from_the_page(void) {
     }
 }
 
+/* What the channels may use: what the part lists, as far as the board wants it, and several planes only if there are as many as the board was made for. */
+static void capabilities_are_used_as_far_as_board_and_part_have_them(void) {
+    const struct {
+        uint32_t features, optional, plane_bits, cache_ops, planes, can;
+    } cases[] = {{8, 15, 1, 1, 2, 15}, {8, 15, 1, 0, 2, 12}, {8, 15, 1, 1, 1, 11}, {8, 15, 2, 1, 2, 11}, {8, 15, 2, 0, 4, 12}, {0, 15, 1, 1, 2, 11}, {8, 5, 1, 1, 2, 5}, {8, 6, 1, 1, 2, 6}, {8, 4, 1, 0, 1, 0}};
+    for (uint32_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        two_by_two();
+        sim.g.cache_ops = cases[i].cache_ops;
+        sim.g.planes = cases[i].planes;
+        sim_put(&sim.part, 6, 2, cases[i].features);
+        sim_put(&sim.part, 8, 2, cases[i].optional);
+        sim_put(&sim.part, 113, 1, cases[i].plane_bits);
+        sim_part_seal(&sim.part);
+        sim.can = 15;
+        mounted();
+        CHECK(sim.can == cases[i].can);
+    }
+    two_by_two();
+    struct ftl_part table;
+    CHECK(ftl_part_of_id(0x64a610d3ec, &table) && table.can == FTL_CAN_MULTI_PLANE);
+    CHECK(ftl_part_use(&table, true, 2) == 0); /* its commands are not ONFI's */
+}
+
 const struct test scan_tests[] = {
     {"an ONFI part goes to its highest mode", onfi_part_goes_to_its_highest_mode},
     {"the mode is one that part and board have", mode_is_one_that_part_and_board_have},
@@ -309,5 +332,6 @@ const struct test scan_tests[] = {
     {"a die that does not take the mode keeps all in mode 0", die_that_does_not_take_the_mode_keeps_all_in_mode_0},
     {"every mount identifies again", every_mount_identifies_again},
     {"capabilities are read from the page", capabilities_are_read_from_the_page},
+    {"capabilities are used as far as board and part have them", capabilities_are_used_as_far_as_board_and_part_have_them},
     {0},
 };
