@@ -10,11 +10,24 @@ import hashlib
 import os
 from pathlib import Path
 
-from cocotb_tools.runner import get_results, get_runner
+from cocotb_tools.runner import Verilator, get_results
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
 runs = 0  # of simulations in this process; conftest.py tells by it which tests are not cocotb's
+
+
+class Shallow(Verilator):
+    """Tests see the signals of the top and of `depth` - 1 levels below it: with all of them public a build takes three times as long."""
+
+    def __init__(self, depth):
+        super().__init__()
+        self.depth = depth
+
+    def _build_command(self):
+        verilator, make = super()._build_command()
+        at = verilator.index("--public-flat-rw")
+        return [[*verilator[:at], "--public-depth", str(self.depth), *verilator[at + 1 :]], [*make, "VM_PARALLEL_BUILDS=0", "OPT_FAST=-O1"]]
 
 
 def rtl():
@@ -24,12 +37,12 @@ def rtl():
 
 
 def run(
-    top, sources, test_module, parameters=None, includes=(), waves=None, extra_args=(), timescale=("1ns", "1ps"), env=None, seed=None, testcase=None, plusargs=()
+    top, sources, test_module, parameters=None, includes=(), waves=None, extra_args=(), timescale=("1ns", "1ps"), env=None, seed=None, testcase=None, plusargs=(), depth=1
 ):
     """Builds `top` from `sources` (paths from the repository root) under build/cocotb and runs `test_module`; an AssertionError names the count of failures.
 
-    `env` are variables the test module reads, `testcase` the names of the tests to run (all without). Verilator's warnings stop the build, unless a source is
-    generated (below build/) or a model (below sim/).
+    `env` are variables the test module reads, `testcase` the names of the tests to run (all without); `depth` the levels of modules whose signals they use.
+    Verilator's warnings stop the build, unless a source is generated (below build/) or a model (below sim/).
     """
     global runs
     runs += 1
@@ -39,13 +52,13 @@ def run(
     foreign = any(p.is_relative_to(BUILD) or p.is_relative_to(ROOT / "sim") for p in paths)
     args = ["-O3", "--x-assign", "unique", "--x-initial", "unique"]
     args += ["-Wno-fatal"] * foreign + ["--trace-fst", "--trace-structs"] * waves + list(extra_args)
-    key = _short(top, [str(s) for s in sources], sorted((parameters or {}).items()), [str(i) for i in includes], args, timescale)
+    key = _short(top, [str(s) for s in sources], sorted((parameters or {}).items()), [str(i) for i in includes], args, timescale, depth)
     name = f"{test_module}-{_short(sorted((env or {}).items()), testcase, plusargs)}.xml"  # runs of one build do not overwrite each other's results
     folder = BUILD / "cocotb" / f"{top}-{key}"
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        runner = get_runner("verilator")
+        runner = Shallow(depth)
         runner.build(
             sources=paths,
             includes=[ROOT / i for i in includes],

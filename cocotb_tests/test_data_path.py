@@ -30,7 +30,8 @@ from models.datapath_model import (
     ZEROES,
     DataPathBench,
 )
-from runner import ROOT, run
+from models.spinal import generated
+from runner import run
 
 simulated = cocotb.test(timeout_time=20, timeout_unit="ms")
 
@@ -388,16 +389,9 @@ async def random_commands_agree_with_the_model_under_stalls(dut):
 
 
 def verilog():
-    """The Verilog for this geometry, generated now unless OTX_DATAPATH_VERILOG_DIR names a folder with it."""
-    import subprocess
-
-    import geometry
-
+    """The Verilog for this geometry; OTX_DATAPATH_VERILOG_DIR names a folder with other."""
     given = os.environ.get("OTX_DATAPATH_VERILOG_DIR")
-    if given is None:
-        geometry.write(GEOMETRY, ROOT / "build/datapath")
-        subprocess.run(["tools/spinal.sh", "build/datapath/geometry.properties", "build/datapath/verilog", "otx_data_path"], cwd=ROOT, check=True)
-    return f"{given or 'build/datapath/verilog'}/otx_data_path.v"
+    return f"{given}/otx_data_path.v" if given else generated(GEOMETRY, "otx_data_path")
 
 
 def test_data_path():

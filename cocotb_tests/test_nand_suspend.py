@@ -14,14 +14,15 @@ LONG = QUICK | {"prog": 60_000, "bers": 100_000}
 OLD = 5 * PAGES  # the pages that are read
 
 
-async def drive(dut, stall=0.0, **times):
+async def drive(dut, stall=0.0, old=READS + 1, **times):
+    """The part and the host; `old` pages from OLD on are written on each way."""
     nand = Nand()
     assert nand.open(pages=PAGES, times=LONG | times, seed=SEED, part=Part(onfi=0, suspend=SUSPEND_NS)) is None
     host = Host(dut, stall, SEED)
     await host.start(CLK_PS)
     for way in range(2):
         same(await host.run(way, Op.RESET), Status.OK)
-        for number in range(PAGES):
+        for number in range(old):
             same(await host.run(way, Op.PROGRAM, OLD + number, data=page(number), **FIELDS), Status.OK)
     return nand, host
 
@@ -94,7 +95,7 @@ async def the_next_read_needs_no_other_suspension(dut):
 @sentence
 async def a_read_that_comes_as_the_operation_ends_goes_on_alone(dut):
     """At each of many instants around the end of a program: both complete, each with its own."""
-    nand, host = await drive(dut, prog=5_000)
+    nand, host = await drive(dut, old=PAGES, prog=5_000)
     alone = beside = 0
     for step in range(24):
         row = (6 + step // PAGES) * PAGES + step % PAGES
@@ -160,7 +161,7 @@ async def other_commands_wait_for_the_end(dut):
 
 async def random_work(dut, stall, steps):
     """Programs and erases of both ways one after the other, reads beside them whenever one is taken."""
-    nand, host = await drive(dut, stall)
+    nand, host = await drive(dut, stall, PAGES)
     over, counts = [], [0, 0]
 
     async def change(way, rng):

@@ -290,4 +290,4 @@ async def recover_aborts_every_open_transaction_in_one_clock(dut):
 
 
 def test_remap_engine():
-    run("otx_remap_engine", SOURCES, "test_remap_engine")
+    run("otx_remap_engine", SOURCES, "test_remap_engine", depth=2)

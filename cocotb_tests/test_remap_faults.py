@@ -97,4 +97,4 @@ async def a_memory_error_is_answered_and_the_engine_goes_on(dut):
 
 
 def test_remap_faults():
-    run("otx_remap_engine", SOURCES, "test_remap_faults")
+    run("otx_remap_engine", SOURCES, "test_remap_faults", depth=2)

@@ -174,4 +174,4 @@ async def a_commit_of_1000_entries_takes_as_long_as_of_one(dut):
 
 
 def test_remap_figures():
-    run("otx_remap_engine", SOURCES, "test_remap_figures")
+    run("otx_remap_engine", SOURCES, "test_remap_figures", depth=2)

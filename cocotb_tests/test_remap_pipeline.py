@@ -162,4 +162,4 @@ async def requests_but_commit_wait_for_an_append_and_a_commit_for_nothing(dut):
 
 
 def test_remap_pipeline():
-    run("otx_remap_engine", SOURCES, "test_remap_pipeline")
+    run("otx_remap_engine", SOURCES, "test_remap_pipeline", depth=2)

@@ -62,4 +62,4 @@ async def random_ops_agree_with_the_model_at_a_memory_of_one_clock(dut):
 
 
 def test_remap_random():
-    run("otx_remap_engine", SOURCES, "test_remap_random")
+    run("otx_remap_engine", SOURCES, "test_remap_random", depth=2)

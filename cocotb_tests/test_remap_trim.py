@@ -226,4 +226,4 @@ async def a_memory_error_in_a_part_is_the_answer_of_the_range_and_the_other_bloc
 
 
 def test_remap_trim():
-    run("otx_remap_engine", SOURCES, "test_remap_trim")
+    run("otx_remap_engine", SOURCES, "test_remap_trim", depth=2)

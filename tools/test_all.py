@@ -4,33 +4,41 @@
 `test_all.py [group ...]` runs only those. A group is a command that either prints its own last line `N passed, M failed`, or leaves JUnit files, or is one test.
 """
 
+import os
 import re
 import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ET
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# name, command, where JUnit results are (a glob below build/), or "" when the command prints its count or is one test.
-# The first list runs alone; then the others side by side, each in its order: two cores, and what one builds the other does not touch.
-FIRST = [("verilog", "tools/verilog.sh tiny && tools/verilog.sh sim", "")]
-LANES = [
-    [
-        ("lint", "tools/lint.sh", ""),
-        ("firmware", "make -s -C sw/firmware test", ""),
-        ("blocks", "python -m pytest -q --ignore=cocotb_tests/system cocotb_tests", "cocotb/**/test_*.xml"),
-        ("formal", "tools/formal.sh", ""),
-        ("synthesis", "python tools/synth_smoke.py", ""),
-    ],
-    [
-        ("build", "tools/drive_build.sh tiny && tools/drive_build.sh sim && tools/drive_build.sh small library && tools/drive_build.sh tiny24 library", ""),
-        ("system", "python -m pytest -q --junitxml=build/system.xml cocotb_tests/system", "system.xml"),
-        ("power cuts tiny", "python cocotb_tests/system/power_cut.py --preset tiny --cuts 200 --gap 45000 --seed 1 --jobs 1", ""),
-        ("power cuts small", "python cocotb_tests/system/power_cut.py --preset small --cuts 40 --seed 1 --jobs 1", ""),
-    ],
+
+@dataclass(frozen=True)
+class Group:
+    """`results` is where JUnit results are, a glob below build/, or "" when the command prints its count or is one test; `after` are groups whose output it needs."""
+
+    name: str
+    command: str
+    results: str = ""
+    after: tuple = ()
+
+
+# Two at a time, each the first in this order whose `after` have ended: the long ones early. What one writes below build/ no other touches that may run beside it.
+GROUPS = [
+    Group("verilog", "tools/verilog.sh tiny && tools/verilog.sh sim"),
+    Group("build", " && ".join(f"tools/drive_build.sh {preset}" for preset in ("tiny", "small library", "tiny24 library", "sim untrained")), after=("verilog",)),
+    Group("system", "python -m pytest -q --junitxml=build/system.xml cocotb_tests/system", "system.xml", after=("build",)),
+    Group("formal", "tools/formal.sh", after=("verilog",)),
+    Group("blocks", "python -m pytest -q --ignore=cocotb_tests/system cocotb_tests", "cocotb/**/test_*.xml", after=("verilog",)),
+    Group("power cuts tiny", "python cocotb_tests/system/power_cut.py --preset tiny --cuts 200 --gap 45000 --seed 1 --jobs 1", after=("build",)),
+    Group("power cuts small", "python cocotb_tests/system/power_cut.py --preset small --cuts 40 --seed 1 --jobs 1", after=("build",)),
+    Group("synthesis", "python tools/synth_smoke.py", after=("verilog",)),
+    Group("firmware", "make -s -C sw/firmware test"),
+    Group("lint", "tools/lint.sh", after=("verilog",)),
 ]
 
 
@@ -46,18 +54,20 @@ def junit(pattern, since):
     return passed, failed
 
 
-def run(name, command, results):
+def run(group):
     """Runs one group; its output goes to build/test/<name>.log and, when it fails, its end to the terminal."""
-    log = ROOT / "build/test" / f"{name.replace(' ', '_')}.log"
+    log = ROOT / "build/test" / f"{group.name.replace(' ', '_')}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
-    print(f"{name}: started", flush=True)
+    print(f"{group.name}: started", flush=True)
     started = time.time()
     with log.open("w") as out:
-        code = subprocess.run(["bash", "-c", command], cwd=ROOT, stdout=out, stderr=subprocess.STDOUT).returncode
+        process = subprocess.Popen(["bash", "-c", group.command], cwd=ROOT, stdout=out, stderr=subprocess.STDOUT)
+        _, status, usage = os.wait4(process.pid, 0)  # with the time of all that it has waited for
+        code = process.returncode = os.waitstatus_to_exitcode(status)
     text = log.read_text(errors="replace")
     counted = re.findall(r"(\d+) passed, (\d+) failed", text)
-    if results:
-        passed, failed = junit(results, started)
+    if group.results:
+        passed, failed = junit(group.results, started)
     elif counted:
         passed, failed = map(int, counted[-1])
     else:
@@ -68,25 +78,35 @@ def run(name, command, results):
         failed += 1  # a group that ran nothing has not passed
     if failed:
         print(text[-6000:])
-    print(f"{name}: {passed} passed, {failed} failed, {time.time() - started:.0f} s", flush=True)
+    print(f"{group.name}: {passed} passed, {failed} failed, {time.time() - started:.0f} s, {usage.ru_utime + usage.ru_stime:.0f} s of a processor", flush=True)
     return passed, failed
 
 
+def run_all(groups, workers=2):
+    """Runs the groups, some side by side; returns (passed, failed) of each. One that is needed and not among `groups` is taken for done."""
+    waiting, running, results = list(groups), {}, []
+    with ThreadPoolExecutor(workers) as pool:
+        while waiting or running:
+            busy = {g.name for g in [*waiting, *running.values()]}
+            ready = [g for g in waiting if busy.isdisjoint(g.after)]
+            for group in ready[: workers - len(running)]:
+                waiting.remove(group)
+                running[pool.submit(run, group)] = group
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                del running[future]
+                results.append(future.result())
+    return results
+
+
 def main(names):
-    groups = [g for lane in [FIRST, *LANES] for g in lane]
-    unknown = set(names) - {g[0] for g in groups}
+    unknown = set(names) - {g.name for g in GROUPS}
     if unknown:
-        print(f"test_all: no group {', '.join(sorted(unknown))}; there are: {', '.join(g[0] for g in groups)}", file=sys.stderr)
+        print(f"test_all: no group {', '.join(sorted(unknown))}; there are: {', '.join(g.name for g in GROUPS)}", file=sys.stderr)
         return 2
-
-    def lane(groups):
-        return [run(*g) for g in groups if not names or g[0] in names]
-
-    totals = lane(FIRST)
-    with ThreadPoolExecutor(len(LANES)) as pool:
-        for results in pool.map(lane, LANES):
-            totals += results
-    passed, failed = (sum(column) for column in zip(*totals, strict=True))
+    started = time.time()
+    results = run_all([g for g in GROUPS if not names or g.name in names])
+    passed, failed = (sum(column) for column in zip(*results, strict=True))
+    print(f"all groups: {time.time() - started:.0f} s")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 

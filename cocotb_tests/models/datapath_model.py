@@ -12,7 +12,7 @@ from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
 from models.datapath_engine import COMMITTING, OPEN, RSP, EngineModel, words
 from models.frame_memory import BEATS, FrameMemory
-from models.stepped import Pin, Sink, Source, Stepper
+from models.stepped import Pin, Sink, Source, Stepper, reader
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent / "soc"))
 import geometry  # noqa: E402
@@ -57,6 +57,8 @@ class DataPathBench(Stepper, EngineModel):
         self.pin = {n: Pin(getattr(dut, n)) for n in inputs}
         self.state_pins = [Pin(getattr(dut, f"txState_{t}")) for t in range(32)]
         self.count_pins = [Pin(getattr(dut, f"txCount_{t}")) for t in range(32)]
+        self.shown_txs = None
+        self.asked, self.give_up, self.rescue_to = (reader(getattr(dut, n)) for n in ("useTxid", "giveUp", "rescueTo"))
         self.add(self)
         # host
         self.free_tags, self.active, self.results, self.blocks, self.data, self.stamp, self.allowed, self.part = list(range(32)), {}, {}, {}, {}, 0, {}, []
@@ -94,13 +96,15 @@ class DataPathBench(Stepper, EngineModel):
         self.pin["durable"].set(self.durable)
         self.pin["head"].set(len(self.log))
         self.pin["allocLeft"].set(len(self.alloc.queue))
-        self.pin["useCount"].set(self.use[int(self.dut.useTxid.value)] if self.dut.useTxid.value.is_resolvable else 0)
-        asked = int(self.dut.useTxid.value) if self.dut.useTxid.value.is_resolvable else 0
+        asked = self.asked()
+        self.pin["useCount"].set(self.use[asked])
         self.pin["older"].set(asked % 4)
         self.pin["reached"].set(self.reached[asked])
-        for t in range(32):
-            self.state_pins[t].set(self.state[t])
-            self.count_pins[t].set(self.count[t])
+        if self.shown_txs != (self.state, self.count):
+            self.shown_txs = list(self.state), list(self.count)
+            for t in range(32):
+                self.state_pins[t].set(self.state[t])
+                self.count_pins[t].set(self.count[t])
 
     def sample(self, clock):
         due = [e for e in self.events if e[0] <= clock]
@@ -110,9 +114,9 @@ class DataPathBench(Stepper, EngineModel):
                 what()
         self.settle_waits()
         self.step_engine(clock)
-        if int(self.dut.giveUp.value):
+        if self.give_up():
             self.failed = 1
-        if int(self.dut.rescueTo.value) > self.durable and self.rng.random() < 0.02:
+        if self.rescue_to() > self.durable and self.rng.random() < 0.02:
             self.durable = len(self.log)
 
     # -- host

@@ -3,7 +3,6 @@
 
 import os
 import random
-import subprocess
 import sys
 from functools import partial
 from pathlib import Path
@@ -13,6 +12,7 @@ from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
 from models.flash_model import OOB, ChannelModel, Op
 from models.frame_memory import FrameMemory
+from models.spinal import generated
 from models.stepped import Sink, Source, Stepper
 from models.way_order import WayOrder
 from models.weak_model import WeakModel
@@ -35,15 +35,9 @@ def flash_geometry(channels, ways, priorities=True, planes=1):
 
 
 def verilog(component, channels, ways, priorities=True, planes=1):
-    """Path of the component's Verilog for that geometry, generated now unless OTX_FLASH_VERILOG_DIR names a folder with `<channels>x<ways>` folders of it."""
-    g = flash_geometry(channels, ways, priorities, planes)
+    """Path of the component's Verilog for that geometry; OTX_FLASH_VERILOG_DIR names a folder with `<channels>x<ways>` folders of other."""
     given = os.environ.get("OTX_FLASH_VERILOG_DIR")
-    if given:
-        return f"{given}/{channels}x{ways}/{component}.v"
-    out = f"build/{g.preset}"
-    geometry.write(g, ROOT / out)
-    subprocess.run(["tools/spinal.sh", f"{out}/geometry.properties", f"{out}/verilog", component], cwd=ROOT, check=True)
-    return f"{out}/verilog/{component}.v"
+    return f"{given}/{channels}x{ways}/{component}.v" if given else generated(flash_geometry(channels, ways, priorities, planes), component)
 
 
 def shape():

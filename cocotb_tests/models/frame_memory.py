@@ -5,7 +5,7 @@
 
 import random
 
-from models.stepped import Pin, Sink
+from models.stepped import Pin, Sink, reader
 
 BEATS, BURST, OKAY, SLVERR = 512, 32, 0, 2
 
@@ -27,7 +27,7 @@ class FrameMemory:
         self.r = {f: Pin(getattr(dut, f"{name}_r_payload_{f}")) for f in "data id resp last".split()}
         self.b = {f: Pin(getattr(dut, f"{name}_b_payload_{f}")) for f in "id resp".split()}
         self.r_valid, self.b_valid = Pin(getattr(dut, f"{name}_r_valid")), Pin(getattr(dut, f"{name}_b_valid"))
-        self.r_ready, self.b_ready = getattr(dut, f"{name}_r_ready"), getattr(dut, f"{name}_b_ready")
+        self.r_ready, self.b_ready = reader(getattr(dut, f"{name}_r_ready")), reader(getattr(dut, f"{name}_b_ready"))
         self.r_burst = self.b_burst = None
 
     def page(self, frame):
@@ -64,6 +64,8 @@ class FrameMemory:
 
     def oldest_of_an_id(self, bursts):
         """A burst that may answer now; ids in any order, bursts of an id in order."""
+        if not bursts:
+            return None
         heads = {}
         for burst in bursts:
             heads.setdefault(burst["id"], burst)
@@ -94,12 +96,12 @@ class FrameMemory:
         self.now = clock
         for sink in self.sinks:
             sink.sample(clock)
-        if self.r_burst and self.r_ready.value == 1:
+        if self.r_burst and self.r_ready():
             self.r_burst["at"] += 1
             if self.r_burst["at"] == self.r_burst["beats"]:
                 self.reads = [b for b in self.reads if b is not self.r_burst]
             self.r_burst = None
-        if self.b_burst and self.b_ready.value == 1:
+        if self.b_burst and self.b_ready():
             burst = self.b_burst
             self.words[burst["word"] : burst["word"] + burst["beats"]] = burst["data"]
             self.answers = [b for b in self.answers if b is not burst]

@@ -14,6 +14,7 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, ReadOnly
 from models.log_model import COMMIT, FRAMES, MAP, PAGE, PLACES, RELOCATE, Entry, LogModel
+from models.stepped import Pin, reader
 
 DRIVE, GENERATION = 0x1A2B3C4D, 0x55667788
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -49,23 +50,19 @@ class In:
     """A stream into the log: beats are dicts in `queue`."""
 
     def __init__(self, dut, name, fired=lambda beat: None):
-        self.valid, self.ready = getattr(dut, name + "_valid"), getattr(dut, name + "_ready")
+        self.valid, self.ready = Pin(getattr(dut, name + "_valid")), reader(getattr(dut, name + "_ready"))
         self.fired, self.queue, self.shown = fired, deque(), False
-        self.fields = {h._name[len(name) + 9 :]: h for h in dut if h._name.startswith(name + "_payload_")}
-        self.valid.value = 0
-        for h in self.fields.values():
-            h.value = 0
+        self.fields = {h._name[len(name) + 9 :]: Pin(h) for h in dut if h._name.startswith(name + "_payload_")}
 
     def drive(self, go):
         if not self.shown and self.queue and go:
             for k, v in self.queue[0].items():
-                self.fields[k].value = int(v)
-            self.valid.value, self.shown = 1, True
-        elif not self.shown:
-            self.valid.value = 0
+                self.fields[k].set(int(v))
+            self.shown = True
+        self.valid.set(int(self.shown))
 
     def sample(self):
-        if self.shown and int(self.ready.value):
+        if self.shown and self.ready():
             self.shown = False
             self.fired(self.queue.popleft())
 
@@ -74,20 +71,19 @@ class Out:
     """A stream out of the log; the payload must not change while it waits."""
 
     def __init__(self, dut, name, fired):
-        self.valid, self.ready = getattr(dut, name + "_valid"), getattr(dut, name + "_ready")
+        self.valid, self.ready = reader(getattr(dut, name + "_valid")), Pin(getattr(dut, name + "_ready"))
         self.name, self.fired, self.on, self.held = name, fired, True, None
-        self.fields = {h._name[len(name) + 9 :] or "payload": h for h in dut if h._name.startswith(name + "_payload")}
-        self.ready.value = 0
+        self.fields = {h._name[len(name) + 9 :] or "payload": reader(h) for h in dut if h._name.startswith(name + "_payload")}
 
     def drive(self, go):
         self.taking = go and self.on
-        self.ready.value = int(self.taking)
+        self.ready.set(int(self.taking))
 
     def sample(self):
-        if not int(self.valid.value):
+        if not self.valid():
             assert self.held is None, f"{self.name}: valid went away"
             return
-        beat = {k: int(h.value) for k, h in self.fields.items()}
+        beat = {k: value() for k, value in self.fields.items()}
         assert self.held in (None, beat), f"{self.name}: payload changed from {self.held} to {beat}"
         self.held = None if self.taking else beat
         if self.taking:

@@ -8,7 +8,8 @@ from enum import IntEnum
 
 import cocotb
 from cocotb.clock import Clock
-from cocotb.triggers import Event, FallingEdge, Lock, RisingEdge
+from cocotb.triggers import Event, FallingEdge, First, Lock, RisingEdge, ValueChange
+from models.stepped import reader
 
 BEATS = 512
 OWN = 6  # the timing mode with the part's own times
@@ -66,6 +67,11 @@ class Host:
         ]:
             getattr(dut, name).value = 0
         dut.mode.value = OWN
+        self.handles = {name: (getattr(dut, name + "_valid"), getattr(dut, name + "_ready")) for name in FIELDS}
+        self.values = {name: {f: reader(getattr(dut, f"{name}_{f}")) for f in ["valid", *fields]} for name, fields in FIELDS.items()}
+        self.offers = [dut.way_idle, dut.way_reads, dut.way_writes, dut.way_erases]
+        self.way_idle, self.way_reads, self.way_writes, self.way_erases = map(reader, self.offers)
+        self.wdata_ready = reader(dut.wdata_ready)
 
     async def start(self, period_ps=10000):
         self.tasks = [cocotb.start_soon(Clock(self.dut.clk, period_ps // 2 * 2, "ps").start(start_high=False))]
@@ -90,13 +96,13 @@ class Host:
     async def _beat(self, name):
         """Waits for valid of stream `name`, rests, and lets one beat pass; returns the beat's fields as they were."""
         d = self.dut
-        valid, ready = getattr(d, name + "_valid"), getattr(d, name + "_ready")
-        if not int(valid.value):
+        (valid, ready), value = self.handles[name], self.values[name]
+        if not value["valid"]():
             await RisingEdge(valid)
             await FallingEdge(d.clk)
         await self._rest()
-        assert int(valid.value), f"{name}: valid fell before the beat had passed"
-        fields = {h: int(getattr(d, f"{name}_{h}").value) for h in FIELDS[name]}
+        assert value["valid"](), f"{name}: valid fell before the beat had passed"
+        fields = {f: value[f]() for f in FIELDS[name]}
         ready.value = 1
         await FallingEdge(d.clk)
         ready.value = 0
@@ -112,7 +118,7 @@ class Host:
             for i, word in enumerate(words):
                 await self._rest()
                 d.wdata_valid.value, d.wdata_data.value, d.wdata_last.value = 1, word, int(i == BEATS - 1)
-                if not int(d.wdata_ready.value):
+                if not self.wdata_ready():
                     await RisingEdge(d.wdata_ready)
                     await FallingEdge(d.clk)
                 await FallingEdge(d.clk)
@@ -158,6 +164,7 @@ class Host:
         d = self.dut
         while True:
             while not self._offered(way, op if beside else None):
+                await First(*(ValueChange(offer) for offer in self.offers))
                 await FallingEdge(d.clk)
             async with self.lock:
                 await FallingEdge(d.clk)
@@ -180,8 +187,8 @@ class Host:
                 return event
 
     def _offered(self, way, beside):
-        offers = {Op.READ: "way_reads", Op.PROGRAM: "way_writes", Op.ERASE: "way_erases"}
-        return (int(self.dut.way_idle.value) | (int(getattr(self.dut, offers[beside]).value) if beside in offers else 0)) >> way & 1
+        kinds = {Op.READ: self.way_reads, Op.PROGRAM: self.way_writes, Op.ERASE: self.way_erases}
+        return (self.way_idle() | (kinds[beside]() if beside in kinds else 0)) >> way & 1
 
     async def run(self, way, op, row=0, **fields):
         """One command to its end: the fields of its completion, and the page read as `data`."""

@@ -16,7 +16,7 @@ from cocotb.clock import Clock
 from cocotb.triggers import Event, FallingEdge, ReadOnly, RisingEdge
 from models.remap_judge import WALKED, Call, RemapJudge, op_fields
 from models.remap_model import BUF, NAND, NONE, VER, Op, State, TxOp, word
-from models.stepped import Pin
+from models.stepped import Pin, reader
 from models.table_memory import TableMemory
 
 sys.path.append(str(Path(__file__).resolve().parent.parent.parent / "soc"))
@@ -60,8 +60,10 @@ class Bench:
         d = self.dut
         self.pins = {f"{s}_{f}": Pin(getattr(d, f"{s}_payload_{f}")) for s, fs in (("op", OP_FIELDS), ("tx", TX_FIELDS)) for f in fs}
         self.pins |= {n: Pin(getattr(d, n)) for n in ["op_valid", "tx_valid", "rsp_ready", "released_ready", "useTxid"]}
-        self.rsp_pins = [getattr(d, "rsp_payload_" + f) for f in RSP_FIELDS]
-        self.states, self.counts = ([getattr(d, f"{n}_{t}") for t in range(32)] for n in ("txState", "txCount"))
+        self.rsp_pins = [reader(getattr(d, "rsp_payload_" + f)) for f in RSP_FIELDS]
+        self.states, self.counts = ([reader(getattr(d, f"{n}_{t}")) for t in range(32)] for n in ("txState", "txCount"))
+        outputs = ["rsp_valid", "op_ready", "tx_ready", "walking", "reached", "older", "released_valid", "released_payload_kind", "released_payload_value"]
+        self.out = {n: reader(getattr(d, n)) for n in outputs}
         d.reset.value = 1
         cocotb.start_soon(Clock(d.clk, 10, "ns").start())
         for _ in range(4):
@@ -102,7 +104,7 @@ class Bench:
         self.table.drive(self.clock)
 
     def sample(self):
-        d = self.dut
+        out = self.out
         self.table.sample(self.clock)
         for callback in self.held:
             callback()
@@ -110,10 +112,10 @@ class Bench:
             self.look_at_walk(self.watched[self.clock % len(self.watched)])
         if self.rel_ready:
             self.release()
-        if self.rsp_ready and d.rsp_valid.value:
+        if self.rsp_ready and out["rsp_valid"]():
             self.answer()
-        tx = self.txs[0] if self.txs and self.txs[0].offered and d.tx_ready.value else None
-        op = self.ops[0] if self.ops and self.ops[0].offered and d.op_ready.value else None
+        tx = self.txs[0] if self.txs and self.txs[0].offered and out["tx_ready"]() else None
+        op = self.ops[0] if self.ops and self.ops[0].offered and out["op_ready"]() else None
         if self.txs and self.txs[0].offered and self.txs[0].fields["op"] == TxOp.COMMIT:
             assert tx or self.clock - self.txs[0].offered < 2, "a COMMIT waits"
         self.seen["tx beside op"] += bool(tx and op)
@@ -130,7 +132,7 @@ class Bench:
         if state not in WALKED:
             self.walks[txid], self.reached[txid] = 0, 0
             return
-        reached, older = int(self.dut.reached.value), int(self.dut.older.value)
+        reached, older = self.out["reached"](), self.out["older"]()
         walked = self.walks[txid]
         assert self.reached[txid] <= reached <= count and walked <= reached, f"clock {self.clock}: txid {txid}: {reached} of {count} entries reached, {walked} released"
         self.reached[txid] = reached
@@ -142,9 +144,8 @@ class Bench:
 
     def release(self):
         self.judge.ready_clocks += 1
-        d = self.dut
-        if d.released_valid.value:
-            location = int(d.released_payload_kind.value) << 30 | int(d.released_payload_value.value)
+        if self.out["released_valid"]():
+            location = self.out["released_payload_kind"]() << 30 | self.out["released_payload_value"]()
             self.released.append(location)
             if self.check:
                 debtor = self.model.debts.get(location, (0, None))[1]
@@ -155,14 +156,14 @@ class Bench:
 
     def take_op(self, call):
         self.ops.popleft()
-        self.seen["op beside walk"] += int(self.dut.walking.value)
+        self.seen["op beside walk"] += self.out["walking"]()
         if self.check:
             self.judge.op_taken(call)
         else:
             call.taken, self.waiting[call.fields["tag"]] = self.clock, call
 
     def answer(self):
-        rsp = dict(zip(RSP_FIELDS, [int(p.value) for p in self.rsp_pins], strict=True))
+        rsp = dict(zip(RSP_FIELDS, [value() for value in self.rsp_pins], strict=True))
         tag = rsp["tag"]
         rsp = {n: bool(rsp[n]) for n in ("own", "committing", "hit", "error")} | {"location": rsp["location_kind"] << 30 | rsp["location_value"]}
         if self.check:
@@ -173,10 +174,10 @@ class Bench:
         call.done.set()
 
     def state(self, txid):
-        return int(self.states[txid].value)
+        return self.states[txid]()
 
     def count(self, txid):
-        return int(self.counts[txid].value)
+        return self.counts[txid]()
 
     def set_count(self, txid, count):
         """As if so many entries had been added."""
@@ -246,7 +247,7 @@ class Bench:
         """Until all is answered and walked; then nothing is owed and every COMMITTED or ABORTED txid is FREE."""
         for _ in range(limit):
             await FallingEdge(self.dut.clk)
-            if not (self.ops or self.txs or self.waiting or int(self.dut.walking.value)):
+            if not (self.ops or self.txs or self.waiting or self.out["walking"]()):
                 break
         else:
             raise AssertionError(f"not drained after {limit} clocks")

@@ -5,6 +5,8 @@ Latency is from the address beat (writes: the later of address and data beat) to
 changes the memory, at its start or at its end, at random: the master may not rely on either. Checks the master: stable offers, one access at a time per id and direction.
 """
 
+from models.stepped import Pin, reader
+
 AR = ["addr", "id", "len", "size", "burst"]
 LANES = [sum(0xFF << 8 * b for b in range(16) if s >> b & 1) for s in range(1 << 16)]
 
@@ -21,8 +23,10 @@ class TableMemory:
         h |= {f"w_{f}": getattr(dut, f"table_w_payload_{f}") for f in ("data", "strb", "last")}
         h |= {f"{c}_{f}": getattr(dut, f"table_{c}_payload_{f}") for c, fs in (("r", ["data", "id", "resp", "last"]), ("b", ["id", "resp"])) for f in fs}
         self.h, self.read, self.answer, self.ready, self.offers = h, None, None, None, {}
-        for name in ["ar_ready", "aw_ready", "w_ready", "r_valid", "b_valid"]:
+        self.value = {n: reader(handle) for n, handle in h.items()}
+        for name in ["ar_ready", "aw_ready", "w_ready"]:
             h[name].value = 0
+        self.r_valid, self.b_valid = Pin(h["r_valid"]), Pin(h["b_valid"])
         h["r_last"].value = 1
 
     def get32(self, address):
@@ -51,14 +55,14 @@ class TableMemory:
             h["ar_ready"].value = h["aw_ready"].value = h["w_ready"].value = self.ready = ready
         if self.read is None:
             self.read = self.choose(self.reads, now)
-            h["r_valid"].value = int(self.read is not None)
+            self.r_valid.set(int(self.read is not None))
             if self.read:
                 r = self.read
                 h["r_data"].value = self.beats.get(r["beat"], 0) if r["data"] is None else r["data"]
                 h["r_id"].value, h["r_resp"].value = r["id"], 2 * r["bad"]
         if self.answer is None:
             self.answer = self.choose(self.writes, now)
-            h["b_valid"].value = int(self.answer is not None)
+            self.b_valid.set(int(self.answer is not None))
             if self.answer:
                 if self.answer["late"]:
                     self.store(self.answer)
@@ -71,11 +75,11 @@ class TableMemory:
 
     def offer(self, channel, fields):
         """The payload if a beat is offered; it must be the one that was offered before and not taken."""
-        h = self.h
-        if not h[channel + "_valid"].value:
+        value = self.value
+        if not value[channel + "_valid"]():
             assert channel not in self.offers, f"{channel}: valid fell before the beat was taken"
             return None
-        beat = [int(h[f"{channel}_{f}"].value) for f in fields]
+        beat = [value[f"{channel}_{f}"]() for f in fields]
         if channel in self.offers:
             assert self.offers[channel] == beat, f"{channel}: {self.offers[channel]} became {beat}"
         if self.ready:
@@ -85,10 +89,9 @@ class TableMemory:
         return None
 
     def sample(self, now):
-        h = self.h
-        if self.read and h["r_ready"].value:
+        if self.read and self.value["r_ready"]():
             self.read = None
-        if self.answer and h["b_ready"].value:
+        if self.answer and self.value["b_ready"]():
             self.answer = None
         beat = self.offer("ar", AR)
         if beat:

@@ -4,12 +4,11 @@
 import ctypes as c
 import fcntl
 import subprocess
-import sys
 from pathlib import Path
 
+from cocotb_tests.models.spinal import generated
+
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path[:0] = [str(ROOT / "soc")]
-import geometry as geometries  # noqa: E402
 
 WRITE, READ, LOG, FW = range(4)
 
@@ -24,14 +23,8 @@ def build(geometry):
     (out / "flash").mkdir(parents=True, exist_ok=True)
     with open(out / "flash/lock", "w") as lock, open(out / "flash/build.log", "w") as log:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        geometries.write(geometry, out)
+        generated(geometry, "otx_flash_backend", log)
         shape = f"-GChannels={geometry.channels} -GWays={geometry.ways} -GClkPs={geometry.clock_ps}"
-        new = out / "flash/new"  # an unchanged file keeps its time stamp, so that nothing is built again for it
-        subprocess.run(["tools/spinal.sh", f"{out}/geometry.properties", str(new), "otx_flash_backend"], cwd=ROOT, check=True, stdout=log, stderr=log)
-        text, verilog = (new / "otx_flash_backend.v").read_text(), out / "verilog/otx_flash_backend.v"
-        if not verilog.exists() or verilog.read_text() != text:
-            verilog.parent.mkdir(exist_ok=True)
-            verilog.write_text(text)
         command = ["make", "-f", "sim/flash/Makefile", f"DRIVE={geometry.preset}", f"SHAPE={shape}"]
         subprocess.run(command, cwd=ROOT, check=True, stdout=log, stderr=log)
 

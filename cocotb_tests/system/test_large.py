@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What needs the size of preset sim: full transaction tables, all dies."""
+"""What needs the size of preset sim: full transaction tables, all dies. The tests share a drive, for it takes long to start."""
 
 import sys
 from pathlib import Path
+
+import pytest
 
 sys.path[:0] = [str(Path(__file__).resolve().parent.parent.parent)]
 
@@ -15,8 +17,14 @@ def block(n):
     return n.to_bytes(8, "little") * (BLOCK // 8)
 
 
-def test_the_60001st_entry_is_tx_full_and_the_transaction_commits_all_the_same():
-    d = Drive("sim")
+@pytest.fixture(scope="module")
+def d():
+    drive = Drive("sim")
+    yield drive
+    drive.power_cut()
+
+
+def test_the_60001st_entry_is_tx_full_and_the_transaction_commits_all_the_same(d):
     d.write(0, block(1))
     d.write(59_999, block(2))
     for lba in range(0, FULL, 32):  # a trim inside a transaction is an entry like a write, without a page
@@ -34,11 +42,9 @@ def test_the_60001st_entry_is_tx_full_and_the_transaction_commits_all_the_same()
     d.power_cut(1)
     d.power_on()
     assert d.read(0) == bytes(BLOCK) == d.read(59_999) and d.read(7) == block(4) and d.read(9) == block(5)
-    d.power_cut()
 
 
-def test_thirty_two_transactions_are_open_at_once_and_commit_in_any_order():
-    d = Drive("sim")
+def test_thirty_two_transactions_are_open_at_once_and_commit_in_any_order(d):
     for n in range(4):
         for t in range(32):
             d.write(1000 * n + (t * 7) % 32, block(100 * t + n), txid=t)
@@ -60,4 +66,3 @@ def test_thirty_two_transactions_are_open_at_once_and_commit_in_any_order():
     d.power_on()
     for t in range(32):
         assert d.read(3000 + (t * 7) % 32) == (block(100 * t + 3) if t % 3 else bytes(BLOCK))
-    d.power_cut()
