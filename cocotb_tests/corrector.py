@@ -77,7 +77,8 @@ class Corrector:
 
     def most_clocks(self, chunk):
         """The head of otx_nand_corrector.sv."""
-        return self.length(chunk) + self.t * (self.t + 8) + 5
+        width = 2 if self.t == 24 else 1  # bytes searched in a clock
+        return -(-self.length(chunk) // width) + self.t * (self.t + 11) // 2 + 5
 
     def run(self, chunks, remainders, stall=0, seed=1):
         chunks, remainders = np.ascontiguousarray(chunks, np.uint8), np.ascontiguousarray(remainders, np.uint8)

@@ -275,16 +275,42 @@ def test_a_page_with_errors_in_all_chunks(bench):
         assert b.codec.waited == 0
 
 
-def test_the_longest_time_is_what_the_head_of_the_decoder_says(bench):
-    b, longest = bench(), 0
+@pytest.mark.parametrize(("m", "t", "length", "width"), [(13, 8, 512, 1), (14, 24, 1024, 2)], ids=IDS[:2])
+def test_the_longest_time_is_what_the_head_of_the_decoder_says(bench, m, t, length, width):
+    b, longest = bench(m, t, length), 0
     for n in range(40):
-        word = b.word()
-        places = [0 if n else 7, *b.rng.sample(range(8, 8 * len(word)), 7)]  # the first byte is searched last
+        word = b.word(length)
+        places = [0 if n else 7, *b.rng.sample(range(8, 8 * len(word)), t - 1)]  # the first byte is searched last
         result = b.codec.decode([flip(word, places)])[0]
         b.check(result, places)
         longest = max(longest, result.fixed - result.ended)
-    print(f"FIGURE worst case of 8 errors in 525 bytes: {longest} clocks from the last byte to the last beat")
-    assert longest <= len(word) + 8 * 8 + 8 * 8 + 7 <= 1000
+    print(f"FIGURE worst case of {t} errors in {len(word)} bytes: {longest} clocks from the last byte to the last beat")
+    assert longest <= -(-len(word) // width) + t * (t + 11) // 2 + 7 <= 1000
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 1023, 1024])
+def test_bytes_that_are_searched_together(bench, size):
+    """Two of them in a clock, both, the first or the second wrong, at both ends of words of even and odd length; the byte before an odd word's first does not exist."""
+    b = bench(14, 24, 1024)
+    word = b.word(size)
+    ends = [p for byte in (0, 1, 2, len(word) - 3, len(word) - 2, len(word) - 1) for p in (8 * byte, 8 * byte + 7)]
+    cases = [[p] for p in ends] + [[p, q] for p in ends for q in ends if p < q] + [ends]
+    cases += [list(range(start, start + 24)) for start in b.rng.sample(range(8 * len(word) - 24), 10)]  # bursts over three or four bytes
+    for result, p in zip(b.codec.decode([flip(word, p) for p in cases]), cases, strict=True):
+        b.check(result, p)
+
+
+def test_roots_in_the_byte_before_the_first_do_not_count(bench):
+    """An odd word as far from a code word as one with 24 wrong bits, some of them in a byte more at its start: it cannot be corrected."""
+    b, model = bench(14, 24, 1024), Bch(14, 24)
+    for n in range(16):
+        word, outside = b.word(1023), n % 8 + 1
+        before = sum(0x80 >> p for p in b.rng.sample(range(8), outside))
+        change = bytes(1023) + model.encode(bytes([before]) + bytes(1023))
+        damaged = flip(bytes(x ^ y for x, y in zip(word, change, strict=True)), b.places(word, 24 - outside))
+        result, after = b.codec.decode([damaged, flip(word, [0, 9])])
+        assert result.status == FAILED and result.hits == 0
+        b.check(after, [0, 9])
 
 
 def test_two_decoders_share_a_key_equation(bench):

@@ -5,6 +5,7 @@ rtl/ecc/otx_page_pkg.sv
 rtl/ecc/otx_bch_chien.sv
 rtl/ecc/otx_bch_decoder.sv
 rtl/ecc/otx_bch_encoder.sv
+rtl/ecc/otx_bch_hits.sv
 rtl/ecc/otx_bch_kes.sv
 rtl/ecc/otx_bch_share.sv
 rtl/ecc/otx_bch_syndrome.sv

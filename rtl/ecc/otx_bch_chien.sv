@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chien search: the places of the errors of one word, eight bits (one byte) per clock, from the last byte to the first.
+// Chien search: the places of the errors of one word, `Width` bytes per clock, from the last byte to the first.
 //
-// `rsp` is the response of otx_bch_kes, `bytes` the length of the word with its parity, as `rsp_last` passes. Then `hit_valid` comes for each byte with errors: `hit_byte`, its number from the start of the word, and
-// `hit_mask`, its wrong bits; `walks` with `hit_byte` comes for each byte, with errors or not. `done` for a clock ends the word, after the last hit: `failed` if the word has more errors than can be corrected (then the hits mean nothing), else `count` wrong bits.
-// `failed` and `count` stay until the next `done`. `rsp_ready` is low during the search, which ends with the last root: at most bytes + 3 clocks from the last beat of `rsp` to `done`. Reset forgets the word.
+// `rsp` is the response of otx_bch_kes, `bytes` the length of the word with its parity, as `rsp_last` passes. Then `walks` comes for all bytes, Width at a time: `hit_byte`, the number of the last of them from the start of
+// the word, and `hit_mask`, their wrong bits, those of byte `hit_byte` - i at 8i; of the byte before the first of a word they are 0. `hit_valid`: any is wrong. `done` for a clock ends the word, after the last hit: `failed`
+// if the word has more errors than can be corrected (then the hits mean nothing), else `count` wrong bits. `failed` and `count` stay until the next `done`. `rsp_ready` is low during the search, which ends with the last
+// root: at most bytes / Width (rounded up) + 3 clocks from the last beat of `rsp` to `done`. Reset forgets the word.
 
 `default_nettype none
 
 module otx_bch_chien #(
     parameter int M = 13,
     parameter int T = 8,
+    parameter int Width = otx_page_pkg::search_bytes(T),  // 1 or 2
     localparam int LengthBits = M - 3,
     localparam int DegreeBits = $clog2(2 * T)
 ) (
@@ -25,7 +27,7 @@ module otx_bch_chien #(
     output logic                  walks,
     output logic                  hit_valid,
     output logic [LengthBits-1:0] hit_byte,
-    output logic [           7:0] hit_mask,
+    output logic [   8*Width-1:0] hit_mask,
     output logic                  done,
     output logic                  failed,
     output logic [DegreeBits-1:0] count
@@ -35,6 +37,9 @@ module otx_bch_chien #(
 
   if (!otx_bch_pkg::fits(M, T)) begin : g_check_code
     $fatal(1, "otx_bch_chien: no such code: M 5 to 15, 2T - 1 < 2^ceil(M/2), M*T a multiple of 8");
+  end
+  if (Width != 1 && Width != 2) begin : g_check_width
+    $fatal(1, "otx_bch_chien: Width must be 1 or 2");
   end
 
   typedef enum logic [1:0] {
@@ -48,12 +53,12 @@ module otx_bch_chien #(
   logic [DegreeBits-1:0] degree_q, found_q, found;
   logic [LengthBits-1:0] at_q, sums_at_q, mask_at_q;
   logic sums_valid_q, mask_valid_q, stop;
-  logic [7:0] mask_q;
+  logic [8*Width-1:0] mask_q;
 
   // Bit 0 of the last byte is x^0 of the code word. An error at x^e makes alpha^-e a root, so term j (coefficient of x^j times the power of this byte's bit 0) goes on by alpha^(-8j) per byte and by
   // alpha^(-j) per bit. All of it is worked out only in a search: what rests costs a simulation nothing.
   for (genvar i = 0; i < T; i++) begin : g_term  // j is T - i: the locator comes in at one end
-    localparam logic [511:0] Rows = otx_bch_pkg::transposed(otx_bch_pkg::powers(M, -8 * (T - i), 1, M));
+    localparam logic [511:0] Rows = otx_bch_pkg::transposed(otx_bch_pkg::powers(M, -8 * Width * (T - i), 1, M));
     logic [M-1:0] term_q, load;
     if (i == 0) begin : g_first
       assign load = rsp_coefficient;
@@ -75,14 +80,14 @@ module otx_bch_chien #(
         assign terms[M*k+:M] = '0;
       end
     end
-    for (genvar b = 0; b < 8; b++) begin : g_bit
+    for (genvar b = 0; b < 8 * Width; b++) begin : g_bit
       localparam logic [1023:0] Rows = otx_bch_pkg::group_rows(M, GroupSize * g + 1, b);
       logic [M-1:0] sum_q;
       always_ff @(posedge clk) if (state_q == StSearch) for (int r = 0; r < M; r++) sum_q[r] <= ^(terms & Rows[64*r+:GroupSize*M]);
     end
   end
 
-  for (genvar b = 0; b < 8; b++) begin : g_mask
+  for (genvar b = 0; b < 8 * Width; b++) begin : g_mask
     logic wrong_q;
     logic [Groups*M-1:0] sums;
     for (genvar g = 0; g < Groups; g++) begin : g_sum
@@ -94,13 +99,13 @@ module otx_bch_chien #(
         logic [M-1:0] value;
         value = constant_q;
         for (int g = 0; g < Groups; g++) value = value ^ sums[M*g+:M];
-        wrong_q <= value == '0;
+        wrong_q <= value == '0 && (b < 8 || sums_at_q != 0);
       end
   end
 
   always_comb begin
     found = found_q;
-    for (int b = 0; b < 8; b++) found = found + DegreeBits'(mask_q[b]);
+    for (int b = 0; b < 8 * Width; b++) found = found + DegreeBits'(mask_q[b]);
   end
 
   assign rsp_ready = state_q == StLoad;
@@ -108,7 +113,7 @@ module otx_bch_chien #(
   assign hit_valid = mask_valid_q && mask_q != 0;
   assign hit_byte = mask_at_q;
   assign hit_mask = mask_q;
-  assign stop = mask_valid_q && (found == degree_q || mask_at_q == 0);
+  assign stop = mask_valid_q && (found == degree_q || mask_at_q < LengthBits'(Width));
 
   always_ff @(posedge clk) begin
     done <= 1'b0;
@@ -130,8 +135,8 @@ module otx_bch_chien #(
         end else if (rsp_last) state_q <= StSearch;
       end
       StSearch: begin
-        at_q <= at_q - 1'b1;
-        if (at_q == 0) state_q <= StDrain;
+        at_q <= at_q - LengthBits'(Width);
+        if (at_q < LengthBits'(Width)) state_q <= StDrain;
       end
       default: ;
     endcase

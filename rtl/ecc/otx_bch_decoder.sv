@@ -6,7 +6,8 @@
 // at most T of its bits are 0 (see otx_bch_syndrome).
 // `fix`: for each byte to correct a beat with its number in the word (`fix_byte`, from the last one to the first) and its wrong bits (`fix_mask`), parity bytes among them; then a beat with `fix_last`: `fix_count` bits were
 // wrong, or the word cannot be corrected (`fix_failed`; then it is the only beat). No beat comes before it is sure that the word can be corrected.
-// Longest time from the last byte to `fix_last`, without stalls and with a free key equation: bytes + T*T + 8*T + 7 clocks (T = 8, 525 bytes: 660). Words with errors follow each other at least every bytes + 2*T + 5 clocks.
+// Longest time from the last byte to `fix_last`, without stalls and with a free key equation: bytes / W + T * (T + 11) / 2 + 7 clocks (T = 8, 525 bytes: 608). Words with errors follow each other at least every
+// bytes / W + 2*T + 5 clocks. W, the bytes searched in a clock: 1, with T = 16 or more 2; the quotient rounded up.
 // Reset forgets all words.
 
 `default_nettype none
@@ -38,7 +39,6 @@ module otx_bch_decoder #(
     output logic [         M-1:0] kes_req_syndrome,
     output logic                  kes_req_last,
     input  logic                  kes_rsp_valid,
-    output logic                  kes_rsp_ready,
     input  logic [         M-1:0] kes_rsp_coefficient,
     input  logic                  kes_rsp_last,
     input  logic [DegreeBits-1:0] kes_rsp_degree,
@@ -54,6 +54,7 @@ module otx_bch_decoder #(
 );
   localparam int BeatBits = $clog2(T);
   localparam int OpenBits = $clog2(Queue + 1);
+  localparam int Width = otx_page_pkg::search_bytes(T);
 
   // Words with errors: their syndromes go one by one into `asked`, the rest into `about`.
   logic [LengthBits-1:0] end_bytes, bytes;
@@ -79,7 +80,7 @@ module otx_bch_decoder #(
       .clk, .reset, .up_valid(dirty), .up_ready(about_room), .up_payload({end_chunk, end_bytes}), .down_valid(about_valid), .down_ready(closes), .down_payload({fix_chunk, bytes})
   );
 
-  // The key equation is asked only when there is a place for its answer, so that the one who answers never waits for this channel.
+  // The key equation is asked only when there is a place for its answer, which does not wait.
   logic waits_q;  // from the last beat of a request until its answer has gone into the search
   logic [BeatBits-1:0] beat_q;
   logic answer_valid, answer_take, chien_ready, done, search_failed;
@@ -88,7 +89,7 @@ module otx_bch_decoder #(
   logic [DegreeBits-1:0] answer_degree;
   logic hit_valid;
   logic [LengthBits-1:0] hit_byte;
-  logic [7:0] hit_mask;
+  logic [8*Width-1:0] hit_mask;
   logic sends_q;  // `fix` is being sent
 
   assign kes_req_valid = beat_valid && !waits_q;
@@ -96,27 +97,25 @@ module otx_bch_decoder #(
   assign answer_take = answer_valid && chien_ready && !done && !sends_q;
 
   otx_fifo #(.Width(M + DegreeBits + 2), .Depth(2 << BeatBits)) answered (
-      .clk, .reset, .up_valid(kes_rsp_valid), .up_ready(kes_rsp_ready), .up_payload({kes_rsp_coefficient, kes_rsp_degree, kes_rsp_failed, kes_rsp_last}), .down_valid(answer_valid),
+      .clk, .reset, .up_valid(kes_rsp_valid), .up_ready(answer_room), .up_payload({kes_rsp_coefficient, kes_rsp_degree, kes_rsp_failed, kes_rsp_last}), .down_valid(answer_valid),
       .down_ready(chien_ready && !done && !sends_q), .down_payload({answer, answer_degree, answer_failed, answer_last})
   );
 
-  otx_bch_chien #(.M(M), .T(T)) chien (
+  otx_bch_chien #(.M(M), .T(T), .Width(Width)) chien (
       .clk, .reset, .rsp_valid(answer_take), .rsp_ready(chien_ready), .rsp_coefficient(answer), .rsp_last(answer_last), .rsp_degree(answer_degree), .rsp_failed(answer_failed), .bytes,
       .walks, .hit_valid, .hit_byte, .hit_mask, .done, .failed(search_failed), .count(fix_count)
   );
 
-  // What was found waits here until it is sure.
-  logic [LengthBits+7:0] hits[2**BeatBits];
-  logic [BeatBits:0] hits_q, sent_q;
-  logic unused, walks;
+  logic unused, walks, answer_room, sent;
 
-  assign unused = &{walks, room, about_room, about_valid};  // `open_q` counts for them
+  otx_bch_hits #(.M(M), .T(T), .Width(Width)) hits (
+      .clk, .clear(reset || closes), .hit_valid, .hit_byte, .hit_mask, .take(fix_valid && fix_ready), .out_none(sent), .out_byte(fix_byte), .out_mask(fix_mask)
+  );
+
+  assign unused = &{walks, room, about_room, about_valid, answer_room};  // `open_q` and `waits_q` count for them
   assign fix_valid = sends_q;
   assign fix_failed = search_failed;
-  assign fix_last = search_failed || sent_q == hits_q;
-  assign {fix_byte, fix_mask} = hits[sent_q[BeatBits-1:0]];
-
-  always_ff @(posedge clk) if (hit_valid) hits[hits_q[BeatBits-1:0]] <= {hit_byte, hit_mask};
+  assign fix_last = search_failed || sent;
 
   always_ff @(posedge clk) begin
     open_q <= open_q + OpenBits'(dirty) - OpenBits'(closes);
@@ -126,24 +125,13 @@ module otx_bch_decoder #(
     if (kes_req_valid && kes_req_ready) beat_q <= kes_req_last ? '0 : beat_q + 1'b1;
     if (kes_req_valid && kes_req_ready && kes_req_last) waits_q <= 1'b1;
     if (answer_take && answer_last) waits_q <= 1'b0;
-    if (hit_valid) hits_q <= hits_q + 1'b1;
-    if (done) begin
-      sends_q <= 1'b1;
-      sent_q  <= '0;
-    end
-    if (fix_valid && fix_ready) begin
-      sent_q <= sent_q + 1'b1;
-      if (fix_last) begin
-        sends_q <= 1'b0;
-        hits_q  <= '0;
-      end
-    end
+    if (done) sends_q <= 1'b1;
+    if (closes) sends_q <= 1'b0;
     if (reset) begin
       open_q <= '0;
       rest_beats_q <= '0;
       beat_q <= '0;
       waits_q <= 1'b0;
-      hits_q <= '0;
       sends_q <= 1'b0;
     end
   end

@@ -2,7 +2,7 @@
 // Lets several decoders ask one otx_bch_kes: one word at a time, in turn.
 //
 // A decoder that asks keeps the key equation from the first beat of its request to the last of its answer. Among those that ask the next after the last one served is taken, one clock after the one before has
-// ended. Bit i of the `up` side is decoder i; all see the same answer beats, and `up_rsp_valid` tells whose they are. Reset forgets who is served; decoders and key equation must be reset with it.
+// ended. Bit i of the `up` side is decoder i; all see the same answer beats, which do not wait, and `up_rsp_valid` tells whose they are. Reset forgets who is served; decoders and key equation must be reset with it.
 
 `default_nettype none
 
@@ -17,12 +17,10 @@ module otx_bch_share #(
     input  logic [Users*M-1:0] up_req_syndrome,
     input  logic [  Users-1:0] up_req_last,
     output logic [  Users-1:0] up_rsp_valid,
-    input  logic [  Users-1:0] up_rsp_ready,
     output logic               req_valid,
     input  logic               req_ready,
     output logic [      M-1:0] req_syndrome,
     input  logic               rsp_valid,
-    output logic               rsp_ready,
     input  logic               rsp_last
 );
   localparam int Bits = $clog2(Users);
@@ -44,14 +42,12 @@ module otx_bch_share #(
   always_comb begin
     req_valid = 1'b0;
     req_syndrome = '0;
-    rsp_ready = 1'b0;
     up_req_ready = '0;
     up_rsp_valid = '0;
     for (int i = 0; i < Users; i++)
     if (who_q == Bits'(i) && serves_q) begin
       req_valid = up_req_valid[i] && asks_q;
       req_syndrome = up_req_syndrome[M*i+:M];
-      rsp_ready = up_rsp_ready[i];
       up_req_ready[i] = req_ready && asks_q;
       up_rsp_valid[i] = rsp_valid;
     end
@@ -64,7 +60,7 @@ module otx_bch_share #(
       asks_q <= 1'b1;
     end else begin
       if (|(up_req_valid & up_req_ready & up_req_last)) asks_q <= 1'b0;
-      if (rsp_valid && rsp_ready && rsp_last) serves_q <= 1'b0;
+      if (rsp_valid && rsp_last) serves_q <= 1'b0;
     end
     if (reset) begin
       serves_q <= 1'b0;

@@ -4,8 +4,9 @@
 // `ask`: ParityBytes beats (13, T=24: 42), the remainder of a chunk that is not zero (parity of the bytes read, XOR the parity read), first byte first, with the number of the chunk. `fix`, to that channel only: a beat for each wrong byte, from the last to
 // the first, with its number in the chunk (data; of the last chunk spare bytes 0-23; then parity) and its wrong bits; then a beat with `last`: `failed`, the chunk cannot be corrected and this is its only beat,
 // else `count` wrong bits, and `sum` is what they change in the CRC register of the page at its end (data and spare bytes 1-19). `valid` does not wait for `ready`; payloads are shared.
-// A syndrome of the remainder is that of the whole word. The search goes byte by byte from the end; beside it goes the effect of a bit of that byte on the CRC, so that no page is read twice.
-// From the last beat of `ask` to the last of `fix`, when nothing stalls: at most length + T * (T + 8) + 5 clocks (length with parity: 525, last chunk 549; T=24: 1,066 and 1,090).
+// A syndrome of the remainder is that of the whole word. The search goes from the end, a byte (T=24: two) per clock; beside it goes the effect of a bit of that byte on the CRC, so that no page is read twice.
+// From the last beat of `ask` to the last of `fix`, when nothing stalls: at most length / W + T * (T + 11) / 2 + 5 clocks (length with parity: 525, last chunk 549; T=24: 1,066 and 1,090;
+// W, the bytes searched in a clock: 1, T=24: 2; the quotient rounded up).
 // The next chunk of any channel begins 2 clocks later; with U channels that ask, each is served within U chunks. Reset forgets the chunk; channels must be reset with it.
 
 `default_nettype none
@@ -39,6 +40,7 @@ module otx_nand_corrector #(
   localparam logic [31:0] Polynomial = 32'hEDB8_8320;
   localparam int UserBits = Users > 1 ? $clog2(Users) : 1;
   localparam int ByteBits = $clog2(ParityBytes + 1), HitBits = $clog2(T);
+  localparam int Width = otx_page_pkg::search_bytes(T);
   localparam logic [ChunkBits-1:0] LastChunk = '1;
 
   if (Users < 1 || Users > 16) begin : g_check_users
@@ -46,6 +48,9 @@ module otx_nand_corrector #(
   end
   if (!otx_page_pkg::fits(T)) begin : g_check_t
     $fatal(1, "otx_nand_corrector: T must be 8 or 24");
+  end
+  if (DataBytes % Width != 0 || otx_page_pkg::SpareBytes % Width != 0 || ParityBytes % Width != 0) begin : g_check_width
+    $fatal(1, "otx_nand_corrector: no such layout, data, spare bytes and parity must be whole steps of the search");
   end
 
   // The CRC register after `bits` more bits of zero.
@@ -106,13 +111,13 @@ module otx_nand_corrector #(
   end
   assign take = |(ask_valid & ask_ready);
 
-  logic end_valid, end_clean, end_erased, key_ready, locator_valid, locator_ready, locator_last, locator_failed, end_chunk;
+  logic end_valid, end_clean, end_erased, key_ready, locator_valid, search_ready, locator_last, locator_failed, end_chunk;
   logic [LengthBits-1:0] end_bytes, length;
   logic [M*T-1:0] syndromes;
   logic [M-1:0] coefficient;
   logic [CountBits-1:0] degree;
   logic unused;
-  assign unused = &{end_clean, end_erased, end_chunk, end_bytes};
+  assign unused = &{end_clean, end_erased, end_chunk, end_bytes, search_ready};  // the search has ended before a chunk is asked about
   assign length = chunk_q == LastChunk ? LengthBits'(DataBytes + otx_page_pkg::SpareBytes + ParityBytes) : LengthBits'(DataBytes + ParityBytes);
 
   otx_bch_syndrome #(.M(M), .T(T), .Chunks(1), .Inverted(1'b0)) syndrome (
@@ -121,54 +126,56 @@ module otx_nand_corrector #(
   );
 
   otx_bch_kes #(.M(M), .T(T)) key (
-      .clk, .reset, .req_valid(state_q == StKey), .req_ready(key_ready), .req_syndrome(syndromes[M*n_q[HitBits-1:0]+:M]), .rsp_valid(locator_valid), .rsp_ready(locator_ready), .rsp_coefficient(coefficient),
+      .clk, .reset, .req_valid(state_q == StKey), .req_ready(key_ready), .req_syndrome(syndromes[M*n_q[HitBits-1:0]+:M]), .rsp_valid(locator_valid), .rsp_coefficient(coefficient),
       .rsp_last(locator_last), .rsp_degree(degree), .rsp_failed(locator_failed)
   );
 
-  logic walks, hit, done;
+  logic walks, hit, done, sent;
   logic [LengthBits-1:0] at;
-  logic [7:0] mask;
-  logic [LengthBits+7:0] hits[2**HitBits];  // what was found waits here until it is sure
-  logic [CountBits-1:0] hits_q, sent_q;
+  logic [8*Width-1:0] mask;
 
-  otx_bch_chien #(.M(M), .T(T)) search (
-      .clk, .reset, .rsp_valid(locator_valid), .rsp_ready(locator_ready), .rsp_coefficient(coefficient), .rsp_last(locator_last), .rsp_degree(degree), .rsp_failed(locator_failed), .bytes(length),
+  otx_bch_chien #(.M(M), .T(T), .Width(Width)) search (
+      .clk, .reset, .rsp_valid(locator_valid), .rsp_ready(search_ready), .rsp_coefficient(coefficient), .rsp_last(locator_last), .rsp_degree(degree), .rsp_failed(locator_failed), .bytes(length),
       .walks, .hit_valid(hit), .hit_byte(at), .hit_mask(mask), .done, .failed(fix_failed), .count(fix_count)
   );
 
-  // What bit 7 of this byte does to the CRC; the lower bits are as many steps further. Kept one clock behind the search.
+  otx_bch_hits #(.M(M), .T(T), .Width(Width)) hits (
+      .clk, .clear(state_q == StFree), .hit_valid(hit), .hit_byte(at), .hit_mask(mask), .take(|(fix_valid & fix_ready)), .out_none(sent), .out_byte(fix_byte), .out_mask(fix_mask)
+  );
+
+  // What bit 7 of this byte does to the CRC; the lower bits are as many steps further, and behind them those of the byte before it. Kept one clock behind the search. The CRC ends with the last byte of a step and begins with
+  // any: where it has a byte of a step, it has those behind it.
   logic [31:0] effect_q, start;
-  logic covered, hit_q, covered_q;
-  logic [7:0] mask_q;
-  assign covered = at < LengthBits'(DataBytes) || (chunk_q == LastChunk && at > LengthBits'(DataBytes) && at < LengthBits'(DataBytes + 20));
+  logic [Width-1:0] covered, covered_q;
+  logic hit_q;
+  logic [8*Width-1:0] mask_q;
+  for (genvar i = 0; i < Width; i++) begin : g_covered
+    logic [LengthBits-1:0] place;
+    assign place = at ^ LengthBits'(i);  // at - i, as `at` is the last of its step
+    assign covered[i] = place < LengthBits'(DataBytes) || (chunk_q == LastChunk && place > LengthBits'(DataBytes) && place < LengthBits'(DataBytes + 20));
+  end
   logic [32*Chunks-1:0] starts;
   for (genvar c = 0; c < Chunks; c++) begin : g_start
     localparam logic [31:0] Start = power(24 + 8 + (c == Chunks - 1 ? 0 : 8 * (PageEnd - DataBytes * (c + 1))));
     assign starts[32*c+:32] = Start;
   end
   assign start = starts[32*chunk_q+:32];
-  assign fix_last = fix_failed || sent_q == hits_q;
-  assign {fix_byte, fix_mask} = hits[sent_q[HitBits-1:0]];
-
-  always_ff @(posedge clk) if (hit) hits[hits_q[HitBits-1:0]] <= {at, mask};
+  assign fix_last = fix_failed || sent;
 
   always_ff @(posedge clk) begin
-    covered_q <= walks && covered;
-    hit_q <= hit && covered;
+    covered_q <= walks ? covered : '0;
+    hit_q <= hit;
     mask_q <= mask;
-    if (covered_q) effect_q <= on(effect_q, 8);
+    if (covered_q[0]) effect_q <= covered_q == '1 ? on(effect_q, 8 * Width) : on(effect_q, 8);
     if (hit_q) begin : add
       logic [31:0] sum;
       sum = fix_sum;
-      for (int b = 0; b < 8; b++) if (mask_q[b]) sum = sum ^ on(effect_q, 7 - b);
+      for (int i = 0; i < Width; i++) for (int b = 0; b < 8; b++) if (covered_q[i] && mask_q[8*i+b]) sum = sum ^ on(effect_q, 8 * i + 7 - b);
       fix_sum <= sum;
     end
-    if (hit) hits_q <= hits_q + 1'b1;
     case (state_q)
       StFree: begin
         n_q <= '0;
-        sent_q <= '0;
-        hits_q <= '0;
         fix_sum <= '0;
         who_q <= pick;
         if (|ask_valid) state_q <= StTake;
@@ -189,10 +196,7 @@ module otx_nand_corrector #(
       end
       StSearch: if (done) state_q <= StSend;
       StSend:
-      if (|(fix_valid & fix_ready)) begin
-        sent_q <= sent_q + 1'b1;
-        if (fix_last) state_q <= StFree;
-      end
+      if (|(fix_valid & fix_ready) && fix_last) state_q <= StFree;
       default: state_q <= StFree;
     endcase
     if (reset) begin

@@ -40,9 +40,9 @@ module otx_ecc_top #(
 );
   logic [7:0] enc_rest, enc_differs;
   logic unused;
-  logic [Users-1:0] ask_valid, ask_ready, ask_last, answer_valid, answer_ready;
+  logic [Users-1:0] ask_valid, ask_ready, ask_last, answer_valid;
   logic [Users*M-1:0] ask_syndrome;
-  logic req_valid, req_ready, rsp_valid, rsp_ready, rsp_last, rsp_failed;
+  logic req_valid, req_ready, rsp_valid, rsp_last, rsp_failed;
   logic [M-1:0] req_syndrome, rsp_coefficient;
   logic [DegreeBits-1:0] rsp_degree;
 
@@ -56,7 +56,7 @@ module otx_ecc_top #(
         .clk, .reset, .in_valid(in_valid[u]), .in_ready(in_ready[u]), .in_chunk(in_chunk[3*u+:3]), .in_first(in_first[u]), .in_last(in_last[u]), .in_byte(in_byte[8*u+:8]),
         .end_valid(end_valid[u]), .end_chunk(end_chunk[3*u+:3]), .end_clean(end_clean[u]), .end_erased(end_erased[u]),
         .kes_req_valid(ask_valid[u]), .kes_req_ready(ask_ready[u]), .kes_req_syndrome(ask_syndrome[M*u+:M]), .kes_req_last(ask_last[u]),
-        .kes_rsp_valid(answer_valid[u]), .kes_rsp_ready(answer_ready[u]), .kes_rsp_coefficient(rsp_coefficient), .kes_rsp_last(rsp_last), .kes_rsp_degree(rsp_degree), .kes_rsp_failed(rsp_failed),
+        .kes_rsp_valid(answer_valid[u]), .kes_rsp_coefficient(rsp_coefficient), .kes_rsp_last(rsp_last), .kes_rsp_degree(rsp_degree), .kes_rsp_failed(rsp_failed),
         .fix_valid(fix_valid[u]), .fix_ready(fix_ready[u]), .fix_chunk(fix_chunk[3*u+:3]), .fix_byte(fix_byte[LengthBits*u+:LengthBits]), .fix_mask(fix_mask[8*u+:8]),
         .fix_last(fix_last[u]), .fix_failed(fix_failed[u]), .fix_count(fix_count[DegreeBits*u+:DegreeBits])
     );
@@ -69,15 +69,14 @@ module otx_ecc_top #(
     assign ask_ready[0] = req_ready;
     assign req_syndrome = ask_syndrome;
     assign answer_valid[0] = rsp_valid;
-    assign rsp_ready = answer_ready[0];
   end else begin : g_share
     otx_bch_share #(.M(M), .Users(Users)) share (
-        .clk, .reset, .up_req_valid(ask_valid), .up_req_ready(ask_ready), .up_req_syndrome(ask_syndrome), .up_req_last(ask_last), .up_rsp_valid(answer_valid), .up_rsp_ready(answer_ready),
-        .req_valid, .req_ready, .req_syndrome, .rsp_valid, .rsp_ready, .rsp_last
+        .clk, .reset, .up_req_valid(ask_valid), .up_req_ready(ask_ready), .up_req_syndrome(ask_syndrome), .up_req_last(ask_last), .up_rsp_valid(answer_valid),
+        .req_valid, .req_ready, .req_syndrome, .rsp_valid, .rsp_last
     );
   end
 
-  otx_bch_kes #(.M(M), .T(T)) kes (.clk, .reset, .req_valid, .req_ready, .req_syndrome, .rsp_valid, .rsp_ready, .rsp_coefficient, .rsp_last, .rsp_degree, .rsp_failed);
+  otx_bch_kes #(.M(M), .T(T)) kes (.clk, .reset, .req_valid, .req_ready, .req_syndrome, .rsp_valid, .rsp_coefficient, .rsp_last, .rsp_degree, .rsp_failed);
 endmodule
 
 `default_nettype wire
