@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Not a test: what bench/n1.py runs on one NAND channel and its dies.
 
-Environment: `TIMES` of the array (JSON, names of models/nand_pins.py), `MODE` (SDR timing mode), `CAN` (what the part can: bits of models/nand_host.py), `OUT` (the file for the figures, in clocks of 10 ns).
+Environment: `TIMES` of the array (JSON, names of models/nand_pins.py), `MODE` (SDR timing mode), `CAN` (what the part can: bits of models/nand_host.py),
+`OUT` (the file for the figures, in clocks of 10 ns).
 """
 
 import json

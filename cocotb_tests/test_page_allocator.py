@@ -89,7 +89,9 @@ class Bench(Stepper):
         return True
 
     async def retire(self, block):
-        """A program failed in `block`: if it is open, its die goes on with the next one, or with the other of its pair; a page on offer stays. Returns whether it was open. All blocks came long ago."""
+        """A program failed in `block`: if it is open, its die goes on with the next one, or with the other of its pair; a page on offer stays.
+
+        Returns whether it was open. All blocks came long ago."""
         die = self.die_of(block)
         blocks = self.blocks[die]
         assert not self.alloc.open and self.left == self.lefts[0] == self.lefts[1]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole drive with a part that has cache operations and two planes (preset tiny24): they are used, and what they did is what was written, also after power cuts and failures in them."""
+"""The whole drive with a part that has cache operations and two planes (preset tiny24): they are used,
+and what they did is what was written, also after power cuts and failures in them."""
 
 import random
 import sys
@@ -42,7 +43,8 @@ def test_long_reads_and_writes_use_cache_and_planes():
     read, after = drive.clock - begin, counts(drive)
     reads, programs, together = after[0] - middle[0], middle[1] - before[1], middle[2] - before[2]
     page = 4288 * 2  # clocks on the bus: 4,096 + 192 bytes
-    print(f"FIGURE 192 blocks: {wrote / 192:.0f} clocks each to write, {read / 192:.0f} to read ({page} on the bus, tPROG 1,000, tR 100); {together} programs shared their time, {programs} went behind one another, {reads} reads")
+    print(f"FIGURE 192 blocks: {wrote / 192:.0f} clocks each to write, {read / 192:.0f} to read ({page} on the bus, tPROG 1,000, tR 100)")
+    print(f"FIGURE {together} programs shared their time, {programs} went behind one another, {reads} reads")
     assert together > 30 and programs > 60 and reads > 150
     assert wrote / 192 < page + 1_000
 
