@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The whole drive of preset tiny on a part with paired pages (`mlc`): power that fails in the program of an upper page takes the lower page, too, which was durable. The drive does
+not promise to survive that, and this is how it does not (docs/verification.md, "Known gaps"); on a part without pairs the same cut loses nothing."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "soc"), str(ROOT / "cocotb_tests")]
+
+from cocotb_tests.models.nand_faults import Cut, CutErase, Faults  # noqa: E402
+from cocotb_tests.system.drive import BLOCK, Drive, Opcode, Status, Torn  # noqa: E402
+from cocotb_tests.system.test_page_errors import data  # noqa: E402
+
+WRITES = 9  # durable, one after the other, each with a log page
+
+
+def after_cut(mlc, kind):
+    """WRITES after one write, and a cut in the next page of that kind; what each of WRITES then reads as: 'kept', 'gone' (zeroes) or the status."""
+    drive = Drive("tiny", faults=Faults(seed=1, mlc=mlc))
+    drive.write(100, data(100), fua=1)
+    for lba in range(WRITES):
+        drive.write(lba, data(lba), fua=1)
+    drive.submit(Opcode.WRITE, 50, 1, data(50), fua=1)
+    for _ in range(4_000):
+        if kind in drive.under_way():
+            break
+        drive.step(20)
+    assert kind in drive.under_way()
+    drive.power_cut(7, program=Cut.PAIRED, erase=CutErase.ANY)
+    drive.power_on()
+    found = []
+    for lba in range(WRITES):
+        done = drive.command(Opcode.READ, lba, 1, check=False)
+        known = {data(lba): "kept", bytes(BLOCK): "gone"}
+        found.append(known[done.data[:BLOCK]] if done.status == Status.SUCCESS else done.status.name)
+    drive.write(0, data(0), fua=1)
+    assert drive.read(0) == data(0)
+    drive.power_cut()
+    return found
+
+
+LOWER = WRITES - 3  # its page of data, or of the log, is the third before the one that is cut, an even page of its block
+KEPT = ["kept"] * WRITES
+
+
+@pytest.mark.parametrize("kind", [Torn.DATA, Torn.LOG])
+def test_without_pairs_nothing_durable_is_lost(kind):
+    assert after_cut(0, kind) == KEPT
+
+
+def test_with_pairs_a_cut_in_data_makes_the_lower_page_unreadable_and_says_so():
+    assert after_cut(1, Torn.DATA) == KEPT[:LOWER] + ["MEDIA_ERROR"] + KEPT[LOWER + 1 :]
+
+
+def test_with_pairs_a_cut_in_the_log_ends_it_at_the_lower_page():
+    assert after_cut(1, Torn.LOG) == KEPT[:LOWER] + ["gone"] * (WRITES - LOWER)
