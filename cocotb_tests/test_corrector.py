@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 from corrector import Corrector, masks
-from models.bch_model import Bch
+from models.bch_model import Bch, multiply
 
 SEED = int(os.environ.get("SEED", "1"))
 
@@ -103,6 +103,19 @@ def test_words_whose_first_syndrome_is_zero(block):
         places = [bits - 1 - e for e in (*ends, last)]
         check(block, block.run([0], block.remainders(np.array([0]), np.array([places])))[0], 0, places)
         found += 1
+
+
+def test_words_whose_first_syndromes_are_zero_take_no_longer(block):
+    """Multiples of a shorter code's generator: the degree of the locator is 0 for k steps and then 2k + 1 at once. Refused, as by the model, in the head's time at most."""
+    rng, model, shorter, longest = random.Random(SEED), Bch(block.m, block.t), 1, 0
+    for k in range(1, block.t):
+        shorter = multiply(shorter, model.field.minimal(2 * k - 1))
+        for _ in range(3):
+            asked = multiply(shorter, rng.randrange(1, 1 << block.m * (block.t - k))).to_bytes(block.parity, "big")
+            result, found = block.run([0], np.frombuffer(asked, np.uint8)[None])[0], model.decode(bytes(block.data) + asked)
+            assert result.failed and found is None
+            longest = max(longest, result.clocks)
+    assert longest == block.most_clocks(0) - block.t, "without the beats of wrong bytes"
 
 
 def test_a_word_near_another_code_word_is_corrected_to_that_one(block):
