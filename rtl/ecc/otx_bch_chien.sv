@@ -49,7 +49,6 @@ module otx_bch_chien #(
   } state_e;
 
   state_e state_q;
-  logic [M-1:0] constant_q;  // coefficient of x^0
   logic [DegreeBits-1:0] degree_q, found_q, found;
   logic [LengthBits-1:0] at_q, sums_at_q, mask_at_q;
   logic sums_valid_q, mask_valid_q, stop;
@@ -57,50 +56,64 @@ module otx_bch_chien #(
 
   // Bit 0 of the last byte is x^0 of the code word. An error at x^e makes alpha^-e a root, so term j (coefficient of x^j times the power of this byte's bit 0) goes on by alpha^(-8j) per byte and by
   // alpha^(-j) per bit. All of it is worked out only in a search: what rests costs a simulation nothing.
-  for (genvar i = 0; i < T; i++) begin : g_term  // j is T - i: the locator comes in at one end
-    localparam logic [511:0] Rows = otx_bch_pkg::transposed(otx_bch_pkg::powers(M, -8 * Width * (T - i), 1, M));
-    logic [M-1:0] term_q, load;
-    if (i == 0) begin : g_first
-      assign load = rsp_coefficient;
-    end else begin : g_next
-      assign load = g_term[i-1].term_q;
-    end
-    always_ff @(posedge clk) begin
-      if (state_q == StLoad && rsp_valid) term_q <= load;
-      if (state_q == StSearch) for (int r = 0; r < M; r++) term_q[r] <= ^(term_q & Rows[32*r+:M]);
-    end
-  end
+  // Each byte of a step has terms of its own: with common ones the wires between them and all sums are more than a router can lay. Those of byte i begin as many bytes further: on their way in, coefficient j goes through T - j
+  // places, at each times alpha^(8i), which is alpha^(-8ij) times what all have in common.
+  for (genvar i = 0; i < Width; i++) begin : g_byte
+    localparam logic [511:0] Enter = otx_bch_pkg::transposed(otx_bch_pkg::powers(M, 8 * i, 1, M));
+    logic [M-1:0] constant_q;  // coefficient of x^0
 
-  for (genvar g = 0; g < Groups; g++) begin : g_group
-    logic [GroupSize*M-1:0] terms;
-    for (genvar k = 0; k < GroupSize; k++) begin : g_member
-      if (GroupSize * g + k < T) begin : g_there
-        assign terms[M*k+:M] = g_term[T-1-GroupSize*g-k].term_q;
-      end else begin : g_none
-        assign terms[M*k+:M] = '0;
+    for (genvar n = 0; n <= T; n++) begin : g_term  // j is T - n: the locator comes in at one end
+      logic [M-1:0] load;
+      if (n == 0) begin : g_first
+        assign load = rsp_coefficient;
+      end else begin : g_next
+        for (genvar r = 0; r < M; r++) begin : g_row
+          assign load[r] = ^(g_term[n-1].g_place.term_q & Enter[32*r+:M]);
+        end
+      end
+      if (n < T) begin : g_place
+        localparam logic [511:0] Rows = otx_bch_pkg::transposed(otx_bch_pkg::powers(M, -8 * Width * (T - n), 1, M));
+        logic [M-1:0] term_q;
+        always_ff @(posedge clk) begin
+          if (state_q == StLoad && rsp_valid) term_q <= load;
+          if (state_q == StSearch) for (int r = 0; r < M; r++) term_q[r] <= ^(term_q & Rows[32*r+:M]);
+        end
+      end else begin : g_constant
+        always_ff @(posedge clk) if (state_q == StLoad && rsp_valid) constant_q <= load;
       end
     end
-    for (genvar b = 0; b < 8 * Width; b++) begin : g_bit
-      localparam logic [1023:0] Rows = otx_bch_pkg::group_rows(M, GroupSize * g + 1, b);
-      logic [M-1:0] sum_q;
-      always_ff @(posedge clk) if (state_q == StSearch) for (int r = 0; r < M; r++) sum_q[r] <= ^(terms & Rows[64*r+:GroupSize*M]);
-    end
-  end
 
-  for (genvar b = 0; b < 8 * Width; b++) begin : g_mask
-    logic wrong_q;
-    logic [Groups*M-1:0] sums;
-    for (genvar g = 0; g < Groups; g++) begin : g_sum
-      assign sums[M*g+:M] = g_group[g].g_bit[b].sum_q;
-    end
-    assign mask_q[b] = wrong_q;
-    always_ff @(posedge clk)
-      if (sums_valid_q) begin : add
-        logic [M-1:0] value;
-        value = constant_q;
-        for (int g = 0; g < Groups; g++) value = value ^ sums[M*g+:M];
-        wrong_q <= value == '0 && (b < 8 || sums_at_q != 0);
+    for (genvar g = 0; g < Groups; g++) begin : g_group
+      logic [GroupSize*M-1:0] terms;
+      for (genvar k = 0; k < GroupSize; k++) begin : g_member
+        if (GroupSize * g + k < T) begin : g_there
+          assign terms[M*k+:M] = g_term[T-1-GroupSize*g-k].g_place.term_q;
+        end else begin : g_none
+          assign terms[M*k+:M] = '0;
+        end
       end
+      for (genvar b = 0; b < 8; b++) begin : g_bit
+        localparam logic [1023:0] Rows = otx_bch_pkg::group_rows(M, GroupSize * g + 1, b);
+        logic [M-1:0] sum_q;
+        always_ff @(posedge clk) if (state_q == StSearch) for (int r = 0; r < M; r++) sum_q[r] <= ^(terms & Rows[64*r+:GroupSize*M]);
+      end
+    end
+
+    for (genvar b = 0; b < 8; b++) begin : g_mask
+      logic wrong_q;
+      logic [Groups*M-1:0] sums;
+      for (genvar g = 0; g < Groups; g++) begin : g_sum
+        assign sums[M*g+:M] = g_group[g].g_bit[b].sum_q;
+      end
+      assign mask_q[8*i+b] = wrong_q;
+      always_ff @(posedge clk)
+        if (sums_valid_q) begin : add
+          logic [M-1:0] value;
+          value = constant_q;
+          for (int g = 0; g < Groups; g++) value = value ^ sums[M*g+:M];
+          wrong_q <= value == '0 && (i == 0 || sums_at_q != 0);
+        end
+    end
   end
 
   always_comb begin
@@ -125,7 +138,6 @@ module otx_bch_chien #(
     case (state_q)
       StLoad:
       if (rsp_valid) begin
-        constant_q <= g_term[T-1].term_q;
         degree_q <= rsp_degree;
         found_q <= '0;
         at_q <= bytes - 1'b1;
