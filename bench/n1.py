@@ -41,7 +41,7 @@ def measure(mode, ways, can):
 def row(mode, ways, can, seen):
     ns = CLOCK_PS / 1000
     read_bus, write_bus = PAGE * MODES["rc"][mode], PAGE * MODES["wc"][mode]  # ns of a page at the mode's shortest cycles
-    best_program = max(write_bus, ARRAY["prog"] / ways)
+    best_program = max(write_bus, ARRAY["prog"] / ways / (2 if can == PLANES else 1))
     return {
         "mode": mode,
         "ways": ways,
