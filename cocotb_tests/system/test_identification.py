@@ -10,6 +10,7 @@ import pytest
 sys.path[:0] = [str(Path(__file__).resolve().parent.parent.parent)]
 
 from cocotb_tests.models.nand_faults import Dead, Faults, PartFaults  # noqa: E402
+from cocotb_tests.models.nand_pins import Part  # noqa: E402
 from cocotb_tests.system.drive import BLOCK, Drive  # noqa: E402
 
 PAGE = 4096 + 128
@@ -79,7 +80,7 @@ def test_a_mode_that_does_not_work_is_left_for_mode_0(faults):
 
 def test_parts_without_set_features_keep_their_mode():
     drive = Drive("small", boot=False)
-    drive.lib.otx_nand_set_part(ctypes.byref((ctypes.c_uint32 * 4)(1, 0, 0x0F, 1_000)))
+    drive.lib.otx_nand_set_part(ctypes.byref(Part(features=0, modes=0x0F, suspend=1_000)))
     drive.boot()
     assert drive.uart.startswith("otx: nand OPENTXSSD NAND MODEL, timing mode 3\n") and drive.modes() == [3] * 4
     works(drive)
