@@ -20,8 +20,8 @@ from test_nand_channel import drive as drive_with
 L = Layout(int(os.environ.get("ECC_T", "8")))
 T, CHUNKS, LAST, bits, stored = L.t, L.chunks, L.chunks - 1, L.bits, L.stored
 ERASED = {"kind": 0xFF, "generation": 2**32 - 1, "lpn": 2**32 - 1, "sequence": 2**48 - 1}
-WORST = {8: 5600, 24: 7600}[T]  # clocks that chunks with T wrong bits each may add to a read
-ONE = {8: 720, 24: 1950}[T]  # and one of them
+WORST = {8: 5200, 24: 4200}[T]  # clocks that chunks with T wrong bits each may add to a read
+ONE = {8: 670, 24: 1060}[T]  # and one of them
 COUNTS = {8: range(1, 9), 24: (1, 9, 17, 24)}[T]  # of wrong bits in a chunk
 
 

@@ -56,7 +56,7 @@ module otx_bch_chien #(
 
   // Bit 0 of the last byte is x^0 of the code word. An error at x^e makes alpha^-e a root, so term j (coefficient of x^j times the power of this byte's bit 0) goes on by alpha^(-8j) per byte and by
   // alpha^(-j) per bit. All of it is worked out only in a search: what rests costs a simulation nothing.
-  // Each byte of a step has terms of its own: with common ones the wires between them and all sums are more than a router can lay. Those of byte i begin as many bytes further: on their way in, coefficient j goes through T - j
+  // Each byte of a step has terms of its own: with common ones there are fewer cells, but so many wires between them and all sums that nextpnr did not route them. Those of byte i begin as many bytes further: on their way in, coefficient j goes through T - j
   // places, at each times alpha^(8i), which is alpha^(-8ij) times what all have in common.
   for (genvar i = 0; i < Width; i++) begin : g_byte
     localparam logic [511:0] Enter = otx_bch_pkg::transposed(otx_bch_pkg::powers(M, 8 * i, 1, M));
