@@ -80,6 +80,7 @@ class Geometry:
     missing_dies: int = 0  # so many dies may be absent when the drive is formatted: it runs without them for good, with all of its capacity
     patrol_us: int = 100_000  # an idle drive looks at a page for wrong bits every so many microseconds; 0: it does not
     cache_ops: int = 0  # 1: cache read and cache program of a part that lists them; the simulated ONFI part does
+    read_retries: int = 0  # read retry levels that are tried (feature 89h) of a part that lists them, 0 to 7; 0: a page that cannot be read is not read again
     planes: int = 1  # of an ONFI part whose planes program and erase together, by the lowest bits of a block: 2 or 4
     tx_entries: int = 60_000
     clock_mhz: int = 100
@@ -121,6 +122,7 @@ class Geometry:
         need(self.ecc_t in CODES, f"ecc_t is {self.ecc_t}, must be 8 (wrong bits in 512 bytes) or 24 (in 1,024)")
         need(self.spare_bytes >= self.spare_used, f"spare_bytes is {self.spare_bytes}, must be {self.spare_used} or more, which ecc_t {self.ecc_t} uses")
         need(self.cache_ops in (0, 1), f"cache_ops is {self.cache_ops}, must be 0 or 1")
+        need(0 <= self.read_retries <= 7, f"read_retries is {self.read_retries}, must be 0 to 7")
         need(self.planes in (1, 2, 4), f"planes is {self.planes}, must be 1, 2 or 4")
         need(self.patrol_us == 0 or 10 <= self.patrol_us <= 5_000_000, f"patrol_us is {self.patrol_us}, must be 0 or 10 to 5000000")
         need(self.frames <= 1024, f"{self.frames} frames in all, at most 1024")
@@ -220,7 +222,7 @@ PRESETS = {
     for g in [
         Geometry("tiny", 1, 1, 112, 16, 1024, write_frames=40, read_frames=8, firmware_frames=8, timing=QUICK, **ONFI, **UNWATCHED),
         Geometry(
-            "tiny24", 1, 1, 112, 16, 1024, write_frames=40, read_frames=8, firmware_frames=8, ecc_t=24, spare_bytes=224, cache_ops=1, planes=2, timing=QUICK, **ONFI, **UNWATCHED
+            "tiny24", 1, 1, 112, 16, 1024, write_frames=40, read_frames=8, firmware_frames=8, ecc_t=24, spare_bytes=224, cache_ops=1, planes=2, read_retries=3, timing=QUICK, **ONFI, **UNWATCHED
         ),
         Geometry("small", 2, 2, 24, 16, 256, write_frames=40, read_frames=8, firmware_frames=8, scramble=1, timing=replace(QUICK, t_susp=1_000), **ONFI, **UNWATCHED),
         Geometry("sim", 4, 2, 192, 64, 65_536, **UNWATCHED),
