@@ -215,6 +215,8 @@ class Geometry:
 
 ONFI = dict(nand_id="4f54584e31", nand_onfi=1)  # "OTXN1": no part's ID, the parameter page says what it is
 
+CAPABLE = dict(cache_ops=1, planes=2, read_retries=3)
+
 UNWATCHED = dict(patrol_us=0)  # the clocks of a simulation depend on nothing but its commands
 
 PRESETS = {
@@ -222,7 +224,7 @@ PRESETS = {
     for g in [
         Geometry("tiny", 1, 1, 112, 16, 1024, write_frames=40, read_frames=8, firmware_frames=8, timing=QUICK, **ONFI, **UNWATCHED),
         Geometry(
-            "tiny24", 1, 1, 112, 16, 1024, write_frames=40, read_frames=8, firmware_frames=8, ecc_t=24, spare_bytes=224, cache_ops=1, planes=2, read_retries=3, timing=QUICK, **ONFI, **UNWATCHED
+            "tiny24", 1, 1, 112, 16, 1024, write_frames=40, read_frames=8, firmware_frames=8, ecc_t=24, spare_bytes=224, timing=QUICK, **CAPABLE, **ONFI, **UNWATCHED
         ),
         Geometry("small", 2, 2, 24, 16, 256, write_frames=40, read_frames=8, firmware_frames=8, scramble=1, timing=replace(QUICK, t_susp=1_000), **ONFI, **UNWATCHED),
         Geometry("sim", 4, 2, 192, 64, 65_536, **UNWATCHED),

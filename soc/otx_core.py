@@ -123,19 +123,20 @@ class OtxCore(LiteXModule):
         self.weak_page = CSRStatus(30, name="weak_page", description="The oldest page that was read or verified with many corrected bits.")
         self.weak_page_valid = CSRStatus(1, name="weak_page_valid")
         self.weak_page_pop = CSRStorage(1, name="weak_page_pop", description="A write takes it.")
-        many = f"So many corrected bits in a chunk are many; 0 or above {g.ecc_t}: no page is reported."
+        many = f"So many corrected bits in a chunk are many; 0: no page is reported, above {g.ecc_t}: only one that was read again at another read level."
         self.refresh_at = CSRStorage(g.corrected_bits, reset=g.refresh_at, name="refresh_at", description=many)
         self.corrected_reads = CSRStatus(16, name="corrected_reads", description="Pages read by the host, or verified, with corrected bits; 65,535: that or more.")
         self.weak_reads = CSRStatus(16, name="weak_reads", description="Those of them with many, reported or not.")
+        self.retried_reads = CSRStatus(16, name="retried_reads", description="Pages that were whole only when they were read again at another read level; they count as reads with many.")
         page = stream.Endpoint(streams.PAGE)
         self.comb += [self.weak_page.status.eq(page.ppn), self.weak_page_valid.status.eq(page.valid), page.ready.eq(self.weak_page_pop.re)]
-        counts = {"o_corrected_reads": self.corrected_reads.status, "o_weak_reads": self.weak_reads.status}
+        counts = {"o_corrected_reads": self.corrected_reads.status, "o_weak_reads": self.weak_reads.status, "o_retried_reads": self.retried_reads.status}
         return streams.stream_ports("weak_page", page, streams.PAGE, False, bare="ppn") | {"i_refresh_at": self.refresh_at.storage} | counts
 
     def state(self):
         """Control and state registers: one port each."""
         ports = {}
-        for name, width in [("enable", 1), ("full", 1), ("read_only", 1), ("generation", 32), ("drive_id", 32), ("dropped", 32), ("nand_mode", 3), ("nand_can", 4)]:
+        for name, width in [("enable", 1), ("full", 1), ("read_only", 1), ("generation", 32), ("drive_id", 32), ("dropped", 32), ("nand_mode", 3), ("nand_can", 7)]:
             register = CSRStorage(width, name=name)
             setattr(self, name, register)
             ports[f"i_{name}"] = register.storage

@@ -12,6 +12,7 @@ from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
 from models.flash_model import OOB, ChannelModel, Op
 from models.frame_memory import FrameMemory
+from models.retry_model import RetryModel
 from models.spinal import generated
 from models.stepped import Sink, Source, Stepper
 from models.way_order import WayOrder
@@ -27,17 +28,17 @@ DONE = ["cookie", "status", *OOB]
 CLIENTS = "write read log fw".split()
 
 
-def flash_geometry(channels, ways, priorities=True, planes=1):
+def flash_geometry(channels, ways, priorities=True, planes=1, retries=0):
     """A small drive of that many dies."""
-    name = f"flash{channels}x{ways}" + ("" if priorities else "turns") + (f"planes{planes}" if planes > 1 else "")
-    small = dict(write_frames=40, read_frames=16, firmware_frames=8, flash_priorities=int(priorities), planes=planes, timing=geometry.QUICK)
+    name = f"flash{channels}x{ways}" + ("" if priorities else "turns") + (f"planes{planes}" if planes > 1 else "") + (f"retries{retries}" if retries else "")
+    small = dict(write_frames=40, read_frames=16, firmware_frames=8, flash_priorities=int(priorities), planes=planes, read_retries=retries, timing=geometry.QUICK)
     return geometry.Geometry(name, channels, ways, BLOCKS, PAGES, 64, **small)
 
 
-def verilog(component, channels, ways, priorities=True, planes=1):
+def verilog(component, channels, ways, priorities=True, planes=1, retries=0):
     """Path of the component's Verilog for that geometry; OTX_FLASH_VERILOG_DIR names a folder with `<channels>x<ways>` folders of other."""
     given = os.environ.get("OTX_FLASH_VERILOG_DIR")
-    return f"{given}/{channels}x{ways}/{component}.v" if given else generated(flash_geometry(channels, ways, priorities, planes), component)
+    return f"{given}/{channels}x{ways}/{component}.v" if given else generated(flash_geometry(channels, ways, priorities, planes, retries), component)
 
 
 def shape():
@@ -54,10 +55,10 @@ class FlashBench(Stepper):
     """`op(client, ...)` queues ops; `done[cookie]` is the done beat and its clock. Every done is checked for client and cookie. `channels` False: the design has its own.
 
     Without stalls each command that a channel gets is checked against `orders[channel][way]` (models/way_order.py). Reports of pages with many corrected bits
-    are checked against `weak` (models/weak_model.py); `weak_sink` takes them. So that a channel knows the client of an op, `sequence` of all but PROGRAM is its number.
+    are checked against `weak` (models/weak_model.py); `weak_sink` takes them. What is read again at other levels is checked against `retries` (models/retry_model.py). So that a channel knows the client of an op, `sequence` of all but PROGRAM is its number.
     """
 
-    def __init__(self, dut, seed=1, stall=0.0, channels=True, **channel):
+    def __init__(self, dut, seed=1, stall=0.0, channels=True, retries=0, **channel):
         super().__init__(dut)
         self.geometry = g = flash_geometry(*shape())
         self.rng = random.Random(seed)
@@ -67,8 +68,9 @@ class FlashBench(Stepper):
             channel.on_complete = partial(self.completes, channel.channel)
         exact = channels and not stall
         self.orders = [[WayOrder(shape()[2]) for _ in range(g.ways)] for _ in range(g.channels)] if exact else None
-        for channel, orders in zip(self.channels, self.orders or [], strict=False):
-            channel.on_command = lambda c, clock, orders=orders: orders[c["way"]].goes(c, clock)
+        for channel in self.channels:
+            channel.on_command = partial(self.command, channel.channel)
+        self.retries = [RetryModel(retries) for _ in self.channels]
         self.clients = {c: self.add(Source(dut, c, OP, stall, self.rng, self.enters(c) if exact else None)) for c in CLIENTS}
         self.dones = {c: self.add(Sink(dut, c + "Done", DONE, self.finish(c), stall, self.rng)) for c in CLIENTS}
         self.alloc = Sink(dut, "alloc", [], lambda beat, clock: self.pages.append(beat["payload"]))
@@ -81,6 +83,8 @@ class FlashBench(Stepper):
     async def begin(self, generation=7, refresh_at=5):
         self.dut.generation.value = generation
         self.dut.refreshAt.value = refresh_at
+        if self.channels:
+            self.dut.retries.value = self.retries[0].levels
         self.weak = WeakModel(refresh_at)
         self.dut.alloc_ready.value = 0
         if self.clock == 0:
@@ -96,7 +100,14 @@ class FlashBench(Stepper):
         die = channel << g._bits(g.ways) | way
         return (die * BLOCKS + block) * PAGES + page
 
+    def command(self, channel, command, clock):
+        if not self.retries[channel].goes(command) and self.orders:
+            self.orders[channel][command["way"]].goes(command, clock)
+
     def completes(self, channel, command, cpl):
+        command, cpl = self.retries[channel].completes(command, cpl)
+        if command is None:
+            return
         if command["op"] == Op.VERIFY or (command["op"] != Op.PROGRAM and command["sequence"] == CLIENTS.index("read")):
             self.weak.completed(channel, self.ppn(channel, command["way"], *divmod(command["row"], PAGES)), cpl)
 

@@ -3,7 +3,7 @@
 
 It refuses what a channel may refuse: a command for a way that is busy, a program of a page that is not erased or not the next of its block, data nobody asked for. Array
 operations take `times[op]` clocks, a (least, most) pair; page beats pass in each clock, or with `stall` in some. A share
-`wrong` of the pages that are read comes with wrong bits, which are told after the page; those of `bad` always do.
+`wrong` of the pages that are read comes with wrong bits, which are told after the page; those of `bad` always do. A page can be read only while its way is at the read level `drift` gives it (feature 89h).
 """
 
 import random
@@ -15,9 +15,11 @@ BEATS = 512
 
 
 class Op(IntEnum):
-    RESET, READ_ID, PARAM, READ, READ_OOB, VERIFY, PROGRAM, ERASE, STATUS, READ_MARK = range(10)
+    RESET, READ_ID, PARAM, READ, READ_OOB, VERIFY, PROGRAM, ERASE, STATUS, READ_MARK, SET_FEATURES = range(11)
 
 
+PAGE_READS = (Op.READ, Op.READ_OOB, Op.VERIFY)
+READ_RETRY = 0x89  # feature
 OK, FAIL, CRC, BLANK, TIMEOUT = range(5)
 OOB = "kind generation lpn sequence".split()
 CMD = ["way", "op", "row", *OOB, "may"]
@@ -43,7 +45,7 @@ class ChannelModel:
         self.dut, self.channel, self.ways, self.ppb, self.times = dut, channel, ways, pages_per_block, times
         self.rng, self.stall, self.wrong, self.told = rng or random.Random(channel), stall, wrong, 0
         name = f"channels_{channel}"
-        self.cmd = Sink(dut, f"{name}_cmd", CMD, self.command, stall, self.rng)
+        self.cmd = Sink(dut, f"{name}_cmd", CMD, self.command, stall, self.rng, changes=True)
         self.wreq = Source(dut, f"{name}_wreq", ["way", "place"], stall, self.rng, self.asked)
         self.wdata = Sink(dut, f"{name}_wdata", ["data", "last"], self.word_in, stall, self.rng)
         self.rdata = Source(dut, f"{name}_rdata", ["way", "place", "data", "last"], stall, self.rng, self.word_out)
@@ -58,6 +60,7 @@ class ChannelModel:
         self.on_bus, self.fixes = None, []
         self.on_command = lambda command, clock: None
         self.on_complete = lambda command, cpl: None
+        self.drift, self.level = lambda way, row: 0, [0] * ways
         self.bad = {}  # (way, row): (byte, mask) pairs, wrong in each read
         self.log, self.failing, self.timing_out, self.most = [], set(), set(), 0  # `failing`, `timing_out`: (way, row)
 
@@ -113,9 +116,14 @@ class ChannelModel:
         elif run["op"] == Op.ERASE:
             block = run["row"] // self.ppb
             self.pages = {k: v for k, v in self.pages.items() if k[0] != way or k[1] // self.ppb != block}
-        elif run["op"] in (Op.READ, Op.READ_OOB, Op.VERIFY):
+        elif run["op"] in PAGE_READS:
             oob = self.pages[at][1] if at in self.pages else ERASED
             status = TIMEOUT if at in self.timing_out else OK if at in self.pages else BLANK
+            if self.misread(run) and status == OK:
+                oob, status = {f: oob[f] ^ 1 for f in oob}, CRC
+        elif run["op"] == Op.SET_FEATURES:
+            assert run["kind"] == READ_RETRY and run["lpn"] < 8, f"SET_FEATURES {run}"
+            self.level[way] = run["lpn"]
         elif run["op"] == Op.READ_ID:
             oob = oob | {"sequence": ID}
         elif run["op"] == Op.STATUS:
@@ -123,8 +131,11 @@ class ChannelModel:
         elif run["op"] == Op.READ_MARK:
             oob = oob | {"kind": 0xFF}
         del run["due"]
-        wrong = run.get("wrong", self.bad.get(at, ())) if run["op"] in (Op.READ, Op.READ_OOB, Op.VERIFY) else ()
+        wrong = run.get("wrong", self.bad.get(at, ())) if run["op"] in PAGE_READS else ()
         self.cpl.queue.append({"way": way, "status": status, **oob, "corrected": most_wrong(wrong), "place": 0})
+
+    def misread(self, run):
+        return (run["way"], run["row"]) in self.pages and self.level[run["way"]] != self.drift(run["way"], run["row"])
 
     def drive(self):
         for way, run in self.under_way.items():
@@ -142,6 +153,8 @@ class ChannelModel:
             else:
                 words = PARAMETERS if run["op"] == Op.PARAM else self.pages.get((way, run["row"]), ([(1 << 64) - 1] * BEATS,))[0]
                 words, wrong = list(words), list(self.bad.get((way, run["row"]), ()))
+                if run["op"] == Op.READ and self.misread(run):
+                    words = [self.rng.getrandbits(64)] * BEATS
                 if not wrong and self.rng.random() < self.wrong:
                     wrong = [(byte, self.rng.randrange(1, 256)) for byte in self.rng.sample(range(4096), self.rng.randint(1, 6))]
                 for byte, mask in wrong:

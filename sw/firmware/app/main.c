@@ -41,6 +41,7 @@ int main(void) {
         .nand_modes = OTX_NAND_MODES,
         .cache_ops = OTX_CACHE_OPS,
         .planes = OTX_PLANES,
+        .read_retries = OTX_READ_RETRIES,
         .spare_bytes = OTX_SPARE_USED,
         .patrol_clocks = OTX_PATROL_US * OTX_CLOCK_MHZ,
         .missing_dies = OTX_MISSING_DIES,

@@ -41,7 +41,7 @@ static void say_mode(uint32_t mode) {
 }
 
 static void say_can(uint32_t can) {
-    static const char *const words[] = {"set features", "cache read", "cache program", "multi-plane", "multi-plane read", "enhanced status"};
+    static const char *const words[] = {"set features", "cache read", "cache program", "multi-plane", "multi-plane read", "enhanced status", "read retry"};
     if (can != 0) say("; lists ");
     for (uint32_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (can >> i & 1u) {

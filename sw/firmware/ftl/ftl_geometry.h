@@ -16,6 +16,7 @@ struct ftl_geometry {
     uint64_t nand_id;                             /* of the part whose own times the controller has; five bytes, first one lowest */
     uint32_t nand_modes;                          /* bit m: SDR timing mode m may be used on this board */
     uint32_t cache_ops, planes;                   /* cache operations may be used; planes that may program and erase together, 1: each block alone */
+    uint32_t read_retries;                        /* read levels that are tried beyond level 0, at most 7 */
     uint32_t spare_bytes;                         /* of a page that the controller uses */
     uint32_t patrol_clocks;                       /* an idle drive looks at a page for wrong bits every so many clocks; 0: never */
     uint32_t missing_dies;                        /* so many dies may be absent when the drive is formatted */

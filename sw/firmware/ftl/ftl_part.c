@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ftl_part.h"
 
+#define MICRON 0x2cu /* JEDEC ID of the maker */
+#define MAX_RETRIES 7u /* of bits 4 to 6 of hal_nand_can */
 #define ID(a, b, c, d, e) ((uint64_t)(a) | (uint64_t)(b) << 8 | (uint64_t)(c) << 16 | (uint64_t)(d) << 24 | (uint64_t)(e) << 32)
 
 /* Modes: those whose times are not shorter than the part's own in any place, as far as its times are known (docs/boards.md); mode 0 is for all.
@@ -51,6 +53,13 @@ static uint32_t text(char *to, uint32_t at, const uint32_t *copy, uint32_t from,
     return end;
 }
 
+/* Read levels beyond level 0, at most 7. The vendor's block of the page, which starts at byte 164 with its revision, is known of one maker; byte 180 counts all levels (Linux, drivers/mtd/nand/raw/nand_micron.c). */
+static uint32_t retries(const uint32_t *copy) {
+    uint32_t levels = byte_at(copy, 180);
+    if (byte_at(copy, 64) != MICRON || number(copy, 164, 2) == 0 || levels == 0) return 0;
+    return levels > MAX_RETRIES ? MAX_RETRIES : levels - 1;
+}
+
 static void parse(const uint32_t *copy, struct ftl_part *part) {
     uint32_t features = number(copy, 6, 2), optional = number(copy, 8, 2), at;
     at = text(part->name, 0, copy, 32, 12);
@@ -66,6 +75,8 @@ static void parse(const uint32_t *copy, struct ftl_part *part) {
     part->can = (optional & 4 ? FTL_CAN_SET_FEATURES : 0u) | (optional & 2 ? FTL_CAN_CACHE_READ : 0u) | (optional & 1 ? FTL_CAN_CACHE_PROGRAM : 0u) | (optional & 8 ? FTL_CAN_STATUS_ENHANCED : 0u) |
                 (features & 8 ? FTL_CAN_MULTI_PLANE : 0u) | (features & 64 ? FTL_CAN_MULTI_PLANE_READ : 0u);
     part->planes = part->can & FTL_CAN_MULTI_PLANE ? 1u << (byte_at(copy, 113) & 15u) : 1u;
+    part->retries = part->can & FTL_CAN_SET_FEATURES ? retries(copy) : 0;
+    if (part->retries != 0) part->can |= FTL_CAN_READ_RETRY;
     if (features & 1) part->page_bytes = 0; /* 16 data lines: no page of this drive */
 }
 
@@ -87,12 +98,15 @@ bool ftl_part_of_page(uint32_t *words, struct ftl_part *part) {
     return true;
 }
 
-uint32_t ftl_part_use(const struct ftl_part *p, bool cache_ops, uint32_t planes) {
+uint32_t ftl_part_use(const struct ftl_part *p, const struct ftl_geometry *g) {
+    bool cache_ops = g->cache_ops != 0;
+    uint32_t levels = p->retries < g->read_retries ? p->retries : g->read_retries;
     if (!p->onfi) return 0;
-    return (p->can & FTL_CAN_CACHE_PROGRAM && cache_ops ? 1u : 0u) | (p->can & FTL_CAN_CACHE_READ && cache_ops ? 2u : 0u) | (planes > 1 && p->planes == planes ? 4u : 0u) |
-           (p->can & FTL_CAN_STATUS_ENHANCED ? 8u : 0u);
+    return (p->can & FTL_CAN_CACHE_PROGRAM && cache_ops ? 1u : 0u) | (p->can & FTL_CAN_CACHE_READ && cache_ops ? 2u : 0u) | (g->planes > 1 && p->planes == g->planes ? 4u : 0u) |
+           (p->can & FTL_CAN_STATUS_ENHANCED ? 8u : 0u) | levels << 4;
 }
 
 bool ftl_part_same(const struct ftl_part *a, const struct ftl_part *b) {
-    return a->id == b->id && a->page_bytes == b->page_bytes && a->spare_bytes == b->spare_bytes && a->pages == b->pages && a->blocks == b->blocks && a->luns == b->luns && a->modes == b->modes && a->can == b->can && a->planes == b->planes;
+    return a->id == b->id && a->page_bytes == b->page_bytes && a->spare_bytes == b->spare_bytes && a->pages == b->pages && a->blocks == b->blocks && a->luns == b->luns && a->modes == b->modes && a->can == b->can && a->planes == b->planes &&
+           a->retries == b->retries;
 }

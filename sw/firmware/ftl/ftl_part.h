@@ -3,6 +3,8 @@
 #ifndef FTL_PART_H
 #define FTL_PART_H
 
+#include "ftl_geometry.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -18,6 +20,7 @@ enum ftl_can { /* what the part lists */
     FTL_CAN_MULTI_PLANE = 8,
     FTL_CAN_MULTI_PLANE_READ = 16,
     FTL_CAN_STATUS_ENHANCED = 32,
+    FTL_CAN_READ_RETRY = 64,
 };
 
 struct ftl_part {
@@ -30,6 +33,7 @@ struct ftl_part {
     uint32_t modes;                           /* bit m: ONFI SDR timing mode m */
     uint32_t can;                             /* enum ftl_can */
     uint32_t planes;                          /* 1, 2, 4: by the lowest bits of a block */
+    uint32_t retries;                         /* read levels beyond level 0 (feature 89h) */
 };
 
 /* The part with that ID in the table of parts that are not ONFI. False: there is none. */
@@ -39,8 +43,8 @@ bool ftl_part_of_id(uint64_t id, struct ftl_part *part);
  * right; it is written over the first copy. False: unreadable. The ID stays as it is. */
 bool ftl_part_of_page(uint32_t *words, struct ftl_part *part);
 
-/* What the channels may use of it (hal_nand_can), on a board with or without cache operations and so many planes; only what ONFI lists: the commands of others differ. */
-uint32_t ftl_part_use(const struct ftl_part *part, bool cache_ops, uint32_t planes);
+/* What the channels may use of it (hal_nand_can), as far as the board wants cache operations, has so many planes and tries so many read levels; only what a parameter page lists: the commands of others differ. */
+uint32_t ftl_part_use(const struct ftl_part *part, const struct ftl_geometry *g);
 
 /* Whether both are the same as far as the drive is concerned. */
 bool ftl_part_same(const struct ftl_part *a, const struct ftl_part *b);

@@ -4,7 +4,8 @@
 #include "ftl_dies.h"
 
 #define ID_MASK 0xffffffffffull
-#define TIMING_MODE 1u /* the feature */
+#define TIMING_MODE 1u   /* the features */
+#define READ_RETRY 0x89u /* of the vendor */
 
 /* What to do with the answer of one die. */
 typedef enum ftl_error look(struct ftl *f, uint32_t die, const struct hal_nand_done *done);
@@ -125,7 +126,9 @@ enum ftl_error ftl_scan(struct ftl *f) {
     if (!fits(&r->part, &f->geometry)) return FTL_ERR_FIT;
     r->needed = f->geometry.spare_bytes;
     if (r->part.spare_bytes < r->needed) return FTL_ERR_SPARE;
-    hal_nand_can(ftl_part_use(&r->part, f->geometry.cache_ops != 0, f->geometry.planes));
+    if (r->part.retries != 0) error = each_die(f, HAL_SET_FEATURES, READ_RETRY, 0, answered); /* a reset command may leave a level as it was */
+    if (error != FTL_OK) return error;
+    hal_nand_can(ftl_part_use(&r->part, &f->geometry));
     r->mode = r->wanted_mode = best_mode(&r->part, &f->geometry);
     if (r->mode == 0 || to_mode(f) == FTL_OK) return FTL_OK;
     r->mode = 0;

@@ -312,10 +312,41 @@ static void capabilities_are_used_as_far_as_board_and_part_have_them(void) {
     two_by_two();
     struct ftl_part table;
     CHECK(ftl_part_of_id(0x64a610d3ec, &table) && table.can == FTL_CAN_MULTI_PLANE);
-    CHECK(ftl_part_use(&table, true, 2) == 0); /* its commands are not ONFI's */
+    const struct ftl_geometry all = {.cache_ops = 1, .planes = 2, .read_retries = 7};
+    CHECK(ftl_part_use(&table, &all) == 0); /* its commands are not ONFI's */
+}
+
+/* Read levels: those of the part, as far as they are to be tried; all dies are set back to level 0, where the last user may not have left them. */
+static void read_levels_are_used_as_far_as_board_and_part_have_them(void) {
+    const struct {
+        uint32_t maker, revision, optional, count, wanted, can;
+    } cases[] = {{0x2c, 1, 4, 4, 3, 3}, {0x2c, 1, 4, 4, 2, 2}, {0x2c, 1, 4, 3, 7, 2}, {0x2c, 1, 4, 4, 0, 0}, {0x2c, 1, 4, 16, 7, 7}, {0x2c, 1, 4, 8, 7, 7}, {0x2c, 0, 4, 4, 3, 0},
+                 {0x98, 1, 4, 4, 3, 0}, {0x2c, 1, 0, 4, 3, 0}, {0x2c, 1, 4, 1, 3, 0}, {0x2c, 1, 4, 0, 3, 0}};
+    for (uint32_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        two_by_two();
+        sim.g.read_retries = cases[i].wanted;
+        sim_put(&sim.part, 8, 2, cases[i].optional);
+        sim_put(&sim.part, 64, 1, cases[i].maker);
+        sim_put(&sim.part, 164, 2, cases[i].revision);
+        sim_put(&sim.part, 180, 1, cases[i].count);
+        sim_part_seal(&sim.part);
+        sim.keeps_mode = cases[i].optional == 0;
+        for (uint32_t die = 0; die < 4; die++) {
+            sim.level[die] = 1;
+            sim.mode[die] = sim.keeps_mode ? 5 : 0;
+        }
+        mounted();
+        bool lists = i < 6;
+        CHECK(sim.can >> 4 == cases[i].can && ((found()->part.can & FTL_CAN_READ_RETRY) != 0) == lists);
+        for (uint32_t die = 0; die < 4; die++) CHECK(sim.level[die] == (lists ? 0 : 1));
+        sim_said('\n');
+        say_part(found());
+        CHECK(says(", read retry") == lists);
+    }
 }
 
 const struct test scan_tests[] = {
+    {"read levels are used as far as board and part have them", read_levels_are_used_as_far_as_board_and_part_have_them},
     {"an ONFI part goes to its highest mode", onfi_part_goes_to_its_highest_mode},
     {"the mode is one that part and board have", mode_is_one_that_part_and_board_have},
     {"a part of the table gets its own times", part_of_the_table_gets_its_own_times},

@@ -23,6 +23,7 @@ case class OtxParam(
     eccT: Int,
     cacheOps: Boolean,
     planes: Int,
+    readRetries: Int,
     txEntries: Int,
     tableBase: BigInt,
     txBase: BigInt,
@@ -39,6 +40,9 @@ case class OtxParam(
 
   /** A program or erase can be suspended for a READ. */
   def suspend: Boolean = nandTimeNs.getOrElse("tSusp", 0) > 0
+
+  /** Pages that cannot be corrected are read again at other levels. */
+  def retry: Boolean = readRetries > 0
 
   /** A way may have a second command beside the one under way. */
   def second: Boolean = suspend || cacheOps || planes > 1
@@ -113,6 +117,7 @@ object OtxParam {
       eccT = int("eccT"),
       cacheOps = int("cacheOps") != 0,
       planes = int("planes"),
+      readRetries = int("readRetries"),
       txEntries = int("txEntries"),
       tableBase = big("tableBase"),
       txBase = big("txBase"),

@@ -25,7 +25,8 @@ class FlashScheduler(p: OtxParam, depth: FlashQueueDepth = FlashQueueDepth()) ex
   val generation = in port UInt(32 bits)
   val refreshAt = in port UInt(p.correctedBits bits)
   val weak = master port Stream(UInt(30 bits))
-  val correctedReads, weakReads = out port UInt(16 bits)
+  val correctedReads, weakReads, retriedReads = out port UInt(16 bits)
+  val retries = in port UInt(3 bits) // levels of read retry, 0: none
   val frame = master port Axi4(p.axi)
   val busy = out port Bool()
   val channels = Vec.fill(p.channels)(master port NandChannelPort(p))
@@ -42,6 +43,7 @@ class FlashScheduler(p: OtxParam, depth: FlashQueueDepth = FlashQueueDepth()) ex
     val axi = if (single) p.axi else Axi4ReadOnlyArbiter.getInputConfig(p.axi, p.channels)
     val unit = new FlashChannel(p, axi, depth)
     unit.generation := generation
+    if (p.retry) unit.retries := retries
     port <> unit.nand
     unit
   }
@@ -53,6 +55,7 @@ class FlashScheduler(p: OtxParam, depth: FlashQueueDepth = FlashQueueDepth()) ex
   weak << weakPages.weak
   correctedReads := weakPages.correctedReads
   weakReads := weakPages.weakReads
+  retriedReads := weakPages.retriedReads
 
   // Ops to the channel of their page
   private def spread(ops: Stream[FlashOp], to: FlashChannel => Stream[FlashOp]): Unit = {

@@ -220,6 +220,12 @@ object NandOp {
   val ERASE = 7
   val STATUS = 8
   val READ_MARK = 9
+  val SET_FEATURES = 10
+}
+
+/** Addresses of features (SET_FEATURES). */
+object NandFeature {
+  val READ_RETRY = 0x89 // of the vendor: read level, 0 to 7
 }
 
 object PageStatus {
