@@ -147,9 +147,14 @@ bool Die::has(uint8_t c) const {
     case 0x78: return part.enhanced;
     case 0x84: case 0x61: return part.suspend_ns;
     case 0xEC: return part.onfi;
-    case 0xEE: case 0xEF: return part.onfi && part.features;
+    case 0xEE: case 0xEF: return has_feature(0x01) || has_feature(0x89);
     default: return true;
   }
+}
+
+bool Die::has_feature(uint8_t a) const {
+  const otx_nand_part &part = drive_.part;
+  return a == 0x01 ? part.onfi && part.features : a == 0x89 && part.retries;
 }
 
 std::string Die::forbids(uint8_t c) const {
@@ -231,15 +236,15 @@ void Die::address(uint8_t a) {
       id_at_ = 0;
       return;
     case 0xEC:
-      input_ = Input::None;
+      input_ = Input::None, output_ = Output::None;
       return start(Wait::Param, drive_.times.t_r);
     case 0xEE: case 0xEF:
-      if (a != 0x01) return broken("feature " + hex(a) + ", there is only 01h");
-      column_ = 0;
+      if (!has_feature(a)) return broken("feature " + hex(a) + ", which the part has not");
+      column_ = 0, output_ = Output::None;
       input_ = opened_ == 0xEF ? Input::Data : Input::None;
       if (opened_ == 0xEF) return;
-      feature_[0] = uint8_t(mode_), feature_[1] = feature_[2] = feature_[3] = 0;
-      next_mode_ = mode_;
+      feature_[0] = uint8_t(a == 0x89 ? level_ : mode_), feature_[1] = feature_[2] = feature_[3] = 0;
+      next_mode_ = mode_, next_level_ = level_;
       return start(Wait::Features, feature_ns);
     case 0x78:
       input_ = Input::None, output_ = Output::Status;
@@ -271,8 +276,16 @@ void Die::feature_in(uint8_t byte) {
   feature_[column_++] = byte;
   if (column_ < 4) return;
   input_ = Input::None, output_ = Output::None;
-  if (feature_[0] > 5 || !(drive_.part.modes >> feature_[0] & 1) || feature_[1] || feature_[2] || feature_[3]) broken("SET FEATURES to a timing mode that the part has not");
-  next_mode_ = drive_.wrong.refuses ? mode_ : std::min<int>(feature_[0], 5);
+  const bool more = feature_[1] || feature_[2] || feature_[3];
+  next_mode_ = mode_, next_level_ = level_;
+  if (addresses_[0] == 0x89) {
+    const bool fits = feature_[0] <= drive_.part.retries && !more;
+    if (!fits) broken("SET FEATURES to a read retry level that the part has not");
+    if (fits && !drive_.wrong.refuses) next_level_ = feature_[0];
+  } else {
+    if (feature_[0] > 5 || !(drive_.part.modes >> feature_[0] & 1) || more) broken("SET FEATURES to a timing mode that the part has not");
+    if (!drive_.wrong.refuses) next_mode_ = std::min<int>(feature_[0], 5);
+  }
   start(Wait::Features, feature_ns);
 }
 
@@ -362,8 +375,14 @@ void Die::read(bool ahead) {
   if (column_ >= page_.size()) broken("column " + std::to_string(column_) + " is past the end of the page");
   if (paused_ == What::Program && jobs_.has_row(row_)) broken("read of a page whose program is suspended");
   if (paused_ == What::Erase && jobs_.has_block(row_ / drive_.store.geometry().pages)) broken("read of a block whose erase is suspended");
-  drive_.counts[reads]++;
+  begin_read();
   start(Wait::Read, drive_.times.t_r);
+}
+
+void Die::begin_read() {
+  read_level_ = level_;
+  drive_.counts[reads]++;
+  drive_.counts[retried] += read_level_ != 0;
 }
 
 std::string Die::misfit(uint32_t row, bool erase) const {
@@ -484,7 +503,7 @@ void Die::ready() {
       column_ = 0;
       return show(Output::Param);
     case Wait::Features:
-      mode_ = next_mode_;
+      mode_ = next_mode_, level_ = next_level_;
       column_ = 0;
       if (opened_ == 0xEE) show(Output::Features);
       return;
@@ -497,7 +516,7 @@ void Die::ready() {
     case Wait::CacheRead:
       take_ahead();
       ahead_ = Ahead::Reading, ahead_row_ = row_;
-      drive_.counts[reads]++;
+      begin_read();
       return work(1, ready_at_, drive_.times.t_r);
     case Wait::CacheEnd: return take_ahead();
     default: return;
@@ -521,7 +540,7 @@ void Die::read_cells(uint32_t row, std::vector<uint8_t> &page) {
   const uint8_t *cells = drive_.store.cells(number_, row);
   page.resize(drive_.store.row_bytes());
   for (size_t i = 0; i < page.size(); i++) page[i] = uint8_t(~cells[i]);
-  if (drive_.faults.on) drive_.faults.read(drive_.store, number_, row, page);
+  if (drive_.faults.on) drive_.faults.read(drive_.store, number_, row, page, read_level_, drive_.part.retries);
 }
 
 void Die::finish_some(uint64_t seed) {

@@ -40,6 +40,7 @@ class Die {
   void command(uint8_t c);
   std::string forbids(uint8_t c) const;  // why this command must not come now, "" if it may
   bool has(uint8_t c) const;             // the part can do so
+  bool has_feature(uint8_t a) const;
   void address(uint8_t a);
   void data_in(uint8_t byte);
   void feature_in(uint8_t byte);
@@ -56,6 +57,7 @@ class Die {
   void work(uint32_t operations, long long at, long long ns);
   void reset();
   void read(bool ahead);
+  void begin_read();
   void suspend(What what, uint8_t c);
   void resume(What what, uint8_t c);
   void go_on();
@@ -88,6 +90,8 @@ class Die {
   uint8_t addresses_[5] = {};
   int cycles_ = 0, cycles_due_ = 0;
   int mode_ = 0, next_mode_ = 0;  // of an ONFI part
+  uint8_t level_ = 0, next_level_ = 0;  // of read retry
+  uint8_t read_level_ = 0;              // at which the array reads
   uint8_t feature_[4] = {};
   uint32_t column_ = 0, row_ = 0, loaded_ = 0, id_at_ = 0;
   int status_plane_ = -1;  // of 78h

@@ -11,7 +11,7 @@
 
 namespace otx {
 
-enum Count { reads, programs, erases, suspensions, cache_reads, cache_programs, shared, counters };  // of otx_nand_count
+enum Count { reads, programs, erases, suspensions, cache_reads, cache_programs, shared, retried, counters };  // of otx_nand_count
 
 struct Drive {
   Store store;

@@ -9,7 +9,7 @@ namespace otx {
 namespace {
 
 enum What : uint64_t {  // what is drawn
-  is_bad = 1, mark_page, mark_byte, bad_erase, bad_program, weak_erase, weak_program, weak_block, flips, stuck_page, stuck_content, has_stuck_bits, stuck_bit, damaged
+  is_bad = 1, mark_page, mark_byte, bad_erase, bad_program, weak_erase, weak_program, weak_block, flips, stuck_page, stuck_content, has_stuck_bits, stuck_bit, damaged, has_drifted
 };
 
 constexpr uint64_t one_in(int n) { return uint64_t(1) << (64 - n); }  // probability 2^-n
@@ -33,7 +33,7 @@ std::string Faults::wrong(const otx_nand_geometry &g) const {
   for (uint32_t i = 0; i < f.places; i++) {
     const otx_nand_place &p = f.place[i];
     const std::string name = "place " + std::to_string(i);
-    if (p.kind < OTX_NAND_BAD_BLOCK || p.kind > OTX_NAND_STUCK_BITS) return name + " has no kind of fault";
+    if (p.kind < OTX_NAND_BAD_BLOCK || p.kind > OTX_NAND_DRIFTED) return name + " has no kind of fault";
     if (p.kind == OTX_NAND_BAD_BLOCK && p.block == 0) return name + ": block 0 of a die is never bad";
     if (g.pages && (p.die >= g.channels * g.ways || p.block >= g.blocks || p.page >= g.pages)) return name + " is not in the drive";
   }
@@ -121,19 +121,28 @@ void Faults::programmed(Store &s, uint32_t die, uint32_t row) {
 
 // ---- read
 
-uint64_t Faults::flip_probability(Store &s, uint32_t die, const Block &b) const {
+uint64_t Faults::flip_probability(Store &s, uint32_t die, const Block &b, bool drifted) const {
   using wide = unsigned __int128;
   const wide age = b.next == 0 ? 0 : s.operations(die) - b.began;
-  const wide rate = wide(set.ber) + wide(set.ber_erase) * b.erases + wide(set.ber_read) * b.reads + wide(set.ber_age) * age;
+  const wide rate = wide(set.ber) + wide(set.ber_erase) * b.erases + wide(set.ber_read) * b.reads + wide(set.ber_age) * age + (drifted ? set.ber_drift : 0);
   const wide most = 500'000'000'000u, whole = 2 * most;
   return uint64_t((std::min(rate, most) << 64) / whole);
 }
 
+bool Faults::written(Store &s, uint32_t die, uint32_t row) const { return s.programs(die, row) && s.block(die, row / s.geometry().pages).next != Block::unfinished; }
+
 bool Faults::stuck(Store &s, uint32_t die, uint32_t row) const {
-  const uint32_t pages = s.geometry().pages, erases = s.block(die, row / pages).erases, programs = s.programs(die, row);
-  if (!programs || s.block(die, row / pages).next == Block::unfinished) return false;
+  const uint32_t pages = s.geometry().pages, erases = s.block(die, row / pages).erases;
+  if (!written(s, die, row)) return false;
   const otx_nand_place *p = placed(OTX_NAND_STUCK_PAGE, die, row / pages, row % pages);
   return (p && p->n == erases) || Draws(set.seed, {stuck_page, die, row, erases}).ppm(set.stuck_page_ppm);
+}
+
+uint32_t Faults::own_level(Store &s, uint32_t die, uint32_t row, uint32_t levels) const {
+  const uint32_t pages = s.geometry().pages, erases = s.block(die, row / pages).erases;
+  if (const otx_nand_place *p = placed(OTX_NAND_DRIFTED, die, row / pages, row % pages)) return p->n;
+  Draws draws(set.seed, {has_drifted, die, row, erases});
+  return draws.ppm(set.drift_ppm) ? 1 + uint32_t(draws.below(std::max(levels, 1u))) : 0;
 }
 
 void Faults::stick_bits(Store &s, uint32_t die, uint32_t row, std::vector<uint8_t> &page) const {
@@ -147,7 +156,7 @@ void Faults::stick_bits(Store &s, uint32_t die, uint32_t row, std::vector<uint8_
   }
 }
 
-void Faults::read(Store &s, uint32_t die, uint32_t row, std::vector<uint8_t> &page) {
+void Faults::read(Store &s, uint32_t die, uint32_t row, std::vector<uint8_t> &page, uint32_t level, uint32_t levels) {
   Block &b = s.block(die, row / s.geometry().pages);
   b.reads++;
   uint8_t &left = s.good_reads(die, row);
@@ -162,7 +171,9 @@ void Faults::read(Store &s, uint32_t die, uint32_t row, std::vector<uint8_t> &pa
     seen[OTX_NAND_SEEN_STUCK_READS]++;
     return;
   }
-  if (const uint64_t p = flip_probability(s, die, b)) seen[OTX_NAND_SEEN_FLIPS] += Draws(set.seed, {flips, die, row, b.erases, b.reads}).flip(page.data(), page.size(), p);
+  const bool drifted = written(s, die, row) && own_level(s, die, row, levels) != level;
+  seen[OTX_NAND_SEEN_DRIFTED] += drifted;
+  if (const uint64_t p = flip_probability(s, die, b, drifted)) seen[OTX_NAND_SEEN_FLIPS] += Draws(set.seed, {flips, die, row, b.erases, b.reads}).flip(page.data(), page.size(), p);
   stick_bits(s, die, row, page);
 }
 

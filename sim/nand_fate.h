@@ -31,13 +31,16 @@ class Faults {
   void program_begins(Store &s, uint32_t die, uint32_t row);   // before the checks: age, blocks whose erase was not finished
   bool program_fails(Store &s, uint32_t die, uint32_t row);
   void programmed(Store &s, uint32_t die, uint32_t row);       // at the end of one that did not fail
-  void read(Store &s, uint32_t die, uint32_t row, std::vector<uint8_t> &page);  // `page`: what the cells hold; counts the read
+  // `page`: what the cells hold; `level`: of read retry, of a part with `levels` beyond 0. Counts the read.
+  void read(Store &s, uint32_t die, uint32_t row, std::vector<uint8_t> &page, uint32_t level, uint32_t levels);
 
  private:
   const otx_nand_place *placed(uint32_t kind, uint32_t die, uint32_t block, uint32_t page) const;
+  bool written(Store &s, uint32_t die, uint32_t row) const;
   bool stuck(Store &s, uint32_t die, uint32_t row) const;
+  uint32_t own_level(Store &s, uint32_t die, uint32_t row, uint32_t levels) const;
   void stick_bits(Store &s, uint32_t die, uint32_t row, std::vector<uint8_t> &page) const;
-  uint64_t flip_probability(Store &s, uint32_t die, const Block &b) const;
+  uint64_t flip_probability(Store &s, uint32_t die, const Block &b, bool drifted) const;
 };
 
 // Makes a page unreadable: one bit in 8 to one in 32 of its cells; the first spare byte stays, so that no mark appears or goes.

@@ -20,8 +20,8 @@ extern "C" {
 enum { OTX_NAND_PLACES = 32 };
 // Factory mark: in the first, second or last page of the block, or in the first or second by seed.
 enum { OTX_NAND_MARK_FIRST, OTX_NAND_MARK_SECOND, OTX_NAND_MARK_LAST, OTX_NAND_MARK_EITHER };
-// What a place has. `n` is: -; erases that work; erases of the block after which it fails; erases of the block with which it is stuck; how many bits.
-enum { OTX_NAND_BAD_BLOCK = 1, OTX_NAND_ERASE_FAILS, OTX_NAND_PROGRAM_FAILS, OTX_NAND_STUCK_PAGE, OTX_NAND_STUCK_BITS };
+// What a place has. `n` is: -; erases that work; erases of the block after which it fails; erases of the block with which it is stuck; how many bits; its level, after any erases.
+enum { OTX_NAND_BAD_BLOCK = 1, OTX_NAND_ERASE_FAILS, OTX_NAND_PROGRAM_FAILS, OTX_NAND_STUCK_PAGE, OTX_NAND_STUCK_BITS, OTX_NAND_DRIFTED };
 // A dead die answers no cycle, its data lines are FFh; R/B# is high or low for ever.
 enum { OTX_NAND_DEAD_READY, OTX_NAND_DEAD_BUSY };
 // What an unfinished program leaves. TORN: PREFIX or SUBSET, by seed. PREFIX: the first bytes. SUBSET: some of its bits. UNREADABLE: the page with many wrong bits.
@@ -32,6 +32,7 @@ enum { OTX_NAND_CUT_PARTLY, OTX_NAND_CUT_LOOKS_ERASED, OTX_NAND_CUT_ERASE_ANY };
 // Counted since the store was opened.
 enum {
   OTX_NAND_SEEN_FLIPS, OTX_NAND_SEEN_STUCK_READS, OTX_NAND_SEEN_PROGRAM_FAILS, OTX_NAND_SEEN_ERASE_FAILS, OTX_NAND_SEEN_FADED, OTX_NAND_SEEN_WEAK_PROGRAMS,
+  OTX_NAND_SEEN_DRIFTED,  // reads of a programmed page at a read retry level that is not its own
   OTX_NAND_SEEN_KINDS
 };
 
@@ -43,6 +44,7 @@ struct otx_nand_faults {
   uint64_t seed;
   // Per bit and read: always; for each erase of the block; for each read of the block since its erase; for each operation of the die since the block's first program.
   uint64_t ber, ber_erase, ber_read, ber_age;
+  uint64_t ber_drift;                          // on top of these, of a read of a programmed page at a read retry level that is not its own
   uint64_t dead_dies;                          // bit d: die d
   uint32_t dead_kind, dead_after;              // after so many reads, programs and erases of that die
   // Of the blocks except block 0 of each die. An erase fails and leaves or loses the mark, or appears to work; programs fail or come back with errors.
@@ -50,6 +52,7 @@ struct otx_nand_faults {
   uint32_t erase_fail_ppm, erase_fail_after;   // of the blocks: erases that work; all later ones fail
   uint32_t program_fail_ppm, program_fail_after;  // of the pages: programs fail when their block has been erased so often
   uint32_t stuck_page_ppm;                     // of the pages, drawn anew at each erase: once programmed, they read a constant content that is not theirs
+  uint32_t drift_ppm;                          // of the pages, drawn anew at each erase: their own level is another one by seed (of a part without: one it has not), else 0
   uint32_t stuck_bits_ppm, stuck_bits;         // of the pages: so many bits read as 0 or 1 for ever; never of the first spare byte
   uint32_t cut_program, cut_erase, mlc;        // mlc: page 2 is the upper page of page 0, the even page p of page p - 3, the last of the last but two
   uint32_t rule_marks;                         // 1: erase and program of a factory-marked block break a rule

@@ -86,7 +86,7 @@ std::vector<uint8_t> onfi_parameter_page(const Drive &drive, uint32_t die) {
   put(8, 2, (drive.part.features ? 0x0004 : 0) | (drive.part.cache ? 0x0003 : 0) | (drive.part.enhanced ? 0x0008 : 0));  // SET and GET FEATURES, cache programs and reads, 78h
   text(32, 12, "OPENTXSSD");
   text(44, 20, "NAND MODEL");
-  put(64, 1, drive.id[0]);
+  put(64, 1, drive.part.retries ? 0x2C : drive.id[0]);  // the vendor whose block has read retry
   put(80, 4, wrong.page_bytes ? wrong.page_bytes : g.page_bytes);
   put(84, 2, wrong.spare_bytes ? wrong.spare_bytes : g.spare_bytes);
   put(92, 4, wrong.pages ? wrong.pages : g.pages);
@@ -106,6 +106,7 @@ std::vector<uint8_t> onfi_parameter_page(const Drive &drive, uint32_t die) {
   put(135, 2, uint64_t(t.t_bers) / 1000);
   put(137, 2, uint64_t(t.t_r) / 1000);
   put(139, 2, 100);
+  if (drive.part.retries) put(164, 2, 1), put(180, 1, drive.part.retries + 1);  // the vendor's block, its revision; levels of read retry
   uint16_t crc = 0x4F4E;
   for (size_t i = 0; i < 254; i++) {
     crc = uint16_t(crc ^ p[i] << 8);
@@ -167,6 +168,10 @@ void otx_nand_set_part(const otx_nand_part *part) {
   if (const uint32_t planes = drive.planes(); planes & (planes - 1) || planes > 4) {
     fatal = true;
     rule_broken("a test makes a part of " + std::to_string(planes) + " planes");
+  }
+  if (drive.part.retries > 7) {
+    fatal = true;
+    rule_broken("a test makes a part of " + std::to_string(drive.part.retries) + " read retry levels");
   }
   take_times(drive.times);
 }

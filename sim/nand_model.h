@@ -3,6 +3,8 @@
 //
 // A die answers the commands of a K9F8G08, or of an ONFI part (otx_nand_set_part), and checks every rule that a clock-sampled model can: times, order of cycles, busy, page order, erase before program.
 // A K9F8G08 holds the times of otx_nand_set_times for ever. An ONFI part with SET FEATURES starts in SDR timing mode 0, also after each reset command, and from then on holds the times of the mode it was set to.
+// Read retry (feature 89h, P1 is the level): each die has a level, 0 after power-up. A reset command does not change it, so a controller must set it back to 0 itself.
+// A page is read at the level that the die had when its array read began (30h; for 31h: when the array goes on with that page).
 // A broken rule prints "NAND rule broken: ..." and ends the process with code 70, or, after otx_nand_set_fatal(0), is only counted. Power cut: the store holds a torn page or block from the start of a program or erase
 // to its end, so ending the process at any instant is a power cut. All is one drive per process, one thread. Faults by seed: nand_faults.h.
 //
@@ -46,6 +48,7 @@ struct otx_nand_part {
   uint32_t cache;     // 1: cache program (15h) and cache read (31h, 3Fh)
   uint32_t planes;    // 1, 2 or 4: of a block by its lowest bits; programs and erases of several planes at once (11h, D1h); 0 means 1
   uint32_t enhanced;  // 1: status of one block's plane, 78h
+  uint32_t retries;   // read retry levels beyond level 0 (feature 89h), 0 to 7; 0: none. Such a part has EFh and EEh, ONFI or not
 };
 
 // What is wrong with it; all zero: nothing.
@@ -85,7 +88,9 @@ void otx_nand_mark_bad(uint32_t die, uint32_t block);             // factory mar
 void otx_nand_peek(uint32_t die, uint32_t row, uint8_t *bytes);   // the page with its spare bytes
 uint32_t otx_nand_programs(uint32_t die, uint32_t row);           // since the last erase; 255: erase not finished
 uint32_t otx_nand_erases(uint32_t die, uint32_t block);
-uint64_t otx_nand_count(int what);                                // of all dies since opening: 0 reads, 1 programs, 2 erases (each page or block), 3 programs and erases that were suspended, 4 cache reads (31h), 5 cache programs (15h), 6 pages and blocks that shared their array time
+// Of all dies since opening: 0 reads, 1 programs, 2 erases (each page or block), 3 programs and erases that were suspended, 4 cache reads (31h), 5 cache programs (15h),
+// 6 pages and blocks that shared their array time, 7 reads at a read retry level that is not 0.
+uint64_t otx_nand_count(int what);
 int otx_nand_under_way(uint32_t die);                             // what a power cut would tear (of several planes the first): 0 nothing, 1 to 255 a page whose spare byte 1 (its kind) is that, 256 a block, -1 there is no such die
 
 // Called by otx_nand_die.sv. pins: {wp_n 13, ce_n 12, cle 11, ale 10, re_n 9, we_n 8, dq 7:0} as they are since the rising clock edge at `now_ps`.

@@ -179,7 +179,7 @@ void configure_nand() {
     for (int i = 0; i < 5; i++) id[i] = uint8_t(std::stoi(std::string(hex + 2 * i, 2), nullptr, 16));
     otx_nand_set_id(id);
     otx_nand_set_unused(OTX_SPARE_BYTES - OTX_SPARE_USED);
-    const otx_nand_part part = {OTX_NAND_ONFI, 1, OTX_NAND_MODES, OTX_T_SUSP_NS, OTX_CACHE_OPS, OTX_PLANES, OTX_PLANES > 1};
+    const otx_nand_part part = {OTX_NAND_ONFI, 1, OTX_NAND_MODES, OTX_T_SUSP_NS, OTX_CACHE_OPS, OTX_PLANES, OTX_PLANES > 1, OTX_READ_RETRIES};
     otx_nand_set_part(&part);
 }
 

@@ -18,7 +18,7 @@ class Mark(IntEnum):
 
 
 class Fault(IntEnum):
-    BAD_BLOCK, ERASE_FAILS, PROGRAM_FAILS, STUCK_PAGE, STUCK_BITS = range(1, 6)
+    BAD_BLOCK, ERASE_FAILS, PROGRAM_FAILS, STUCK_PAGE, STUCK_BITS, DRIFTED = range(1, 7)
 
 
 class Dead(IntEnum):
@@ -33,10 +33,10 @@ class CutErase(IntEnum):
     PARTLY, LOOKS_ERASED, ANY = range(3)
 
 
-SEEN = ["flips", "stuck_reads", "program_fails", "erase_fails", "faded", "weak_programs"]
-WIDE = ["seed", "ber", "ber_erase", "ber_read", "ber_age", "dead_dies"]
+SEEN = ["flips", "stuck_reads", "program_fails", "erase_fails", "faded", "weak_programs", "drifted"]
+WIDE = ["seed", "ber", "ber_erase", "ber_read", "ber_age", "ber_drift", "dead_dies"]
 NARROW = ["dead_kind", "dead_after", "bad_ppm", "mark", "erase_fail_ppm", "erase_fail_after", "program_fail_ppm", "program_fail_after", "stuck_page_ppm"]
-NARROW += ["stuck_bits_ppm", "stuck_bits", "cut_program", "cut_erase", "mlc", "rule_marks", "nop", "unfinished_allowed"]
+NARROW += ["drift_ppm", "stuck_bits_ppm", "stuck_bits", "cut_program", "cut_erase", "mlc", "rule_marks", "nop", "unfinished_allowed"]
 Place = namedtuple("Place", "kind die block page n", defaults=(0, 0))
 
 

@@ -39,7 +39,7 @@ MODES = {
     "rr": (40, 20, 20, 20, 20, 20),
 }
 QUICK = K9F8G08 | {"r": 2_000, "prog": 10_000, "bers": 20_000}
-READS, PROGRAMS, ERASES, SUSPENSIONS, CACHE_READS, CACHE_PROGRAMS, SHARED = range(7)  # otx_nand_count
+READS, PROGRAMS, ERASES, SUSPENSIONS, CACHE_READS, CACHE_PROGRAMS, SHARED, RETRIED = range(8)  # otx_nand_count
 FAIL_PROGRAM, FAIL_ERASE, HANG = 0, 1, 2
 
 
@@ -54,12 +54,13 @@ class Times(ctypes.Structure):
 class Part(ctypes.Structure):
     """A part, ONFI or not; `modes` has bit m for timing mode m, `suspend` ns are the longest time to suspend a program or erase (0: it cannot).
 
-    `cache`: cache programs and reads; `planes`: 1, 2 or 4, several in one program or erase; `enhanced`: status of a plane."""
+    `cache`: cache programs and reads; `planes`: 1, 2 or 4, several in one program or erase; `enhanced`: status of a plane;
+    `retries`: read retry levels beyond 0."""
 
-    _fields_ = [(n, ctypes.c_uint32) for n in ("onfi", "features", "modes", "suspend", "cache", "planes", "enhanced")]
+    _fields_ = [(n, ctypes.c_uint32) for n in ("onfi", "features", "modes", "suspend", "cache", "planes", "enhanced", "retries")]
 
-    def __init__(self, features=1, modes=0x3F, suspend=0, onfi=1, cache=0, planes=1, enhanced=0):
-        super().__init__(onfi, features, modes, suspend, cache, planes, enhanced)
+    def __init__(self, features=1, modes=0x3F, suspend=0, onfi=1, cache=0, planes=1, enhanced=0, retries=0):
+        super().__init__(onfi, features, modes, suspend, cache, planes, enhanced, retries)
 
 
 def digest():

@@ -127,7 +127,7 @@ void otx_flash_open(uint64_t seed) {
     const otx_nand_times times = OTX_NAND_TIMES;
     char message[200];
     flash.reset();
-    const otx_nand_part part = {0, 0, 0, OTX_T_SUSP_NS, OTX_CACHE_OPS, OTX_PLANES, OTX_PLANES > 1};
+    const otx_nand_part part = {0, 0, 0, OTX_T_SUSP_NS, OTX_CACHE_OPS, OTX_PLANES, OTX_PLANES > 1, OTX_READ_RETRIES};
     otx_nand_set_times(&times);
     otx_nand_set_part(&part);
     otx_nand_set_unused(OTX_SPARE_BYTES - OTX_SPARE_USED);
