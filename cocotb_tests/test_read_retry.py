@@ -7,8 +7,8 @@ The bench checks every command of a channel against models/retry_model.py, writt
 import os
 
 import cocotb
-from models.flash_bench import PAGES, FlashBench, page, verilog
-from models.flash_model import BLANK, CRC, FAIL, OOB, OK, TIMEOUT, Op
+from models.flash_bench import PAGES, ROOT, FlashBench, page, verilog
+from models.flash_model import BLANK, CRC, FAIL, OK, OOB, TIMEOUT, Op
 from test_flash_scheduler import Workload, dies, sent
 
 LEVELS = 3
@@ -210,5 +210,4 @@ def test_other_geometries():
 
 
 def test_a_drive_without_it_has_no_more_hardware():
-    with open(verilog("otx_flash_scheduler", 2, 2)) as text:
-        assert "read_retry" not in text.read()
+    assert "read_retry" not in (ROOT / verilog("otx_flash_scheduler", 2, 2)).read_text()

@@ -127,7 +127,7 @@ class OtxCore(LiteXModule):
         self.refresh_at = CSRStorage(g.corrected_bits, reset=g.refresh_at, name="refresh_at", description=many)
         self.corrected_reads = CSRStatus(16, name="corrected_reads", description="Pages read by the host, or verified, with corrected bits; 65,535: that or more.")
         self.weak_reads = CSRStatus(16, name="weak_reads", description="Those of them with many, reported or not.")
-        self.retried_reads = CSRStatus(16, name="retried_reads", description="Pages that were whole only when they were read again at another read level; they count as reads with many.")
+        self.retried_reads = CSRStatus(16, name="retried_reads", description="Of those with many, pages that were whole only at another read level.")
         page = stream.Endpoint(streams.PAGE)
         self.comb += [self.weak_page.status.eq(page.ppn), self.weak_page_valid.status.eq(page.valid), page.ready.eq(self.weak_page_pop.re)]
         counts = {"o_corrected_reads": self.corrected_reads.status, "o_weak_reads": self.weak_reads.status, "o_retried_reads": self.retried_reads.status}

@@ -55,7 +55,8 @@ class FlashBench(Stepper):
     """`op(client, ...)` queues ops; `done[cookie]` is the done beat and its clock. Every done is checked for client and cookie. `channels` False: the design has its own.
 
     Without stalls each command that a channel gets is checked against `orders[channel][way]` (models/way_order.py). Reports of pages with many corrected bits
-    are checked against `weak` (models/weak_model.py); `weak_sink` takes them. What is read again at other levels is checked against `retries` (models/retry_model.py). So that a channel knows the client of an op, `sequence` of all but PROGRAM is its number.
+    are checked against `weak` (models/weak_model.py); `weak_sink` takes them. What is read again at other levels
+    is checked against `retries` (models/retry_model.py). So that a channel knows the client of an op, `sequence` of all but PROGRAM is its number.
     """
 
     def __init__(self, dut, seed=1, stall=0.0, channels=True, retries=0, **channel):

@@ -3,7 +3,8 @@
 
 It refuses what a channel may refuse: a command for a way that is busy, a program of a page that is not erased or not the next of its block, data nobody asked for. Array
 operations take `times[op]` clocks, a (least, most) pair; page beats pass in each clock, or with `stall` in some. A share
-`wrong` of the pages that are read comes with wrong bits, which are told after the page; those of `bad` always do. A page can be read only while its way is at the read level `drift` gives it (feature 89h).
+`wrong` of the pages that are read comes with wrong bits, which are told after the page; those of `bad` always do. A page can be read only while its way is at
+the read level `drift` gives it (feature 89h).
 """
 
 import random

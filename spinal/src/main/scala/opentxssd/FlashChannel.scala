@@ -21,7 +21,7 @@ class FlashChannel(p: OtxParam, axi: Axi4Config, depth: FlashQueueDepth) extends
 
   val write, read, log, fw = slave port Stream(FlashOp())
   val generation = in port UInt(32 bits)
-  val retries = p.retry generate in port UInt(3 bits) // levels of read retry
+  val retries = p.retry generate (in port UInt(3 bits)) // levels of read retry
   val nand = master port NandChannelPort(p)
   val frame = master port Axi4(axi)
   val done = master port Stream(SourcedDone())
