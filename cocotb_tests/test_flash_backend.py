@@ -8,9 +8,11 @@ import struct
 import cocotb
 from models.flash_bench import BLOCKS, PAGES, FlashBench, verilog
 from models.flash_model import BLANK, FAIL, OK, OOB, Op
+from models.nand_faults import Faults, set_faults
 from models.nand_host import OWN
-from models.nand_pins import FAIL_ERASE, FAIL_PROGRAM, TIMES, Nand, verilator_args
+from models.nand_pins import FAIL_ERASE, FAIL_PROGRAM, RETRIED, TIMES, Nand, Part, verilator_args
 
+CAPABLE = os.environ.get("OTX_CAPABLE") == "1"  # a part with cache operations, two planes and three read levels beyond level 0
 SEED = int(os.environ.get("SEED", "1"))
 BUS = 4096 * 2  # clocks of a page at one byte per two clocks
 
@@ -22,8 +24,9 @@ class Bench(FlashBench):
         self.dies = [(c, w) for w in range(g.ways) for c in range(g.channels)]
         self.nand = Nand()
         times = {name: getattr(g.timing, f"t_{name}") for name in TIMES}
-        dut.nandMode.value, dut.nandCan.value = OWN, 0
-        assert self.nand.open(g.channels, g.ways, BLOCKS, PAGES, times=times, seed=SEED) is None
+        part = Part(onfi=0, cache=1, planes=2, enhanced=1, retries=3) if CAPABLE else None
+        dut.nandMode.value, dut.nandCan.value = OWN, 0x3F if CAPABLE else 0
+        assert self.nand.open(g.channels, g.ways, BLOCKS, PAGES, times=times, seed=SEED, part=part) is None
 
     async def mount(self):
         """Reset of controller and dies."""
@@ -152,9 +155,45 @@ async def random_programs_reads_and_erases_agree_with_what_was_written(dut):
     b.check_rules()
 
 
-def test_flash_backend():
+@cocotb.test(timeout_time=60, timeout_unit="ms", skip=not CAPABLE)
+async def drifted_pages_come_back_whole_also_in_cache_reads_and_beside_other_work(dut):
+    dut._log.info("SEED=%d", SEED)
+    b = await Bench(dut).mount()
+    b.weak_sink.open = False
+    set_faults(b.nand.c, Faults(seed=SEED, drift_ppm=400_000, ber_drift=2 * 10**10))
+    await b.finished(*(b.op("fw", Op.ERASE, b.ppn(*die, block)) for block in range(2) for die in b.dies))
+    places = [b.ppn(*die, block, n) for n in range(PAGES) for die in b.dies for block in (0, 1)]
+    written = {ppn: b.random_page() for ppn in places}
+    for at in range(0, len(places), 32):
+        for frame, ppn in enumerate(places[at : at + 32]):
+            b.frame.fill(frame, written[ppn])
+            b.op("write", Op.PROGRAM, ppn, frame, 1, frame, frame)
+        assert all(done["status"] == OK for done in await b.finished())
+    for turn in range(3):
+        reads = {b.op("read", Op.READ, ppn, 40 + n): ppn for n, ppn in enumerate(b.rng.sample(places, 16))}
+        beside = [b.op("fw", b.rng.choice([Op.ERASE, Op.VERIFY]), b.ppn(*die, 2 + turn % 2)) for die in b.dies]
+        await b.finished(*reads, *beside, limit=400_000)
+        for cookie, ppn in reads.items():
+            assert b.done[cookie]["status"] == OK and b.frame.page(b.ops[cookie]["frame"]) == written[ppn], f"page {ppn:#x} of turn {turn}"
+    await b.until(lambda: dut.busy.value == 0)
+    again = b.nand.c.otx_nand_count(RETRIED)
+    dut._log.info("%d reads at another level", again)
+    assert again > 30 and 10 < int(dut.retriedReads.value) < 40
+    b.check_rules()
+
+
+def run_on(testcase=None, capable=False):
     from runner import rtl, run
 
-    sources = [verilog("otx_flash_backend", 2, 2), *rtl(), "sim/otx_nand_die.sv", "cocotb_tests/tb/tb_flash_backend.sv"]
-    env = {"OTX_CHANNELS": "2", "OTX_WAYS": "2"}
-    run("tb_flash_backend", sources, "test_flash_backend", extra_args=verilator_args(), env=env)
+    part = dict(planes=2, retries=3, cache=1) if capable else {}
+    sources = [verilog("otx_flash_backend", 2, 2, **part), *rtl(), "sim/otx_nand_die.sv", "cocotb_tests/tb/tb_flash_backend.sv"]
+    env = {"OTX_CHANNELS": "2", "OTX_WAYS": "2", "OTX_CAPABLE": str(int(capable))}
+    run("tb_flash_backend", sources, "test_flash_backend", extra_args=verilator_args(), env=env, testcase=testcase)
+
+
+def test_flash_backend():
+    run_on()
+
+
+def test_a_part_that_can_do_more():
+    run_on(["drifted_pages_come_back_whole_also_in_cache_reads_and_beside_other_work"], capable=True)

@@ -28,17 +28,17 @@ DONE = ["cookie", "status", *OOB]
 CLIENTS = "write read log fw".split()
 
 
-def flash_geometry(channels, ways, priorities=True, planes=1, retries=0):
+def flash_geometry(channels, ways, priorities=True, planes=1, retries=0, cache=0):
     """A small drive of that many dies."""
-    name = f"flash{channels}x{ways}" + ("" if priorities else "turns") + (f"planes{planes}" if planes > 1 else "") + (f"retries{retries}" if retries else "")
-    small = dict(write_frames=40, read_frames=16, firmware_frames=8, flash_priorities=int(priorities), planes=planes, read_retries=retries, timing=geometry.QUICK)
+    name = f"flash{channels}x{ways}" + ("" if priorities else "turns") + (f"planes{planes}" if planes > 1 else "") + (f"retries{retries}" if retries else "") + "cache" * cache
+    small = dict(write_frames=40, read_frames=16, firmware_frames=8, flash_priorities=int(priorities), planes=planes, read_retries=retries, cache_ops=cache, timing=geometry.QUICK)
     return geometry.Geometry(name, channels, ways, BLOCKS, PAGES, 64, **small)
 
 
-def verilog(component, channels, ways, priorities=True, planes=1, retries=0):
-    """Path of the component's Verilog for that geometry; OTX_FLASH_VERILOG_DIR names a folder with `<channels>x<ways>` folders of other."""
+def verilog(component, channels, ways, priorities=True, **part):
+    """Path of the component's Verilog for that geometry (`part` as for flash_geometry); OTX_FLASH_VERILOG_DIR names a folder with `<channels>x<ways>` folders of other."""
     given = os.environ.get("OTX_FLASH_VERILOG_DIR")
-    return f"{given}/{channels}x{ways}/{component}.v" if given else generated(flash_geometry(channels, ways, priorities, planes, retries), component)
+    return f"{given}/{channels}x{ways}/{component}.v" if given else generated(flash_geometry(channels, ways, priorities, **part), component)
 
 
 def shape():

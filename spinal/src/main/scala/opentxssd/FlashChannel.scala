@@ -46,9 +46,11 @@ class FlashChannel(p: OtxParam, axi: Axi4Config, depth: FlashQueueDepth) extends
   dma.rdata << nand.rdata
   dma.fix << nand.fix
 
+  private def at(bits: Bits, way: UInt) = (0 until p.ways).map(w => way === w && bits(w)).reduce(_ || _)
+
   // Commands out
   private val op = queue.issue.op
-  nand.cmd.arbitrationFrom(queue.issue)
+  nand.cmd.arbitrationFrom(if (p.retry) queue.issue.haltWhen(retry.halt) else queue.issue)
   nand.cmd.way := queue.issue.way
   nand.cmd.op := op.op
   nand.cmd.row := PpnFields(p, op.ppn).row.resized
@@ -77,7 +79,6 @@ class FlashChannel(p: OtxParam, axi: Axi4Config, depth: FlashQueueDepth) extends
   owners.write(index(queue.issue.way, nand.cmdPlace), owner, queue.issue.fire)
 
   // Completions in: after the data
-  private def at(bits: Bits, way: UInt) = (0 until p.ways).map(w => way === w && bits(w)).reduce(_ || _)
   private val looks = if (p.retry) retry.look else False
   private val cpl = nand.cpl.haltWhen(at(dma.pending, nand.cpl.way) || looks)
   private val held = owners.readAsync(if (p.retry) Mux(looks, index(retry.lookWay, retry.lookPlace), index(cpl.way, cpl.place)) else index(cpl.way, cpl.place))
@@ -110,7 +111,6 @@ class FlashChannel(p: OtxParam, axi: Axi4Config, depth: FlashQueueDepth) extends
     retry.levels := retries
     retry.wayIdle := nand.wayIdle
     retry.issueWay := queue.issue.way
-    retry.issueValid := queue.issue.valid
     retry.owner := held
     retry.ended.valid := cpl.fire
     retry.ended.way := cpl.way
@@ -119,7 +119,6 @@ class FlashChannel(p: OtxParam, axi: Axi4Config, depth: FlashQueueDepth) extends
     retry.cmd.ready := nand.cmd.ready
     when(retry.cmd.valid) {
       nand.cmd.valid := True
-      queue.issue.ready := False
       nand.cmd.way := retry.cmd.way
       nand.cmd.op := Mux(retry.cmd.reads, retry.op.op, U(NandOp.SET_FEATURES, 4 bits))
       nand.cmd.row := PpnFields(p, retry.op.ppn.resize(30)).row.resized

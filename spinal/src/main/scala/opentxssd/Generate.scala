@@ -20,7 +20,8 @@ object Generate {
     // small enough to be proved
     "otx_remap_engine_2" -> (new RemapEngine(_, txids = 2, places = 2)),
     "otx_tx_status_4" -> (_ => new TxStatus(4)),
-    "otx_log_watermark_4" -> (_ => new LogWatermark(2))
+    "otx_log_watermark_4" -> (_ => new LogWatermark(2)),
+    "otx_read_retry" -> (p => new ReadRetry(p.copy(channels = 1, ways = 2, planes = 2, readRetries = 3)))
   )
 
   /** One component into one file; a private runner of one block calls this with its own list. */

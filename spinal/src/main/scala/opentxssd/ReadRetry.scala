@@ -32,7 +32,7 @@ case class RetryCmd() extends Bundle {
 /** Reads a page that cannot be corrected again, at the other read levels of the part (decision 017).
   *
   * Contract. `ended` is each completion of the channel, with the owner of its place. One of a READ, READ_OOB or VERIFY with status CRC, while `levels` is not 0, is not the op's end: `again` says so in the same clock, the way
-  * is `blocked` for other ops, and as soon as what runs beside it has ended (`wayIdle`), the way gets SET_FEATURES of feature 89h to level 1, the op, level 2, the op, and so on until the op ends with another status or has
+  * is `blocked` for other ops, one that the queues offer already waits (`halt`: else it would take the owner's place), and as soon as what runs beside it has ended (`wayIdle`), the way gets SET_FEATURES of feature 89h to level 1, the op, level 2, the op, and so on until the op ends with another status or has
   * failed at level `levels`, and at last level 0. All these commands go out on `cmd`, before those of the queues; the other ways go on, one way at a time is read again. The op's last completion is its end: then `mine` says that it is
   * that of `op` below, and not of the place's owner; SET_FEATURES' completions are `again`, whatever their status (a level that was not set is one more failed read).
   * `look` asks for the owner of `lookWay`, `lookPlace` in this clock, in which no completion may be taken. `busy`: some way is blocked. Reset loses all; the dies may stay at another level, which identification sets back.
@@ -43,10 +43,9 @@ class ReadRetry(p: OtxParam) extends Component {
   val levels = in port UInt(3 bits)
   val wayIdle = in port Bits(p.ways bits)
   val issueWay = in port UInt(4 bits) // of the op that the queues offer
-  val issueValid = in port Bool()
   val ended = slave port Flow(RetryEnd(p))
   val owner = in port FlashOwner(p)
-  val again, mine, look, busy = out port Bool()
+  val again, mine, halt, look, busy = out port Bool()
   val lookWay = out port UInt(4 bits)
   val lookPlace = out port Bool()
   val blocked = out port Bits(p.ways bits)
@@ -59,13 +58,11 @@ class ReadRetry(p: OtxParam) extends Component {
   import State._
 
   private val places = if (p.second) 2 else 1
-  private val settle = 3 // clocks until the queues offer nothing to a way that is blocked
   private val state = RegInit(IDLE)
   private val owed = Vec.fill(places)(RegInit(B(0, p.ways bits)))
   private val way = Reg(UInt(log2Up(p.ways max 2) bits))
   private val place = Reg(Bool())
   private val at = Reg(UInt(3 bits))
-  private val quiet = Reg(UInt(2 bits))
   private val held = Reg(FlashOwner(p))
 
   private val hits = (0 until p.ways).map(way === _)
@@ -73,6 +70,7 @@ class ReadRetry(p: OtxParam) extends Component {
   private val anyOwed = owed.reduce(_ | _)
   for (w <- 0 until p.ways) blocked(w) := anyOwed(w) || (state =/= IDLE && hits(w))
   busy := blocked.orR
+  halt := cmd.valid || (0 until p.ways).map(w => issueWay === w && blocked(w)).reduce(_ || _)
 
   // A completion
   private val ofMine = active && state =/= QUIET && ended.way === way
@@ -102,7 +100,6 @@ class ReadRetry(p: OtxParam) extends Component {
       way := OHToUInt(OHMasking.first(anyOwed)).resized
       if (places == 2) place := (0 until p.ways).map(w => OHMasking.first(anyOwed)(w) && !owed(0)(w)).reduce(_ || _) else place := False
       at := 1
-      quiet := settle
       when(anyOwed.orR)(state := LOOK)
     }
     is(LOOK) {
@@ -110,9 +107,7 @@ class ReadRetry(p: OtxParam) extends Component {
       state := QUIET
     }
     is(QUIET) {
-      when(quiet =/= 0)(quiet := quiet - 1)
-      val wayQuiet = (0 until p.ways).map(w => hits(w) && wayIdle(w)).reduce(_ || _) && !(issueValid && issueWay === way)
-      when(quiet === 0 && wayQuiet) {
+      when((0 until p.ways).map(w => hits(w) && wayIdle(w)).reduce(_ || _)) {
         for (n <- 0 until places; w <- 0 until p.ways)
           when(hits(w) && (if (places == 2) place === Bool(n == 1) else True))(owed(n)(w) := False)
         state := LEVEL
