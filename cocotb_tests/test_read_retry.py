@@ -190,6 +190,7 @@ async def random_operations_on_drifted_pages_agree_with_the_model(dut):
         assert retried > count / 10 and len(b.done) == count and all(c.level == [0] * b.geometry.ways for c in b.channels)
         assert b.weak.reports and not any(b.weak.due.values())
         assert (dut.weakReads.value, dut.correctedReads.value) == (b.weak.weak_reads, b.weak.corrected_reads)
+        assert dut.retriedReads.value == b.weak.retried_reads
         dut._log.info("%d clocks, %d pages at another level", b.clock, retried)
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every HDL block through Yosys for ECP5: it must be synthesisable; prints and writes its size (build/synth.json). `synth_smoke.py [module ...]`. NAND channel and corrector also
-with the longer code, as `..._t24`; the corrector only by its name, for it takes minutes.
+"""Every HDL block through Yosys for ECP5: it must be synthesisable; prints and writes its size (build/synth.json).
+`synth_smoke.py [module ...]`; without names the drive's core, and each block that is not in it. NAND channel and corrector also with the longer code, as `..._t24`; the corrector only by its name, for it takes minutes.
 
 A latch, a loop and a net with two drivers fail too. The mapping is the quick one (no abc9); logs are in build/synth/.
 """
@@ -14,6 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 CELLS = {"lut4": ["LUT4"], "ff": ["TRELLIS_FF"], "carry": ["CCU2C"], "dpram": ["TRELLIS_DPR16X4"], "bram": ["DP16KD", "PDPW16KD"]}
 LONGER = "_t24"
+CORE = "otx_core"
 LONG = ["otx_nand_corrector_t24"]
 # findings that Yosys itself does not take for errors
 WRONG = re.compile(r"^.*(ERROR:|Latch inferred|multiple conflicting drivers|found logic loop).*$", re.M)
@@ -29,6 +30,12 @@ def blocks():
     return found
 
 
+def inside(module):
+    """Names of the modules that the last synthesis of `module` had below its top."""
+    text = (ROOT / f"build/synth/{module}.modules").read_text()
+    return {m[1] for m in re.finditer(r"\\?(otx_[a-z0-9_]+)", text)} - {module}
+
+
 def synthesise(module, sources):
     """Cell counts of one module, or what is wrong with it."""
     # Paths are relative: yowasp sees the working folder and below. Its standard output ends at the abc pass, so results go to files.
@@ -36,7 +43,7 @@ def synthesise(module, sources):
     (ROOT / log).parent.mkdir(parents=True, exist_ok=True)
     (ROOT / stat).unlink(missing_ok=True)
     top = module.removesuffix(LONGER)
-    build = f"hierarchy -check -top {top}{'' if top == module else ' -chparam T 24'}; synth_ecp5 -noabc9 -top {top}"
+    build = f"hierarchy -check -top {top}{'' if top == module else ' -chparam T 24'}; tee -q -o {log[:-4]}.modules ls; synth_ecp5 -noabc9 -top {top}"
     script = f"read_verilog -sv -defer {' '.join(sources)}; {build}; check; tee -q -o {stat} stat -json"
     run = subprocess.run(["yosys", "-q", "-l", log, "-p", script], cwd=ROOT, capture_output=True, text=True)
     text = (ROOT / log).read_text(errors="replace")
@@ -54,7 +61,9 @@ def main(names):
         print(f"synth_smoke: no module {', '.join(sorted(unknown))}", file=sys.stderr)
         return 2
     table, failed = {}, 0
-    for module in names or [m for m in todo if m not in LONG]:
+    for module in names or [CORE, *(m for m in todo if m not in (CORE, *LONG))]:
+        if not names and module != CORE and CORE in table and module in inside(CORE):
+            continue
         size, error = synthesise(module, todo[module])
         if size is None:
             failed += 1

@@ -6,8 +6,7 @@ again one at a time.
 """
 
 from models.flash_model import CRC, OK, PAGE_READS, READ_RETRY, Op
-
-TOO_MANY = 15  # `corrected` of a page that was whole at another level
+from models.weak_model import TOO_MANY
 
 
 class RetryModel:

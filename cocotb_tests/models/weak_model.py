@@ -7,16 +7,19 @@ reads; what was not reported when a later one is, was dropped.
 
 from models.flash_model import OK
 
+TOO_MANY = 15  # `corrected` of a page that was whole at another read level only
+
 
 class WeakModel:
     def __init__(self, at):
         self.at, self.due, self.reports = at, {}, []
-        self.corrected_reads = self.weak_reads = self.dropped = 0
+        self.corrected_reads = self.weak_reads = self.retried_reads = self.dropped = 0
 
     def completed(self, channel, ppn, cpl):
         if cpl["status"] != OK:
             return
         self.corrected_reads += cpl["corrected"] > 0
+        self.retried_reads += cpl["corrected"] == TOO_MANY
         if self.at and cpl["corrected"] >= self.at:
             self.weak_reads += 1
             self.due.setdefault(channel, []).append(ppn)
