@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every HDL block through Yosys for ECP5: it must be synthesisable; prints and writes its size (build/synth.json).
-`synth_smoke.py [module ...]`; without names the drive's core, and each block that is not in it. NAND channel and corrector also with the longer code, as `..._t24`; the corrector only by its name, for it takes minutes.
+`synth_smoke.py [module ...]`; without names the drive's core, and each block that is not in it. NAND channel and corrector also with the longer code,
+as `..._t24`; the corrector only by its name, for it takes minutes.
 
 A latch, a loop and a net with two drivers fail too. The mapping is the quick one (no abc9); logs are in build/synth/.
 """
