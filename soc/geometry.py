@@ -58,6 +58,7 @@ K9F8G08 = NandTiming()
 # Bus times of ONFI 4.0 SDR mode 5 and a short array; tREA leaves 4 ns for pads and board, so a page takes 2 clocks a byte at 100 MHz. For simulation only.
 MODE_5 = dict(t_wp=10, t_wh=7, t_wc=20, t_rp=10, t_reh=7, t_rc=20, t_rea=16, t_cls=10, t_cs=15, t_als=10, t_ds=7, t_adl=400, t_whr=80, t_io=4)
 QUICK = replace(K9F8G08, **MODE_5, t_r=1_000, t_prog=10_000, t_bers=10_000)
+SUSPENDS = replace(QUICK, t_susp=1_000)
 
 
 @dataclass(frozen=True)
@@ -217,16 +218,21 @@ ONFI = dict(nand_id="4f54584e31", nand_onfi=1)  # "OTXN1": no part's ID, the par
 
 CAPABLE = dict(cache_ops=1, planes=2, read_retries=3)
 
+LONGER = dict(ecc_t=24, spare_bytes=224)
+
 UNWATCHED = dict(patrol_us=0)  # the clocks of a simulation depend on nothing but its commands
 
+FEW_FRAMES = dict(write_frames=40, read_frames=8, firmware_frames=8)
+
+# tiny to small: for tests. rich: all that a part can do, at once; wide: that, with all the dies there can be. sim: the drive of `make run`. paper: the size of TxSSD's board.
 PRESETS = {
     g.preset: g
     for g in [
-        Geometry("tiny", 1, 1, 112, 16, 1024, write_frames=40, read_frames=8, firmware_frames=8, timing=QUICK, **ONFI, **UNWATCHED),
-        Geometry(
-            "tiny24", 1, 1, 112, 16, 1024, write_frames=40, read_frames=8, firmware_frames=8, ecc_t=24, spare_bytes=224, timing=QUICK, **CAPABLE, **ONFI, **UNWATCHED
-        ),
-        Geometry("small", 2, 2, 24, 16, 256, write_frames=40, read_frames=8, firmware_frames=8, scramble=1, timing=replace(QUICK, t_susp=1_000), **ONFI, **UNWATCHED),
+        Geometry("tiny", 1, 1, 112, 16, 1024, **FEW_FRAMES, timing=QUICK, **ONFI, **UNWATCHED),
+        Geometry("tiny24", 1, 1, 112, 16, 1024, **FEW_FRAMES, **LONGER, **CAPABLE, timing=QUICK, **ONFI, **UNWATCHED),
+        Geometry("small", 2, 2, 24, 16, 256, **FEW_FRAMES, scramble=1, timing=SUSPENDS, **ONFI, **UNWATCHED),
+        Geometry("rich", 2, 2, 32, 16, 256, **FEW_FRAMES, **LONGER, **CAPABLE, scramble=1, timing=SUSPENDS, **ONFI, **UNWATCHED),
+        Geometry("wide", 8, 8, 16, 8, 2048, **FEW_FRAMES, **LONGER, **CAPABLE, scramble=1, timing=SUSPENDS, **ONFI, **UNWATCHED),
         Geometry("sim", 4, 2, 192, 64, 65_536, **UNWATCHED),
         Geometry("paper", 8, 8, 2560, 64, 8_388_608, write_frames=512, read_frames=256, **UNWATCHED),
         Geometry("ecpix5", 1, 2, 4096, 64, 393_216, clock_mhz=75),

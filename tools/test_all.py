@@ -30,7 +30,7 @@ class Group:
 # Two at a time, each the first in this order whose `after` have ended: the long ones early. What one writes below build/ no other touches that may run beside it.
 GROUPS = [
     Group("verilog", "tools/verilog.sh tiny && tools/verilog.sh sim"),
-    Group("build", " && ".join(f"tools/drive_build.sh {preset}" for preset in ("tiny", "small library", "tiny24 library", "sim untrained")), after=("verilog",)),
+    Group("build", " && ".join(f"tools/drive_build.sh {preset}" for preset in ("tiny", "small library", "tiny24 library", "rich library", "sim untrained")), after=("verilog",)),
     Group("system", "python -m pytest -q --junitxml=build/system.xml cocotb_tests/system", "system.xml", after=("build",)),
     Group("formal", "tools/formal.sh", after=("verilog",)),
     Group("blocks", "python -m pytest -q --ignore=cocotb_tests/system cocotb_tests", "cocotb/**/test_*.xml", after=("verilog",)),

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The whole drive of preset rich: several dies, the longer code, scrambled pages, suspension, cache operations, planes and read retry at once, on NAND with every fault."""
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "soc"), str(ROOT / "cocotb_tests")]
+
+from cocotb_tests.models.nand_faults import Cut, CutErase, Faults  # noqa: E402
+from cocotb_tests.system.drive import BLOCK, Drive, Opcode, Status, TxState  # noqa: E402
+from cocotb_tests.system.test_overlap import counts, filled, holds  # noqa: E402
+
+FAULTS = dict(bad_ppm=20_000, program_fail_ppm=8_000, erase_fail_ppm=40_000, erase_fail_after=1, ber=10**8, drift_ppm=100_000, ber_drift=2 * 10**10)
+SUSPENSIONS, RETRIED = 3, 7  # otx_nand_count
+AREA = 96
+
+
+def test_all_that_a_part_can_do_and_all_that_can_go_wrong_with_it():
+    drive = Drive("rich", faults=Faults(seed=11, **FAULTS))
+    for turn, cut in enumerate((Cut.ANY, Cut.UNREADABLE)):
+        filled(drive, turn + 1, AREA)
+        tags = [drive.submit(Opcode.READ, lba, 8) for lba in range(0, AREA, 8)]  # reads beside the programs that follow
+        drive.write(0, bytes(BLOCK) * 32, txid=3)
+        for tag in tags:
+            assert drive.wait(tag).status == Status.SUCCESS
+        drive.power_cut(turn, program=cut, erase=CutErase.ANY)
+        drive.power_on()
+        assert drive.tx(3)[0] == TxState.FREE
+        holds(drive, turn + 1, AREA)
+    seen = drive.faults_seen()
+    used = [*counts(drive), drive.lib.otx_nand_count(SUSPENSIONS), drive.lib.otx_nand_count(RETRIED)]
+    print(f"FIGURE cache reads, cache programs, shared array times, suspensions, reads at another level: {used}; {seen}")
+    assert all(used) and seen["flips"] > 1000 and seen["program_fails"] and seen["drifted"]
+    drive.power_cut()
