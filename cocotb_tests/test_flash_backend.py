@@ -188,7 +188,7 @@ def run_on(testcase=None, capable=False):
     part = dict(planes=2, retries=3, cache=1) if capable else {}
     sources = [verilog("otx_flash_backend", 2, 2, **part), *rtl(), "sim/otx_nand_die.sv", "cocotb_tests/tb/tb_flash_backend.sv"]
     env = {"OTX_CHANNELS": "2", "OTX_WAYS": "2", "OTX_CAPABLE": str(int(capable))}
-    run("tb_flash_backend", sources, "test_flash_backend", extra_args=verilator_args(), env=env, testcase=testcase)
+    run("tb_flash_backend", sources, "test_flash_backend", parameters={"CanBits": 7} if capable else {}, extra_args=verilator_args(), env=env, testcase=testcase)
 
 
 def test_flash_backend():

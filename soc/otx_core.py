@@ -28,7 +28,7 @@ class OtxCore(LiteXModule):
             ports |= streams.stream_ports(name, self.host[name], layout, taken)
         ports |= streams.axi_ports("table", self.table) | streams.axi_ports("frame", self.frame)
         ports |= {("o_" if driven else "i_") + f"nand_{name}": self.nand[name] for name, _, driven in streams.nand_layout(g)}
-        ports |= self.operations() | self.blocks(g) | self.failing() | self.weak(g) | self.state()
+        ports |= self.operations() | self.blocks(g) | self.failing() | self.weak(g) | self.state(g)
         self.specials += Instance("otx_core", **ports)
 
     def operations(self):
@@ -127,16 +127,19 @@ class OtxCore(LiteXModule):
         self.refresh_at = CSRStorage(g.corrected_bits, reset=g.refresh_at, name="refresh_at", description=many)
         self.corrected_reads = CSRStatus(16, name="corrected_reads", description="Pages read by the host, or verified, with corrected bits; 65,535: that or more.")
         self.weak_reads = CSRStatus(16, name="weak_reads", description="Those of them with many, reported or not.")
-        self.retried_reads = CSRStatus(16, name="retried_reads", description="Of those with many, pages that were whole only at another read level.")
+        if g.read_retries:
+            self.retried_reads = CSRStatus(16, name="retried_reads", description="Of those with many, pages that were whole only at another read level.")
         page = stream.Endpoint(streams.PAGE)
         self.comb += [self.weak_page.status.eq(page.ppn), self.weak_page_valid.status.eq(page.valid), page.ready.eq(self.weak_page_pop.re)]
-        counts = {"o_corrected_reads": self.corrected_reads.status, "o_weak_reads": self.weak_reads.status, "o_retried_reads": self.retried_reads.status}
+        counts = {"o_corrected_reads": self.corrected_reads.status, "o_weak_reads": self.weak_reads.status}
+        if g.read_retries:
+            counts["o_retried_reads"] = self.retried_reads.status
         return streams.stream_ports("weak_page", page, streams.PAGE, False, bare="ppn") | {"i_refresh_at": self.refresh_at.storage} | counts
 
-    def state(self):
+    def state(self, g):
         """Control and state registers: one port each."""
         ports = {}
-        for name, width in [("enable", 1), ("full", 1), ("read_only", 1), ("generation", 32), ("drive_id", 32), ("dropped", 32), ("nand_mode", 3), ("nand_can", 7)]:
+        for name, width in [("enable", 1), ("full", 1), ("read_only", 1), ("generation", 32), ("drive_id", 32), ("dropped", 32), ("nand_mode", 3), ("nand_can", 7 if g.read_retries else 4)]:
             register = CSRStorage(width, name=name)
             setattr(self, name, register)
             ports[f"i_{name}"] = register.storage

@@ -84,7 +84,7 @@ class FlashBench(Stepper):
     async def begin(self, generation=7, refresh_at=5):
         self.dut.generation.value = generation
         self.dut.refreshAt.value = refresh_at
-        if self.channels:
+        if hasattr(self.dut, "retries"):
             self.dut.retries.value = self.retries[0].levels
         self.weak = WeakModel(refresh_at)
         self.dut.alloc_ready.value = 0

@@ -40,14 +40,15 @@ class Core(p: OtxParam) extends Component {
   val drive_id = in port UInt(32 bits)
   val dropped = in port UInt(32 bits)
   val nand_mode = in port UInt(3 bits)
-  val nand_can = in port Bits(7 bits)
+  val nand_can = in port Bits(p.nandCanBits bits)
   val alloc_left = out port UInt(32 bits)
   val log_left = out port UInt(32 bits)
   val log_pages = out port UInt(32 bits)
   val log_head, log_mark = out port UInt(32 bits) // low bits of the next entry's index and of the watermark
   val released = out port UInt(32 bits)
   val commits = out port UInt(32 bits)
-  val corrected_reads, weak_reads, retried_reads = out port UInt(16 bits)
+  val corrected_reads, weak_reads = out port UInt(16 bits)
+  val retried_reads = p.retry generate (out port UInt(16 bits))
   val fault = out port Bool()
   val busy = out port Bool() // a command, a NAND operation or a walk is under way; entries that wait for a FLUSH do not count
 
@@ -124,7 +125,7 @@ class Core(p: OtxParam) extends Component {
   weak_page << flash.weak
   corrected_reads := flash.correctedReads
   weak_reads := flash.weakReads
-  retried_reads := flash.retriedReads
+  if (p.retry) retried_reads := flash.retriedReads
   nand.ce_n := flash.nand.ce_n
   flash.nand.rb_n := nand.rb_n
   nand.cle := flash.nand.cle

@@ -18,10 +18,11 @@ class FlashBackend(p: OtxParam) extends Component {
   val retire = slave port Flow(UInt(24 bits))
   val generation = in port UInt(32 bits)
   val nandMode = in port UInt(3 bits) // of all channels
-  val nandCan = in port Bits(7 bits) // of all channels; bits 4 to 6: levels of read retry
+  val nandCan = in port Bits(p.nandCanBits bits) // of all channels; bits 4 to 6: levels of read retry
   val refreshAt = in port UInt(p.correctedBits bits)
   val weak = master port Stream(UInt(30 bits))
-  val correctedReads, weakReads, retriedReads = out port UInt(16 bits)
+  val correctedReads, weakReads = out port UInt(16 bits)
+  val retriedReads = p.retry generate (out port UInt(16 bits))
   val frame = master port Axi4(p.axi)
   val busy = out port Bool()
   val nand = NandPins(p)
@@ -45,8 +46,10 @@ class FlashBackend(p: OtxParam) extends Component {
   weak << scheduler.weak
   correctedReads := scheduler.correctedReads
   weakReads := scheduler.weakReads
-  retriedReads := scheduler.retriedReads
-  scheduler.retries := nandCan(6 downto 4).asUInt
+  if (p.retry) {
+    retriedReads := scheduler.retriedReads
+    scheduler.retries := nandCan(6 downto 4).asUInt
+  }
   frame << scheduler.frame
   busy := scheduler.busy
 
@@ -55,7 +58,7 @@ class FlashBackend(p: OtxParam) extends Component {
     val channel = new NandChannel(p)
     corrector.serve(c, channel)
     channel.io.mode := nandMode
-    channel.io.can := nandCan(3 downto 0)
+    channel.io.can := (if (p.retry) nandCan(3 downto 0) else nandCan)
     channel.io.port <> scheduler.channels(c)
     nand.ce_n(c * p.ways, p.ways bits) := channel.io.nand_ce_n
     channel.io.nand_rb_n := nand.rb_n(c * p.ways, p.ways bits)

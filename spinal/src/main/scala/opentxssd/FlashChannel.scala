@@ -72,8 +72,11 @@ class FlashChannel(p: OtxParam, axi: Axi4Config, depth: FlashQueueDepth) extends
   }
   private val owner = FlashOwner(p)
   owner.source := queue.issue.source
-  owner.op := op.op
-  if (p.retry) owner.frame := op.frame
+  owner.verify := op.op === NandOp.VERIFY
+  if (p.retry) {
+    owner.op := op.op
+    owner.frame := op.frame
+  }
   owner.cookie := op.cookie
   owner.ppn := op.ppn.resized
   owners.write(index(queue.issue.way, nand.cmdPlace), owner, queue.issue.fire)
@@ -96,7 +99,7 @@ class FlashChannel(p: OtxParam, axi: Axi4Config, depth: FlashQueueDepth) extends
   queue.finished.payload := cpl.way
 
   private val ended = Flow(PageRead(p))
-  ended.valid := last.fire && (of.source === FlashSource.READ || of.op === NandOp.VERIFY) && cpl.status === PageStatus.OK
+  ended.valid := last.fire && (of.source === FlashSource.READ || of.verify) && cpl.status === PageStatus.OK
   ended.ppn := of.ppn
   ended.corrected := cpl.corrected
   if (p.retry) when(retry.mine)(ended.corrected.setAll())

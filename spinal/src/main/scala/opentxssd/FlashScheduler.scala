@@ -25,8 +25,9 @@ class FlashScheduler(p: OtxParam, depth: FlashQueueDepth = FlashQueueDepth()) ex
   val generation = in port UInt(32 bits)
   val refreshAt = in port UInt(p.correctedBits bits)
   val weak = master port Stream(UInt(30 bits))
-  val correctedReads, weakReads, retriedReads = out port UInt(16 bits)
-  val retries = in port UInt(3 bits) // levels of read retry, 0: none
+  val correctedReads, weakReads = out port UInt(16 bits)
+  val retriedReads = p.retry generate (out port UInt(16 bits))
+  val retries = p.retry generate (in port UInt(3 bits)) // levels of read retry, 0: none
   val frame = master port Axi4(p.axi)
   val busy = out port Bool()
   val channels = Vec.fill(p.channels)(master port NandChannelPort(p))
@@ -55,7 +56,7 @@ class FlashScheduler(p: OtxParam, depth: FlashQueueDepth = FlashQueueDepth()) ex
   weak << weakPages.weak
   correctedReads := weakPages.correctedReads
   weakReads := weakPages.weakReads
-  retriedReads := weakPages.retriedReads
+  if (p.retry) retriedReads := weakPages.retriedReads
 
   // Ops to the channel of their page
   private def spread(ops: Stream[FlashOp], to: FlashChannel => Stream[FlashOp]): Unit = {

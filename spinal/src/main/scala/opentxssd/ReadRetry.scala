@@ -7,9 +7,10 @@ import spinal.lib._
 /** An op that a channel has under way: who waits for it, and, with read retry, what it takes to read it again. */
 case class FlashOwner(p: OtxParam) extends Bundle {
   val source = UInt(2 bits)
+  val verify = Bool()
   val cookie = UInt(16 bits)
   val ppn = UInt(p.ppnBits bits)
-  val op = UInt(4 bits)
+  val op = p.retry generate UInt(4 bits)
   val frame = p.retry generate UInt(16 bits)
 
   def readsPage: Bool = op === NandOp.READ || op === NandOp.READ_OOB || op === NandOp.VERIFY

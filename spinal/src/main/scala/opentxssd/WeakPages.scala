@@ -24,7 +24,8 @@ class WeakPages(p: OtxParam) extends Component {
   val reads = Vec.fill(p.channels)(slave port Flow(PageRead(p)))
   val refreshAt = in port UInt(p.correctedBits bits)
   val weak = master port Stream(UInt(30 bits))
-  val correctedReads, weakReads, retriedReads = out port UInt(16 bits)
+  val correctedReads, weakReads = out port UInt(16 bits)
+  val retriedReads = p.retry generate (out port UInt(16 bits))
 
   private val waiting = reads.map(_.toStream.m2sPipe())
   private val read = StreamArbiterFactory().roundRobin.noLock.on(waiting).toFlow.m2sPipe()
@@ -41,5 +42,5 @@ class WeakPages(p: OtxParam) extends Component {
   }
   correctedReads := count(read.valid && read.corrected =/= 0)
   weakReads := count(found)
-  if (p.retry) retriedReads := count(read.valid && read.corrected.andR) else retriedReads := 0
+  if (p.retry) retriedReads := count(read.valid && read.corrected.andR)
 }
