@@ -139,7 +139,8 @@ class OtxCore(LiteXModule):
     def state(self, g):
         """Control and state registers: one port each."""
         ports = {}
-        for name, width in [("enable", 1), ("full", 1), ("read_only", 1), ("generation", 32), ("drive_id", 32), ("dropped", 32), ("nand_mode", 3), ("nand_can", 7 if g.read_retries else 4)]:
+        can = 7 if g.read_retries else 4
+        for name, width in [("enable", 1), ("full", 1), ("read_only", 1), ("generation", 32), ("drive_id", 32), ("dropped", 32), ("nand_mode", 3), ("nand_can", can)]:
             register = CSRStorage(width, name=name)
             setattr(self, name, register)
             ports[f"i_{name}"] = register.storage
