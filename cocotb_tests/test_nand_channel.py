@@ -201,7 +201,7 @@ async def read_takes_tr_and_one_cycle_per_byte(dut):
 @sentence
 async def completion_waits_until_the_last_beat_of_its_page_is_taken(dut):
     _, host = await drive(dut)
-    host.late = 100
+    host.late = 400
     for way in range(2):
         same(await host.run(way, Op.READ, way), Status.BLANK, data=b"\xff" * 4096)
         same(await host.run(way, Op.STATUS), Status.OK, data=None)

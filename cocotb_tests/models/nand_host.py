@@ -42,7 +42,7 @@ class Host:
         self.read = {}  # (way, place): page that came
         self.waits = {}  # (way, place): Event of the command that is there
         self.order = []  # of completions: way, op
-        self.late = 0  # clocks that the last two beats of a page wait
+        self.late = 0  # clocks that each of the last two beats of a page waits
         self.fixes = []  # of all pages: way, byte, mask
         self.lock = Lock()  # of the command port
         for name in [
