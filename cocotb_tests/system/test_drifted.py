@@ -64,8 +64,9 @@ def test_every_level_is_tried_and_a_page_that_none_reads_is_an_error_of_its_bloc
     places = [drifted(rows(drive, lba)[0], level) for lba, level in enumerate((0, 1, 2, 3, 4))]
     drive.set_faults(Faults(seed=1, ber_drift=WRONG, places=places))
     for lba, reads in enumerate((0, 1, 2, 3, 3, 0, 0, 0)):
-        before = again(drive)
+        before, begin = again(drive), drive.clock
         completion = drive.command(Opcode.READ, lba, 1, check=False)
+        print(f"FIGURE a block of a page that {reads} more reads are for: {completion.clock - begin} clocks, {completion.status.name}")
         assert completion.status == (Status.MEDIA_ERROR if lba == 4 else Status.SUCCESS)
         assert again(drive) - before >= reads, f"block {lba}"  # more when firmware moves the one before
         if lba != 4:
