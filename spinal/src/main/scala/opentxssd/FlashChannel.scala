@@ -79,15 +79,14 @@ class FlashChannel(p: OtxParam, axi: Axi4Config, depth: FlashQueueDepth) extends
   }
   owner.cookie := op.cookie
   owner.ppn := op.ppn.resized
-  owners.write(index(queue.issue.way, nand.cmdPlace), owner, queue.issue.fire)
+  owners.write(index(queue.issue.way, nand.cmdPlace), owner, if (p.retry) queue.issue.fire else nand.cmd.fire)
 
   // Completions in: after the data
-  private val looks = if (p.retry) retry.look else False
-  private val cpl = nand.cpl.haltWhen(at(dma.pending, nand.cpl.way) || looks)
-  private val held = owners.readAsync(if (p.retry) Mux(looks, index(retry.lookWay, retry.lookPlace), index(cpl.way, cpl.place)) else index(cpl.way, cpl.place))
-  private val of = if (p.retry) Mux(retry.mine, retry.op, held) else held
+  private val cpl = nand.cpl.haltWhen(if (p.retry) at(dma.pending, nand.cpl.way) || retry.look else at(dma.pending, nand.cpl.way))
   private val last = if (p.retry) cpl.throwWhen(retry.again) else cpl // of its op
   private val completed = SourcedDone()
+  private val held = p.retry generate owners.readAsync(Mux(retry.look, index(retry.lookWay, retry.lookPlace), index(cpl.way, cpl.place)))
+  private val of = if (p.retry) Mux(retry.mine, retry.op, held) else owners.readAsync(index(cpl.way, cpl.place))
   completed.source := of.source
   completed.done.cookie := of.cookie
   completed.done.status := Mux(at(if (p.second) Mux(cpl.place, dma.failed(1), dma.failed(0)) else dma.failed(0), cpl.way), U(PageStatus.CRC, 3 bits), cpl.status)
@@ -108,7 +107,8 @@ class FlashChannel(p: OtxParam, axi: Axi4Config, depth: FlashQueueDepth) extends
   private val dones = StreamFifo(SourcedDone(), p.ways max 2, latency = 1)
   dones.io.push << last.translateWith(completed)
   done << dones.io.pop
-  busy := queue.busy || dones.io.occupancy =/= 0 || (if (p.retry) retry.busy else False)
+  private def channelBusy = queue.busy || dones.io.occupancy =/= 0
+  busy := (if (p.retry) channelBusy || retry.busy else channelBusy)
 
   if (p.retry) {
     retry.levels := retries

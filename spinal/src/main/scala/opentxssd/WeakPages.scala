@@ -13,8 +13,7 @@ case class PageRead(p: OtxParam) extends Bundle {
 /** Pages that the host has read, or firmware has verified, with many corrected bits, for firmware, which writes them again (docs/ecc.md).
   *
   * Contract. `reads`: one Flow for each channel. Of these, a page with `corrected` at or above `refreshAt` goes to `weak`; with `refreshAt` 0, or more than can be corrected, none does. Eight wait there; one that does
-  * not fit is dropped: its next read comes here again. `correctedReads` counts reads with at least one corrected bit, `weakReads` those for `weak`, dropped ones too, `retriedReads` those with `corrected` all ones, more than
-  * can be: they were whole at another read level (`ReadRetry`). 65,535 means that or more. From `reads` to `weak`
+  * not fit is dropped: its next read comes here again. `correctedReads` counts reads with at least one corrected bit, `weakReads` those for `weak`, dropped ones too, `retriedReads` those that were whole at another read level only (`ReadRetry`: `corrected` is all ones, more than can be); 65,535 means that or more. From `reads` to `weak`
   * valid: 5 clocks. Nobody waits for this block: a read of a channel that comes before the one before it had its turn (at most as many clocks as there are channels; a page takes 512) is lost. Reset forgets
   * all and clears the counters.
   */
@@ -25,7 +24,6 @@ class WeakPages(p: OtxParam) extends Component {
   val refreshAt = in port UInt(p.correctedBits bits)
   val weak = master port Stream(UInt(30 bits))
   val correctedReads, weakReads = out port UInt(16 bits)
-  val retriedReads = p.retry generate (out port UInt(16 bits))
 
   private val waiting = reads.map(_.toStream.m2sPipe())
   private val read = StreamArbiterFactory().roundRobin.noLock.on(waiting).toFlow.m2sPipe()
@@ -42,5 +40,6 @@ class WeakPages(p: OtxParam) extends Component {
   }
   correctedReads := count(read.valid && read.corrected =/= 0)
   weakReads := count(found)
+  val retriedReads = p.retry generate (out port UInt(16 bits))
   if (p.retry) retriedReads := count(read.valid && read.corrected.andR)
 }
