@@ -228,7 +228,8 @@ UNWATCHED = dict(patrol_us=0)  # the clocks of a simulation depend on nothing bu
 
 FEW_FRAMES = dict(write_frames=40, read_frames=8, firmware_frames=8)
 
-# tiny to small: for tests. rich: all that a part without suspension can do, at once; wide: that, with all the dies there can be. sim: the drive of `make run`. paper: the size of TxSSD's board.
+# tiny to small: for tests. rich: all that a part without suspension can do, at once; wide: that, with all the dies there can be.
+# sim: the drive of `make run`. paper: the size of TxSSD's board.
 PRESETS = {
     g.preset: g
     for g in [
