@@ -61,9 +61,9 @@ def main(names):
     if unknown:
         print(f"synth_smoke: no module {', '.join(sorted(unknown))}", file=sys.stderr)
         return 2
-    table, failed = {}, 0
+    table, failed, done = {}, 0, set()
     for module in names or [CORE, *(m for m in todo if m not in (CORE, *LONG))]:
-        if not names and module != CORE and CORE in table and module in inside(CORE):
+        if module in done:
             continue
         size, error = synthesise(module, todo[module])
         if size is None:
@@ -71,6 +71,8 @@ def main(names):
             print(f"FAILED {module}: {error}")
             continue
         table[module] = size
+        if module == CORE and not names:
+            done = inside(CORE)
         print(f"{module:28}" + "".join(f" {k} {v:6}" for k, v in size.items()), flush=True)
     (ROOT / "build/synth.json").write_text(json.dumps(table, indent=1) + "\n")
     print(f"{len(table)} passed, {failed} failed")

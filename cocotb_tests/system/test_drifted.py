@@ -23,8 +23,17 @@ def again(drive):
     return drive.lib.otx_nand_count(7)
 
 
-def drifted(row, level):
-    return Place(Fault.DRIFTED, 0, row // PAGES, row % PAGES, level)
+def with_levels(count, levels):
+    """A drive with so many blocks, the page of block `lba` at level `levels[lba]`; and their rows."""
+    drive = Drive("tiny24")
+    for lba in range(count):
+        drive.write(lba, data(lba))
+    drive.flush()
+    assert drive.idle()
+    at = [rows(drive, lba)[0] for lba in range(count)]
+    places = [Place(Fault.DRIFTED, 0, at[lba] // PAGES, at[lba] % PAGES, level) for lba, level in levels.items()]
+    drive.set_faults(Faults(seed=1, ber_drift=WRONG, places=places))
+    return drive, at
 
 
 def test_a_third_of_the_pages_drifted_and_nothing_is_lost_over_power_cuts():
@@ -56,13 +65,7 @@ def test_without_read_retry_they_are_lost():
 
 
 def test_every_level_is_tried_and_a_page_that_none_reads_is_an_error_of_its_block_only():
-    drive = Drive("tiny24")
-    for lba in range(8):
-        drive.write(lba, data(lba))
-    drive.flush()
-    assert drive.idle()
-    places = [drifted(rows(drive, lba)[0], level) for lba, level in enumerate((0, 1, 2, 3, 4))]
-    drive.set_faults(Faults(seed=1, ber_drift=WRONG, places=places))
+    drive, _ = with_levels(8, {1: 1, 2: 2, 3: 3, 4: 4})
     for lba, reads in enumerate((0, 1, 2, 3, 3, 0, 0, 0)):
         before, begin = again(drive), drive.clock
         completion = drive.command(Opcode.READ, lba, 1, check=False)
@@ -77,13 +80,7 @@ def test_every_level_is_tried_and_a_page_that_none_reads_is_an_error_of_its_bloc
 
 
 def test_a_page_that_was_read_at_another_level_is_written_again():
-    drive = Drive("tiny24")
-    for lba in range(4):
-        drive.write(lba, data(lba))
-    drive.flush()
-    assert drive.idle()
-    old = [rows(drive, lba)[0] for lba in range(4)]
-    drive.set_faults(Faults(seed=1, ber_drift=WRONG, places=[drifted(old[1], 2), drifted(old[2], 3)]))
+    drive, old = with_levels(4, {1: 2, 2: 3})
     assert drive.read(0, 4) == b"".join(map(data, range(4)))
     rest(drive)
     drive.set_faults(None)
@@ -94,11 +91,7 @@ def test_a_page_that_was_read_at_another_level_is_written_again():
 
 
 def test_a_cut_while_a_page_is_read_again_leaves_the_dies_at_level_0():
-    drive = Drive("tiny24")
-    drive.write(0, data(0))
-    drive.write(1, data(1), fua=1)
-    assert drive.idle()
-    drive.set_faults(Faults(seed=1, ber_drift=WRONG, places=[drifted(rows(drive, 0)[0], 3)]))
+    drive, _ = with_levels(2, {0: 3})
     drive.submit(Opcode.READ, 0, 1)
     before = again(drive)
     while again(drive) == before:
