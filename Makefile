@@ -49,7 +49,7 @@ formal: setup ## all proofs
 mutants: setup ## each one-line mutation must be killed by its test or proof
 	@$(ENV) python tools/mutants.py
 
-powercut: setup ## power cuts, more of them: CUTS=2000 SEED=1 DRIVE=small (four dies; tiny: one, rich: cache, planes, longer code, read retry; wide: 64 dies)
+powercut: setup ## power cuts, more of them: CUTS=2000 SEED=1 DRIVE=small (four dies; tiny: one, rich: suspension, cache, planes, longer code, read retry; wide: 64 dies)
 	@$(ENV) tools/drive_build.sh $(or $(DRIVE),small) library && python cocotb_tests/system/power_cut.py --preset $(or $(DRIVE),small) --cuts $(or $(CUTS),2000) --seed $(or $(SEED),1)
 
 soak: setup ## the remap engine alone: OPS=5000000 random operations, SEED=1; goes on where it was stopped

@@ -28,6 +28,8 @@ module check_nand_way #(
   (* anyconst *) logic [2:0] can;
   logic started_q = 1'b0, turn_q = 1'b0, suspended_q = 1'b0, frozen_q = 1'b0, chained_q = 1'b0, paired_q = 1'b0;
   // The own operation and the one beside it: here, given to the chip; the own one as a cache program, as the first of two planes, a READ of which the page is still to come to the cache register.
+  // A cache program was the last that went to the chip (STATUS, which is done in its first turn, does not count); the own one belongs to a sequence, or to one of two planes, that was begun before it.
+  logic open_q = 1'b0, after_q = 1'b0;
   logic own_q = 1'b0, next_q = 1'b0, own_gone_q = 1'b0, next_gone_q = 1'b0, place_q = 1'b0, cached_q = 1'b0, two_q = 1'b0, ahead_q = 1'b0, next_cached_q = 1'b0;
   logic [3:0] own_op_q = 4'd0, next_op_q = 4'd0;
   logic [2:0] own_row_q = 3'd0, next_row_q = 3'd0;
@@ -62,6 +64,8 @@ module check_nand_way #(
     if (goes_on && looks) suspended_q <= 1'b1;
     if (issued && pause && resumes) suspended_q <= 1'b0;
     if (issued && pause && op == OpRead) ahead_q <= 1'b0;
+    if (issued) open_q <= op == OpProgram && first && chained_q && !paired_q;
+    if (issued && first && !inner) after_q <= op == OpProgram && open_q;
     if (issued && first && !inner) {own_gone_q, cached_q, two_q} <= {1'b1, chained_q && !paired_q, paired_q};
     if (issued && first && inner && own_op_q == next_op_q) {next_gone_q, next_cached_q, ahead_q} <= {1'b1, chained_q && op == OpProgram, 1'b0};
     if (take && idle) begin
@@ -83,6 +87,7 @@ module check_nand_way #(
       {own_op_q, own_row_q} <= next_q ? {next_op_q, next_row_q} : {offered_op, offered_row};
       {own_gone_q, cached_q, two_q} <= next_q && next_gone_q ? {1'b1, next_cached_q, 1'b0} : 3'd0;
       ahead_q <= next_q && next_gone_q && next_op_q == OpRead;
+      if (next_q && next_gone_q) after_q <= 1'b1;
       next_gone_q <= 1'b0;
       suspended_q <= 1'b0;
       reads_q <= '0;
@@ -107,7 +112,7 @@ module check_nand_way #(
         if (first && !late) assert (!(inner ? next_gone_q : own_gone_q));
         if (collect && !late) assert (inner ? !next_gone_q : own_gone_q);
         // Suspension
-        if (pause && op != OpRead) assert ((own_op_q == OpProgram || own_op_q == OpErase) && !inner && resumes == suspended_q && own_gone_q && !cached_q && !two_q);
+        if (pause && op != OpRead) assert ((own_op_q == OpProgram || own_op_q == OpErase) && !inner && resumes == suspended_q && own_gone_q && !cached_q && !two_q && !after_q);
         if (inner && op == OpRead && own_op_q != OpRead) assert (suspended_q && !pause);
         if (!inner && !pause && own_op_q != OpRead) assert (!suspended_q);
         if (pause && !late) assert (brief);

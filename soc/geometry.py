@@ -131,10 +131,6 @@ class Geometry:
         need(len(self.nand_id) == 10 and all(c in "0123456789abcdef" for c in self.nand_id), f"nand_id is '{self.nand_id}', must be five bytes as ten digits 0 to f")
         need(self.nand_modes & 1 and self.nand_modes < 64, f"nand_modes is {self.nand_modes}, must have bit 0 (every part starts in mode 0) and only bits 0 to 5")
         need(0 <= self.timing.t_susp <= self.timing.t_prog_max, f"t_susp is {self.timing.t_susp} ns, must be 0 (cannot suspend) to t_prog_max ({self.timing.t_prog_max})")
-        need(
-            self.timing.t_susp == 0 or (self.cache_ops == 0 and self.planes == 1),
-            f"t_susp is {self.timing.t_susp} ns with cache_ops {self.cache_ops} and planes {self.planes}: a drive suspends, or uses cache operations and planes, not both",
-        )
         need(20 <= self.clock_mhz <= 400, f"clock_mhz is {self.clock_mhz}, must be 20 to 400")
         need(self.table_base % 4096 == 0 and self.frame_base % 4096 == 0, "table_base and frame_base must be multiples of 4096")
 
@@ -228,7 +224,7 @@ UNWATCHED = dict(patrol_us=0)  # the clocks of a simulation depend on nothing bu
 
 FEW_FRAMES = dict(write_frames=40, read_frames=8, firmware_frames=8)
 
-# tiny to small: for tests. rich: all that a part without suspension can do, at once; wide: that, with all the dies there can be.
+# tiny to small: for tests. rich: all that a part can do, at once; wide: that, with all the dies there can be.
 # sim: the drive of `make run`. paper: the size of TxSSD's board.
 PRESETS = {
     g.preset: g
@@ -236,8 +232,8 @@ PRESETS = {
         Geometry("tiny", 1, 1, 112, 16, 1024, **FEW_FRAMES, timing=QUICK, **ONFI, **UNWATCHED),
         Geometry("tiny24", 1, 1, 112, 16, 1024, **FEW_FRAMES, **LONGER, **CAPABLE, timing=QUICK, **ONFI, **UNWATCHED),
         Geometry("small", 2, 2, 24, 16, 256, **FEW_FRAMES, scramble=1, timing=SUSPENDS, **ONFI, **UNWATCHED),
-        Geometry("rich", 2, 2, 32, 16, 256, **FEW_FRAMES, **LONGER, **CAPABLE, scramble=1, timing=QUICK, **ONFI, **UNWATCHED),
-        Geometry("wide", 8, 8, 16, 8, 2048, **FEW_FRAMES, **LONGER, **CAPABLE, scramble=1, timing=QUICK, **ONFI, **UNWATCHED),
+        Geometry("rich", 2, 2, 32, 16, 256, **FEW_FRAMES, **LONGER, **CAPABLE, scramble=1, timing=SUSPENDS, **ONFI, **UNWATCHED),
+        Geometry("wide", 8, 8, 16, 8, 2048, **FEW_FRAMES, **LONGER, **CAPABLE, scramble=1, timing=SUSPENDS, **ONFI, **UNWATCHED),
         Geometry("sim", 4, 2, 192, 64, 65_536, **UNWATCHED),
         Geometry("paper", 8, 8, 2560, 64, 8_388_608, write_frames=512, read_frames=256, **UNWATCHED),
         Geometry("ecpix5", 1, 2, 4096, 64, 393_216, clock_mhz=75),

@@ -1,20 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole drive of preset rich: several dies, the longer code, scrambled pages, cache operations, planes and read retry at once, on NAND with every fault."""
+"""The whole drive of preset rich: several dies, the longer code, scrambled pages, suspension, cache operations, planes and read retry at once, on NAND with every fault."""
 
 import sys
-from dataclasses import replace
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "soc"), str(ROOT / "cocotb_tests")]
 
-import geometry  # noqa: E402
-
 from cocotb_tests.models.nand_faults import Cut, CutErase, Faults  # noqa: E402
 from cocotb_tests.system.drive import BLOCK, Drive, Opcode, Status, TxState  # noqa: E402
 from cocotb_tests.system.test_overlap import counts, filled, holds  # noqa: E402
+from cocotb_tests.system.test_suspend import suspensions  # noqa: E402
 
 FAULTS = dict(bad_ppm=20_000, program_fail_ppm=40_000, erase_fail_ppm=40_000, erase_fail_after=1, ber=10**8, drift_ppm=100_000, ber_drift=2 * 10**10)
 RETRIED = 7  # otx_nand_count
@@ -34,13 +30,7 @@ def test_all_that_a_part_can_do_and_all_that_can_go_wrong_with_it():
         assert drive.tx(3)[0] == TxState.FREE
         holds(drive, turn + 1, AREA)
     seen = drive.faults_seen()
-    used = [*counts(drive), drive.lib.otx_nand_count(RETRIED)]
-    print(f"FIGURE cache reads, cache programs, shared array times, reads at another level: {used}; {seen}")
+    used = [suspensions(drive), *counts(drive), drive.lib.otx_nand_count(RETRIED)]
+    print(f"FIGURE suspensions, cache reads, cache programs, shared array times, reads at another level: {used}; {seen}")
     assert all(used) and seen["flips"] > 1000 and seen["program_fails"] and seen["drifted"]
     drive.power_cut()
-
-
-def test_suspension_beside_cache_or_planes_is_refused_in_words():
-    for part in (dict(cache_ops=1), dict(planes=2)):
-        with pytest.raises(geometry.GeometryError, match="a drive suspends, or uses cache operations and planes, not both"):
-            replace(geometry.preset("small"), **part)

@@ -6,7 +6,8 @@
 // A way has two places for commands: its own operation has one, the next one the other; `place` is that of this turn, `take_place` where the command that is offered would go. The next one is taken when
 // `reads`, `writes` or `erases` offers it (a READ, PROGRAM, ERASE); an offer stays until some command is taken or the way is idle. When the own one ends the next becomes it.
 // Suspension (TSuspNs not 0): a READ beside a program or erase in the array, at most `SuspendReads` for each. A brief turn with `pause` suspends the array once it has run for TSuspNs; the turn that collects then (`looks`)
-// `goes_on`, or is `done` when the array was ready before. The READ follows, then, after `Gap` clocks in which the next may come, another turn with `pause` and `resumes`.
+// `goes_on`, or is `done` when the array was ready before. The READ follows, then, after `Gap` clocks in which the next may come, another turn with `pause` and `resumes`. What is one of two planes or of a cache sequence
+// is not suspended, nor a PROGRAM that follows a cache program without another command (but STATUS) between them, which to the chip is the end of a sequence.
 // Cache read (`can[1]`): a READ beside a READ. Once the array has the first page, a turn with `chained` gives the next one's address; the first is collected while the array reads on; `Gap` clocks without another READ, and a
 // turn with `pause` ends it. Cache program (`can[0]`): a PROGRAM that `take_may` be one goes `chained`; then the array is at work and R/B# high. The next one goes out when it is of the same block; the way collects after it
 // with `earlier` (status of the one before). Without one it looks every `PollUs` microseconds (`polls`). Several planes (`can[2]`): a PROGRAM whose next one comes before its last byte has gone, or an ERASE (it
@@ -111,6 +112,7 @@ module otx_nand_way #(
   phase_e phase_q;
   logic own_q, next_q, may_q, next_may_q, same_q, pairs_q;  // place of the own one; the next one is here; either may be a cache program; the next one is of the same block, of a page beside
   logic array_q, paired_q;                                   // the own one went out as a cache program, as the first of two planes
+  logic sequence_q, ending_q;                                // the last command out was a cache program; was one when the own one went out
   logic [23:0] row_q;                                        // of the one that came last
   logic ends, of_next, follows, last_page;
   logic [$clog2(SuspendReads+1)-1:0] reads_q;  // taken beside it
@@ -150,7 +152,7 @@ module otx_nand_way #(
 
   // What may come beside the own operation.
   always_comb begin
-    reads = Suspend && (op_q == OpProgram || op_q == OpErase) && !array_q && !paired_q && reads_q != SuspendReads[$bits(reads_q)-1:0] && (phase_q == PhResume || (phase_q == PhOwn && state_q >= StSettle));
+    reads = Suspend && (op_q == OpProgram || op_q == OpErase) && !array_q && !paired_q && !(Cache && ending_q) && reads_q != SuspendReads[$bits(reads_q)-1:0] && (phase_q == PhResume || (phase_q == PhOwn && state_q >= StSettle));
     if (Cache && can[1] && op_q == OpRead && !idle) reads = 1'b1;
     writes = op_q == OpProgram && phase_q == PhOwn && !idle && (may_q || (Pairs && can[2]));
     erases = Pairs && can[2] && op_q == OpErase && phase_q == PhOwn && !idle;
@@ -201,6 +203,10 @@ module otx_nand_way #(
           array_q  <= went_chained && !went_paired;
           paired_q <= went_paired;
         end
+        if (Suspend && Cache && issued) begin
+          sequence_q <= op == OpProgram && !pause && went_chained && !went_paired;
+          if (phase_q == PhOwn) ending_q <= op == OpProgram && sequence_q;
+        end
         if (issued) state_q <= StSettle;
         if (Suspend && issued && phase_q == PhResume) phase_q <= PhOwn;
       end
@@ -212,7 +218,7 @@ module otx_nand_way #(
         if (tick) time_q <= time_q + 1'b1;
         if (over) late_q <= 1'b1;
         if (ready || over) state_q <= StReturn;
-        else if (Suspend && phase_q == PhOwn && next_q && next_op_q == OpRead && time_q >= TimeBits'(AfterUs)) begin
+        else if (Suspend && phase_q == PhOwn && next_q && next_op_q == OpRead && !(Cache && op_q == OpRead) && time_q >= TimeBits'(AfterUs)) begin
           phase_q <= PhSuspend;
           state_q <= StWant;
         end
@@ -298,6 +304,8 @@ module otx_nand_way #(
       own_q <= 1'b0;
       array_q <= 1'b0;
       paired_q <= 1'b0;
+      sequence_q <= 1'b0;
+      ending_q <= 1'b0;
       state_q <= StIdle;
       rb_q <= 2'b00;
     end
