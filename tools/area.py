@@ -3,7 +3,8 @@
 build/area.json.
 
 Without names all of BLOCKS. Ports are not connected (nextpnr's out-of-context mode), so the clock is that of the paths between registers; `seed` is that of the
-first placement that reaches 100 MHz, or of the best of four. The NAND channel has 4 ways, whatever the board has; `_t24`: with the longer code. `lut4` counts LUT4 cells, `sites`
+first placement that reaches 100 MHz, or of the best of four. The NAND channel has 4 ways, whatever the board has; `_t24`: with the longer code, `_rich`: that, and of a part that can
+do everything. `lut4` counts LUT4 cells, `sites`
 all places for one that are taken, by carries and distributed memories (`dpram`) too. `--xilinx` also counts cells of Yosys' synth_xilinx for Artix-7, without placing.
 Exit code 1 when a block fails, 2 for wrong arguments, in one line.
 """
@@ -13,13 +14,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+from synth_smoke import VARIANTS, elaborate
+
 ROOT = Path(__file__).resolve().parent.parent
 PRESET = "ecpix5"
 BLOCKS = ["otx_remap_engine", "otx_command_queue", "otx_data_path", "otx_commit_log", "otx_flash_scheduler", "otx_nand_channel"]
 BLOCKS += ["otx_bch_encoder", "otx_bch_syndrome", "otx_bch_kes", "otx_bch_chien", "otx_bch_decoder", "otx_nand_corrector"]
-LONGER = "_t24"
-BLOCKS += [f"otx_nand_channel{LONGER}", f"otx_nand_corrector{LONGER}"]
-PARAMETERS = {"otx_nand_channel": "-chparam Ways 4"}
+BLOCKS += VARIANTS
+PARAMETERS = {"otx_nand_channel": dict(Ways=4)}
 READ = "read_verilog -sv -defer"
 OUT = "build/area"  # tools of yowasp see the working folder and below
 ECP5 = {"lut4": ["LUT4"], "ff": ["TRELLIS_FF"], "dpram": ["TRELLIS_DPR16X4"], "ebr": ["DP16KD", "PDPW16KD"]}
@@ -50,18 +52,16 @@ def cells(path, kinds):
     return {name: sum(count.get(c, 0) for c in types) for name, types in kinds.items()}
 
 
-def module(block):
-    return block.removesuffix(LONGER)
-
-
-def elaborate(block):
-    top = module(block)
-    return f"{READ} {' '.join(sources(top))}; hierarchy -check -top {top} {PARAMETERS.get(top, '')} {'-chparam T 24' if block != top else ''}"
+def elaborated(block):
+    """(Top module, the passes that read and elaborate it)."""
+    top, _ = elaborate(block)
+    return top, f"{READ} {' '.join(sources(top))}; {elaborate(block, **PARAMETERS.get(top, {}))[1]}"
 
 
 def ecp5(block):
     base = f"{OUT}/{block}"
-    script = f"{elaborate(block)}; synth_ecp5 -abc9 -top {module(block)} -json {base}.json; tee -q -o {base}_stat.json stat -json"
+    top, script = elaborated(block)
+    script += f"; synth_ecp5 -abc9 -top {top} -json {base}.json; tee -q -o {base}_stat.json stat -json"
     call(f"{block}_synth", "yosys", "-q", "-p", script)
     place = ["--um5g-85k", "--package", "CABGA554", "--speed", "8", "--freq", str(CLOCK_MHZ), "--out-of-context", "--timing-allow-fail"]
     best = {"mhz": 0}
@@ -80,7 +80,8 @@ def ecp5(block):
 
 def xilinx(block):
     base = f"{OUT}/{block}_xilinx"
-    script = f"{elaborate(block)}; synth_xilinx -family xc7 -abc9 -flatten -top {module(block)}; tee -q -o {base}.json stat -json"
+    top, script = elaborated(block)
+    script += f"; synth_xilinx -family xc7 -abc9 -flatten -top {top}; tee -q -o {base}.json stat -json"
     call(f"{block}_xilinx", "yosys", "-q", "-p", script)
     kinds = {"xc7_lut": XILINX_LUTS, "xc7_lutram": ["RAM32M", "RAM64M", "RAM32X1D", "RAM64X1D"], "xc7_ff": XILINX_FFS, "xc7_bram": ["RAMB18E1", "RAMB36E1"]}
     return cells(f"{base}.json", kinds)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every HDL block through Yosys for ECP5: it must be synthesisable; prints and writes its size (build/synth.json).
-`synth_smoke.py [module ...]`; without names the drive's core, and each block that is not in it. NAND channel and corrector also with the longer code,
-as `..._t24`; the corrector only by its name, for it takes minutes.
+`synth_smoke.py [module ...]`; without names the drive's core, each block that is not in it, and `otx_nand_channel_rich`, of a part that can do everything. The longer code alone
+(`otx_nand_channel_t24`, `otx_nand_corrector_t24`) only by name, for it takes minutes.
 
 A latch, a loop and a net with two drivers fail too. The mapping is the quick one (no abc9); logs are in build/synth/.
 """
@@ -14,9 +14,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 CELLS = {"lut4": ["LUT4"], "ff": ["TRELLIS_FF"], "carry": ["CCU2C"], "dpram": ["TRELLIS_DPR16X4"], "bram": ["DP16KD", "PDPW16KD"]}
-LONGER = "_t24"
 CORE = "otx_core"
-LONG = ["otx_nand_corrector_t24"]
+# Blocks with other parameters than their own; of these only `otx_nand_channel_rich` unasked.
+VARIANTS = {
+    "otx_nand_channel_t24": dict(T=24),
+    "otx_nand_channel_rich": dict(T=24, TSuspNs=1000, Cache=1, Planes=2, Scramble=1),
+    "otx_nand_corrector_t24": dict(T=24),
+}
+LONG = ["otx_nand_channel_t24", "otx_nand_corrector_t24"]
 # findings that Yosys itself does not take for errors
 WRONG = re.compile(r"^.*(ERROR:|Latch inferred|multiple conflicting drivers|found logic loop).*$", re.M)
 
@@ -25,10 +30,17 @@ def blocks():
     """{module: source files, relative to the root}: SystemVerilog modules and generated SpinalHDL blocks."""
     rtl = [line.strip() for line in (ROOT / "rtl/otx.f").read_text().splitlines() if line.startswith("rtl/")]
     found = {Path(f).stem: rtl for f in rtl if not f.endswith("_pkg.sv")}
-    found |= {f"{m}{LONGER}": rtl for m in ("otx_nand_channel", "otx_nand_corrector")}
+    found |= dict.fromkeys(VARIANTS, rtl)
     for v in sorted((ROOT / "build/tiny/verilog").glob("otx_*.v")):
         found[v.stem] = [*rtl, str(v.relative_to(ROOT))]
     return found
+
+
+def elaborate(block, **parameters):
+    """(Top module of a block or variant, the Yosys pass that elaborates it)."""
+    parameters |= VARIANTS.get(block, {})
+    top = block.rsplit("_", 1)[0] if block in VARIANTS else block
+    return top, f"hierarchy -check -top {top}" + "".join(f" -chparam {k} {v}" for k, v in parameters.items())
 
 
 def inside(module):
@@ -43,8 +55,8 @@ def synthesise(module, sources):
     log, stat = f"build/synth/{module}.log", f"build/synth/{module}.json"
     (ROOT / log).parent.mkdir(parents=True, exist_ok=True)
     (ROOT / stat).unlink(missing_ok=True)
-    top = module.removesuffix(LONGER)
-    build = f"hierarchy -check -top {top}{'' if top == module else ' -chparam T 24'}; tee -q -o {log[:-4]}.modules ls; synth_ecp5 -noabc9 -top {top}"
+    top, hierarchy = elaborate(module)
+    build = f"{hierarchy}; tee -q -o {log[:-4]}.modules ls; synth_ecp5 -noabc9 -top {top}"
     script = f"read_verilog -sv -defer {' '.join(sources)}; {build}; check; tee -q -o {stat} stat -json"
     run = subprocess.run(["yosys", "-q", "-l", log, "-p", script], cwd=ROOT, capture_output=True, text=True)
     text = (ROOT / log).read_text(errors="replace")
