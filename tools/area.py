@@ -3,8 +3,8 @@
 build/area.json.
 
 Without names all of BLOCKS. Ports are not connected (nextpnr's out-of-context mode), so the clock is that of the paths between registers; `seed` is that of the
-first placement that reaches 100 MHz, or of the best of four. The NAND channel has 4 ways, whatever the board has; `_t24`: with the longer code, `_rich`: that, and of a part that can
-do everything. `lut4` counts LUT4 cells, `sites`
+first placement that reaches 100 MHz, or of the best of four. The NAND channel has 4 ways, whatever the board has; `_t24`: with the longer code, `_rich`: that, and of a part that
+can do everything. `lut4` counts LUT4 cells, `sites`
 all places for one that are taken, by carries and distributed memories (`dpram`) too. `--xilinx` also counts cells of Yosys' synth_xilinx for Artix-7, without placing.
 Exit code 1 when a block fails, 2 for wrong arguments, in one line.
 """
