@@ -64,6 +64,8 @@ async def a_program_that_nothing_follows_is_asked_for_its_end(dut):
     assert us(host, begin) < TRANSFER + LONG["prog"] / 1000 + 1 + 9
     assert nand.peek(1, 0) == stored(page(0), **FIELDS)
     same(await host.run(1, Op.READ, 0), Status.OK, data=page(0))
+    await ended(await programs(host, 1, [PAGES - 1]))
+    assert nand.count(CACHE_PROGRAMS) == 1, "the last page of a block went out as a cache program"
 
 
 @sentence
