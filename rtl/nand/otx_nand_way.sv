@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the operation of one NAND way is: waiting for the bus, on the bus, in the array, waiting for the bus to collect; and, on parts that can do more than one thing, a second one beside it.
 //
-// `take` gives it an operation while `idle`. `request`, out of a register, asks the arbiter for the bus (`brief`: this turn carries no page of data, `urgent`: that of a READ) until `start` answers. The turn ends with `issued` (the array is
+// `take` gives it an operation while `idle`. `request` asks the arbiter for the bus (`brief`: this turn carries no page of data, `urgent`: that of a READ); `start` answers. The turn ends with `issued` (the array is
 // now at work), `done` (the operation is over) or `goes_on` (it is not over). In a turn `collect` tells which one it is and `late` that ready/busy did not come back within twice its longest time.
 // A way has two places for commands: its own operation has one, the next one the other; `place` is that of this turn, `take_place` where the command that is offered would go. The next one is taken when
 // `reads`, `writes` or `erases` offers it (a READ, PROGRAM, ERASE); an offer stays until some command is taken or the way is idle. When the own one ends the next becomes it.
@@ -119,7 +119,7 @@ module otx_nand_way #(
   logic [3:0] op_q, next_op_q;
   logic [Bits:0] settle_q;
   logic [TimeBits-1:0] time_q, limit;
-  logic late_q, ready, over, wants;
+  logic late_q, ready, over;
   logic [1:0] rb_q;
 
   always_comb begin
@@ -160,25 +160,20 @@ module otx_nand_way #(
   end
 
   always_comb begin
-    wants = state_q == StReturn;
-    if (state_q == StWant && !over)
+    request = state_q == StReturn;
+    if (state_q == StWant)
       case (phase_q)
-        PhOwn: wants = (ready && (!Pairs || settle_q == 0 || next_q || op_q != OpErase)) || late_q || op_q == OpReset || op_q == OpStatus;
-        PhSuspend: wants = 1'b1;
-        PhResume: wants = (ready || late_q) && settle_q == 0;
-        PhNext: wants = ready && !late_q;
-        default: wants = ready || late_q;
+        PhOwn: request = (ready && (!Pairs || settle_q == 0 || next_q || op_q != OpErase)) || late_q || op_q == OpReset || op_q == OpStatus;
+        PhSuspend: request = 1'b1;
+        PhResume: request = (ready || late_q) && settle_q == 0;
+        PhNext: request = ready && !late_q;
+        default: request = ready || late_q;
       endcase
   end
   assign collect = state_q == StReturn || state_q == StCollect;
   assign late = late_q;
-
-  // The request out of registers: what makes it cannot go away until the turn (`over`).
-  always_ff @(posedge clk) begin
-    request <= wants && !start && !reset;
-    urgent <= state_q == StReturn && op == OpRead;
-    brief <= state_q == StReturn ? late_q || op == OpReset || op == OpProgram || op == OpErase || op == OpReadMark || op == OpSetFeatures || op == OpGetFeatures : op != OpProgram || pause;
-  end
+  assign urgent = state_q == StReturn && op == OpRead;
+  assign brief = state_q == StReturn ? late_q || op == OpReset || op == OpProgram || op == OpErase || op == OpReadMark || op == OpSetFeatures || op == OpGetFeatures : op != OpProgram || pause;
 
   always_ff @(posedge clk) begin
     rb_q <= {rb_q[0], nand_rb_n};
@@ -194,7 +189,7 @@ module otx_nand_way #(
       end
       StWant: begin
         if (tick && !ready && !late_q && phase_q != PhSuspend) time_q <= time_q + 1'b1;
-        if (over && phase_q != PhSuspend && !request) late_q <= 1'b1;
+        if (over && phase_q != PhSuspend && !start) late_q <= 1'b1;
         if (settle_q != 0) settle_q <= settle_q - 1'b1;
         if (start) state_q <= StIssue;
         else if (phase_q == PhSuspend && ready) state_q <= StReturn;  // it is over
