@@ -170,6 +170,30 @@ async def planes_program_together_and_fail_alone(dut):
 
 
 @sentence
+async def a_second_plane_comes_in_any_clock_of_the_first_ones_end(dut):
+    """What went to the chip counts, 11h or 10h: together or one after the other, both are written."""
+    nand, host = await drive(dut, SEVERAL_PLANES | STATUS_ENHANCED, prog=5_000)
+    first = await host.issue(0, Op.PROGRAM, 0, data=page(0), **FIELDS)
+    length = 0
+    while int(dut.way_idle.value) & 1 == 0 and not first.is_set():
+        await host.clock()
+        length += 1
+    together = 0
+    for step in range(24):
+        rows = [2 * (1 + step // PAGES) * PAGES + step % PAGES, (2 * (1 + step // PAGES) + 1) * PAGES + step % PAGES]
+        before = nand.count(PLANE_OPERATIONS)
+        events = [await host.issue(0, Op.PROGRAM, rows[0], data=page(1), **FIELDS)]
+        for _ in range(length - 568 + step):
+            await host.clock()
+        events.append(await host.issue(0, Op.PROGRAM, rows[1], data=page(2), beside=True, **FIELDS))
+        await ended(events)
+        together += nand.count(PLANE_OPERATIONS) > before
+        assert [nand.peek(0, row) for row in rows] == [stored(page(1), **FIELDS), stored(page(2), **FIELDS)]
+    dut._log.info(f"FIGURE {together} of 24 went together, the first alone takes {length} clocks")
+    assert 3 <= together <= 21
+
+
+@sentence
 async def planes_erase_together_and_fail_alone(dut):
     for failing in (0, 1, 2):
         nand, host = await drive(dut, SEVERAL_PLANES | STATUS_ENHANCED)
