@@ -27,9 +27,9 @@ module check_nand_way #(
 
   (* anyconst *) logic [2:0] can;
   logic started_q = 1'b0, turn_q = 1'b0, suspended_q = 1'b0, frozen_q = 1'b0, chained_q = 1'b0, paired_q = 1'b0;
-  // The own operation and the one beside it: here, given to the chip; the own one as a cache program, as the first of two planes, a READ of which the page is still to come to the cache register.
   // A cache program was the last that went to the chip (STATUS, which is done in its first turn, does not count); the own one belongs to a sequence, or to one of two planes, that was begun before it.
   logic open_q = 1'b0, after_q = 1'b0;
+  // The own operation and the one beside it: here, given to the chip; the own one as a cache program, as the first of two planes, a READ of which the page is still to come to the cache register.
   logic own_q = 1'b0, next_q = 1'b0, own_gone_q = 1'b0, next_gone_q = 1'b0, place_q = 1'b0, cached_q = 1'b0, two_q = 1'b0, ahead_q = 1'b0, next_cached_q = 1'b0;
   logic [3:0] own_op_q = 4'd0, next_op_q = 4'd0;
   logic [2:0] own_row_q = 3'd0, next_row_q = 3'd0;
