@@ -3,7 +3,7 @@
 //
 // Checked for every sequence of clocks from reset up to the depth in the .sby file: WE# and RE# are never low together; nobody drives DQ while RE# is low or for tRHW after; CLE, ALE and DQ stand still while WE# is low and for a clock after;
 // a strobe is low and high for its least times, those of the mode; every data-out cycle gives exactly one answer. Asked cycles are free, with the rules of the contract: a request stays until it is taken, and the mode changes only while the bus is
-// quiet, three clocks or more before a request. The times here are written from ONFI's table, not taken from otx_nand_times.
+// quiet, two clocks or more before a request. The times here are written from ONFI's table, not taken from otx_nand_times.
 
 `default_nettype none
 
@@ -30,7 +30,7 @@ module check_nand_bus #(
   localparam int Whr0 = pick(First, 120, 80, 80, 80, 80, 80, 60), Whr1 = pick(Then, 120, 80, 80, 80, 80, 80, 60);
   localparam int Rhw0 = pick(First, 200, 100, 100, 100, 100, 100, 100), Rhw1 = pick(Then, 200, 100, 100, 100, 100, 100, 100);
 
-  logic reset = 1'b1, past = 1'b0, changed = 1'b0, was_changed = 1'b0, long_changed = 1'b0;
+  logic reset = 1'b1, past = 1'b0, changed = 1'b0, was_changed = 1'b0;
   logic [5:0] wp, wh, whr_least, rhw_least;
   logic req_ready, rsp_valid, quiet, cle, ale, we_n, re_n, oe;
   logic [7:0] rsp_byte, dq_o;
@@ -60,7 +60,6 @@ module check_nand_bus #(
     past <= !reset;
     changed <= changed || (change && !reset);
     was_changed <= changed;
-    long_changed <= was_changed;
     {was_valid, was_ready, was_kind, was_byte} <= {req_valid, req_ready, req_kind, req_byte};
     {was_we_n, was_re_n, was_cle, was_ale, was_oe, was_dq_o} <= {we_n, re_n, cle, ale, oe, dq_o};
     we_for <= past && we_n != was_we_n ? 6'd1 : we_for == 6'd63 ? we_for : we_for + 1'b1;
@@ -72,7 +71,7 @@ module check_nand_bus #(
   always_comb begin
     if (past && was_valid && !was_ready) assume (req_valid && req_kind == was_kind && req_byte == was_byte);
     if (change && !changed) assume (quiet && !req_valid);
-    if (changed && !long_changed) assume (!req_valid);
+    if (changed && !was_changed) assume (!req_valid);
     if (reset || !past) assume (!req_valid);
     if (!reset) begin
       assert (we_n || re_n);

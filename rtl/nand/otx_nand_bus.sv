@@ -4,7 +4,7 @@
 // `req`: one cycle per beat, in order; `req_ready` is low until the bus may start that cycle. `req_ready` depends on `req_kind` (0 command, 1 address, 2 data in, 3 data out).
 // `rsp` has one beat per data-out cycle, in order, without back pressure: the asker must have room before it asks. `quiet`: all hold times are over, CE# may move.
 // Strobes: WE# and RE# fall in the clock after the cycle was taken. Cycles of one kind follow each other every we_low + we_high or re_low + re_high clocks. The data-out byte is sampled
-// `sample_after` clocks after RE# rose; `rsp` is one clock later. The counts come from otx_nand_times and change only while `quiet` is high and nothing is asked, nor in the next clock.
+// `sample_after` clocks after RE# rose; `rsp` is one clock later. The counts come from otx_nand_times and change only while `quiet` is high and nothing is asked.
 // The caller keeps CE# low around cycles, and waits for tCS, tRR and tWB. Reset ends a cycle at once and loses it.
 
 `default_nettype none
@@ -43,20 +43,18 @@ module otx_nand_bus #(
   logic due_q;  // a data-out byte is still to be sampled
   logic [1:0] kind_q;  // of the cycle under way or the last one
   logic [Bits-1:0] count_q;  // clocks since the strobe fell or rose; stays at its highest number
-  logic [Bits-1:0] rest_out, rest_in, rest_other;  // how long the bus must have rested before a cycle of that kind; command and address: other
-  logic out_q, in_q, other_q;  // it has: compared a clock ahead, for the path from the asked kind to those who ask is long
+  logic [Bits-1:0] rest;
   logic take, rise, sample;
 
-  assign rest_out = kind_q == KindOut ? re_high : whr;
-  assign rest_other = kind_q == KindOut ? rhw : we_high;
-  assign rest_in = kind_q == KindAddress ? adl : rest_other;
-  assign req_ready = req_kind == KindOut ? out_q : req_kind == KindIn ? in_q : other_q;
+  // How long the bus must have rested before a cycle of the asked kind.
+  always_comb begin
+    if (kind_q == KindOut) rest = req_kind == KindOut ? re_high : rhw;
+    else if (req_kind == KindOut) rest = whr;
+    else if (kind_q == KindAddress && req_kind == KindIn) rest = adl;
+    else rest = we_high;
+  end
 
-  // Will the bus have rested for so long in the next clock, if no cycle is taken now?
-  function automatic logic rested(input logic [Bits-1:0] rest);
-    rested = low_q ? rise && rest <= Bits'(1) : (Bits + 1)'(count_q) + 1'b1 >= (Bits + 1)'(rest);
-  endfunction
-
+  assign req_ready = !low_q && count_q >= rest;
   assign take = req_valid && req_ready;
   assign rise = low_q && count_q == (kind_q == KindOut ? re_low : we_low);
   assign sample = due_q && (sample_after == 0 ? rise : !low_q && count_q == sample_after);
@@ -65,9 +63,6 @@ module otx_nand_bus #(
   always_ff @(posedge clk) begin
     if (take || rise) count_q <= Bits'(1);
     else if (!(&count_q)) count_q <= count_q + 1'b1;
-    out_q <= rested(rest_out) && !take && !reset;
-    in_q <= rested(rest_in) && !take && !reset;
-    other_q <= rested(rest_other) && !take && !reset;
     if (sample) due_q <= 1'b0;
     if (take) begin
       low_q <= 1'b1;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the operation of one NAND way is: waiting for the bus, on the bus, in the array, waiting for the bus to collect; and, on parts that can do more than one thing, a second one beside it.
 //
-// `take` gives it an operation while `idle`. `request` asks the arbiter for the bus (`brief`: this turn carries no page of data, `urgent`: that of a READ); `start` answers. On parts that can do more
-// than one thing the three come out of registers, a clock later: from here over the arbiter to the state is too long for one clock. The turn ends with `issued` (the array is now at work), `done` (the operation is over) or
-// `goes_on` (it is not over). In a turn `collect` tells which one it is and `late` that ready/busy did not come back within twice its longest time.
+// `take` gives it an operation while `idle`. `request` asks the arbiter for the bus (`brief`: this turn carries no page of data, `urgent`: that of a READ); `start` answers. The turn ends with `issued` (the array is
+// now at work), `done` (the operation is over) or `goes_on` (it is not over). In a turn `collect` tells which one it is and `late` that ready/busy did not come back within twice its longest time.
 // A way has two places for commands: its own operation has one, the next one the other; `place` is that of this turn, `take_place` where the command that is offered would go. The next one is taken when
 // `reads`, `writes` or `erases` offers it (a READ, PROGRAM, ERASE); an offer stays until some command is taken or the way is idle. When the own one ends the next becomes it.
 // Suspension (TSuspNs not 0): a READ beside a program or erase in the array, at most `SuspendReads` for each. A brief turn with `pause` suspends the array once it has run for TSuspNs; the turn that collects then (`looks`)
@@ -121,7 +120,6 @@ module otx_nand_way #(
   logic [Bits:0] settle_q;
   logic [TimeBits-1:0] time_q, limit;
   logic late_q, ready, over;
-  logic wants, wants_brief, wants_urgent, asked;  // what `request`, `brief`, `urgent` are or become; the request cannot be taken back
   logic [1:0] rb_q;
 
   always_comb begin
@@ -162,34 +160,20 @@ module otx_nand_way #(
   end
 
   always_comb begin
-    wants = state_q == StReturn;
+    request = state_q == StReturn;
     if (state_q == StWant)
       case (phase_q)
-        PhOwn: wants = (ready && (!Pairs || settle_q == 0 || next_q || op_q != OpErase)) || late_q || op_q == OpReset || op_q == OpStatus;
-        PhSuspend: wants = 1'b1;
-        PhResume: wants = (ready || late_q) && settle_q == 0;
-        PhNext: wants = ready && !late_q;
-        default: wants = ready || late_q;
+        PhOwn: request = (ready && (!Pairs || settle_q == 0 || next_q || op_q != OpErase)) || late_q || op_q == OpReset || op_q == OpStatus;
+        PhSuspend: request = 1'b1;
+        PhResume: request = (ready || late_q) && settle_q == 0;
+        PhNext: request = ready && !late_q;
+        default: request = ready || late_q;
       endcase
   end
   assign collect = state_q == StReturn || state_q == StCollect;
   assign late = late_q;
-  assign wants_urgent = state_q == StReturn && op == OpRead;
-  assign wants_brief = state_q == StReturn ? late_q || op == OpReset || op == OpProgram || op == OpErase || op == OpReadMark || op == OpSetFeatures || op == OpGetFeatures : op != OpProgram || pause;
-
-  if (Second) begin : g_registered
-    assign asked = request;
-    always_ff @(posedge clk) begin
-      request <= wants && !(state_q == StWant && over) && !start && !reset;
-      urgent <= wants_urgent;
-      brief <= wants_brief;
-    end
-  end else begin : g_at_once
-    assign asked = start;
-    assign request = wants;
-    assign urgent = wants_urgent;
-    assign brief = wants_brief;
-  end
+  assign urgent = state_q == StReturn && op == OpRead;
+  assign brief = state_q == StReturn ? late_q || op == OpReset || op == OpProgram || op == OpErase || op == OpReadMark || op == OpSetFeatures || op == OpGetFeatures : op != OpProgram || pause;
 
   always_ff @(posedge clk) begin
     rb_q <= {rb_q[0], nand_rb_n};
@@ -205,7 +189,7 @@ module otx_nand_way #(
       end
       StWant: begin
         if (tick && !ready && !late_q && phase_q != PhSuspend) time_q <= time_q + 1'b1;
-        if (over && phase_q != PhSuspend && !asked) late_q <= 1'b1;
+        if (over && phase_q != PhSuspend && !start) late_q <= 1'b1;
         if (settle_q != 0) settle_q <= settle_q - 1'b1;
         if (start) state_q <= StIssue;
         else if (phase_q == PhSuspend && ready) state_q <= StReturn;  // it is over
