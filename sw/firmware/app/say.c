@@ -97,6 +97,23 @@ static void say_out(const struct ftl_report *r) {
     }
 }
 
+/* What is not said by the line of the mount. */
+static void say_lost(const struct ftl_lost *l) {
+    if (l->log_pages != 0) {
+        say("otx: ");
+        say_count(l->log_pages, " log page was begun and cannot be read\n", " log pages were begun and cannot be read\n");
+    }
+    if (l->doubtful == 0) return;
+    say("otx: ");
+    say_count(l->doubtful, " block is", " blocks are");
+    say(" doubtful, the version after the one that is there cannot be read:");
+    for (uint32_t i = 0; i < l->doubtful && i < FTL_DOUBTFUL; i++) {
+        say(" ");
+        say_number(l->lpn[i]);
+    }
+    say(l->doubtful > FTL_DOUBTFUL ? " ...\n" : "\n");
+}
+
 void say_mounted(const struct ftl_report *r) {
     if (r->formatted) say("otx: formatted\n");
     say_out(r);
@@ -104,17 +121,19 @@ void say_mounted(const struct ftl_report *r) {
         say("otx: ");
         say_count(r->blocks_bad, " block is bad\n", " blocks are bad\n");
     }
+    say_lost(&r->lost);
     say("otx: mounted generation ");
     say_number(r->generation);
     say(": ");
     say_count(r->log_pages, " log page, ", " log pages, ");
     say_count(r->entries, " entry, ", " entries, ");
-    say_number(r->dropped);
+    say_number(r->lost.dropped);
     say(" dropped, ");
     say_count(r->blocks_free, " block free, ready\n", " blocks free, ready\n");
 }
 
 void say_error(enum ftl_error error, const struct ftl_report *r) {
+    if (r->readable) say_lost(&r->lost);
     say(r->readable ? "otx: read-only: " : "otx: not ready: ");
     switch (error) {
     case FTL_ERR_CONFIG:
@@ -173,6 +192,10 @@ void say_error(enum ftl_error error, const struct ftl_report *r) {
     case FTL_ERR_LOG:
         say("a log page contradicts itself; nothing was changed");
         break;
+    case FTL_ERR_GAP:
+        say("a log page that was complete cannot be read, and what is behind it is left out; nothing was changed");
+        break;
+    case FTL_ERR_FADED:
     case FTL_ERR_NO_BLOCK:
         say("no free block for map and log");
         break;

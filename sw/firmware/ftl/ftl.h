@@ -11,13 +11,23 @@
 #include "ftl_io.h"
 #include "ftl_part.h"
 
+/* What a recovery could not bring back. */
+struct ftl_lost {
+    uint32_t dropped;   /* commands that the log has and the map has not */
+    uint32_t log_pages; /* begun, and not readable */
+    uint32_t doubtful;  /* blocks named by the log whose page was begun and cannot be read: a program that was cut, or an acknowledged version that went bad */
+    uint32_t lpn[FTL_DOUBTFUL]; /* of the first ones */
+};
+
 /* What a root says. A drive that never had one: all zero. */
 struct ftl_root {
     uint64_t sequence, map_sequence;
-    uint32_t generation, map_generation, drive_id, dropped, directories, lanes;
+    uint32_t generation, map_generation, drive_id, directories, lanes;
+    struct ftl_lost lost;
     uint32_t lane_block[FTL_MAX_LANES];
     uint64_t out; /* dies that the drive was made without, one bit each */
     uint32_t anchor; /* which of the anchors holds it */
+    bool sealed;     /* it was complete */
     uint32_t frame;  /* where its page is, for the directory PPNs; valid until the next read into that frame */
 };
 
@@ -25,7 +35,8 @@ struct ftl_root {
 struct ftl_report {
     bool formatted;
     bool readable; /* of a mount that failed: all can be read */
-    uint32_t generation, log_pages, entries, dropped, blocks_free, blocks_bad;
+    uint32_t generation, log_pages, entries, blocks_free, blocks_bad;
+    struct ftl_lost lost;
     uint32_t die, channel, way;  /* of an error of a die */
     uint64_t absent, out;        /* dies that do not answer; that the drive was made without */
     uint32_t ways;               /* of a channel */
@@ -41,6 +52,7 @@ struct ftl {
     struct ftl_bbt bbt;
     struct ftl_root old_root;
     struct ftl_report report;
+    uint32_t anchors_written, anchors_erased; /* bit per anchor: its first pages are not blank; it was erased in this power-on and not written since */
     bool map_must_move; /* a map page or directory is in an unwanted block */
     uint32_t lane_block[FTL_MAX_LANES][2]; /* the first two log blocks of each lane of the new generation */
 };

@@ -2,6 +2,7 @@
 #include "ftl_blocks.h"
 
 #include "ftl.h"
+#include "ftl_copies.h"
 #include "ftl_dies.h"
 
 enum set { SET_BUSY = 0, SET_LIVE = 1, SET_BAD = 2, SETS = 3 };
@@ -158,14 +159,26 @@ void ftl_blocks_settle(struct ftl *f) {
     }
 }
 
+/* Whether the drive that is recovered has written to the block: a log page that cannot be read now may name its pages, and be read by the next mount (rule keep). */
+static bool is_of_old_generation(struct ftl *f, uint32_t block_id) {
+    struct hal_nand_op o = {.op = HAL_READ_OOB, .ppn = ftl_first_ppn(&f->geometry, block_id)};
+    struct hal_nand_done d;
+    if (f->old_root.generation == 0) return false;
+    ftl_io_one(&f->io, &o, &d);
+    return d.status == FTL_PAGE_OK && d.generation == f->old_root.generation;
+}
+
 uint32_t ftl_blocks_take(struct ftl *f, uint32_t die) {
     struct ftl_blocks *b = &f->blocks;
     if (b->settled && b->free[die] == 0) return FTL_NO_BLOCK;
     for (uint32_t n = 0, w = b->cursor[die]; n < b->words; n++, w = w + 1 == b->words ? 0 : w + 1) {
-        uint32_t taken = closed(f, die, w), bit = 0;
+        uint32_t taken = closed(f, die, w), bit = 0, id;
+        for (; taken != 0xffffffffu; put(f, SET_BUSY, id), taken = closed(f, die, w), bit = 0) {
+            while (taken >> bit & 1u) bit++;
+            id = ftl_block_id(&f->geometry, die, w * 32 + bit);
+            if (b->settled || !is_of_old_generation(f, id)) break;
+        }
         if (taken == 0xffffffffu) continue;
-        while (taken >> bit & 1u) bit++;
-        uint32_t id = ftl_block_id(&f->geometry, die, w * 32 + bit);
         put(f, SET_LIVE, id);
         if (!b->settled) put(f, SET_BUSY, id);
         if (b->settled) b->free[die]--, b->total--;
@@ -187,5 +200,6 @@ uint32_t ftl_blocks_take_near(struct ftl *f, uint32_t channel) {
 uint32_t ftl_blocks_mount_reserve(const struct ftl_geometry *g) {
     uint32_t pages = g->map_pages + g->directories, dies = ftl_dies_used(g), round = dies * g->pages;
     uint32_t map_blocks = pages <= dies ? pages : (pages + round - 1) / round * dies;
-    return map_blocks + 2 * g->lanes + FTL_MOUNT_SPARE;
+    uint32_t copies = (ftl_copies_pages(g) + g->pages - 1) / g->pages;
+    return map_blocks + copies + 2 * g->lanes + FTL_MOUNT_SPARE;
 }

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The judgement of the tail (ftl_replay.h, step 2), in three walks: which pages are complete; which failed pages a RELOCATE replaces, from the end to
- * the front so that chains need no recursion; which groups and COMMITs count. */
+/* The judgement of the tail (ftl_replay.h, step 2), in walks: which pages are complete, and copies of those that may fade; which failed pages a RELOCATE replaces, from the end to
+ * the front so that chains need no recursion; which blocks are doubtful; which groups and COMMITs count. */
 #include "ftl_replay_state.h"
+#include "ftl_root.h"
 
 #define RESCUES FTL_PAGE_WORDS /* failed pages with a complete replacement; more than there can be entries past a watermark */
 
 /* What a VERIFY in flight must find. */
 struct expected {
     uint64_t index, sequence;
-    uint32_t lpn;
+    uint32_t lpn, ppn;
+    bool map;
 };
 
 static const uint32_t *entry_at(const uint32_t *page, uint32_t entry) { return page + FTL_LOG_ENTRY + entry * FTL_ENTRY_WORDS; }
@@ -21,6 +23,10 @@ static void collect(struct ftl *f, struct ftl_replay *r, const struct expected *
     ftl_io_get(&f->io, &d);
     bool complete = d.status == FTL_PAGE_OK && d.kind == FTL_KIND_DATA && d.lpn == w->lpn && d.sequence == w->sequence && d.generation == f->old_root.generation;
     if (!complete) ftl_set_out(r, w->index, true);
+    if (d.status == FTL_PAGE_BLANK) return;
+    ftl_set_bit(r->begun, w->index, !complete);
+    struct ftl_suspect page = {.index = w->index, .sequence = w->sequence, .lpn = w->lpn, .ppn = w->ppn, .whole = complete};
+    if (w->map) ftl_copies_begun(f, r->copies, &page);
 }
 
 static enum ftl_error verify(struct ftl *f, struct ftl_replay *r, bool *relocates) {
@@ -35,14 +41,12 @@ static enum ftl_error verify(struct ftl *f, struct ftl_replay *r, bool *relocate
         for (uint32_t count = ftl_log_count(page); entry < count; entry++) {
             struct ftl_entry e;
             ftl_entry_unpack(entry_at(page, entry), &e);
+            error = ftl_check_entry(f, &e);
+            if (error != FTL_OK) return error;
             if (!names_page(&e) || first + entry < r->log->watermark) continue;
-            if (FTL_WORD_KIND(e.location) != 1 || !ftl_block_exists(&f->geometry, FTL_WORD_VALUE(e.location) >> f->geometry.page_bits)) {
-                ftl_set_out(r, first + entry, true); /* the walk that applies says what is wrong */
-                continue;
-            }
             *relocates = *relocates || e.kind == FTL_RELOCATE;
             if (!ftl_io_room(&f->io)) collect(f, r, want);
-            want[f->io.put % HAL_NAND_DEPTH] = (struct expected){.index = first + entry, .sequence = e.sequence, .lpn = e.lpn};
+            want[f->io.put % HAL_NAND_DEPTH] = (struct expected){.index = first + entry, .sequence = e.sequence, .lpn = e.lpn, .ppn = FTL_WORD_VALUE(e.location), .map = e.kind == FTL_MAP};
             struct hal_nand_op o = {.op = HAL_VERIFY, .ppn = FTL_WORD_VALUE(e.location)};
             ftl_io_put(&f->io, &o);
         }
@@ -73,6 +77,37 @@ static enum ftl_error rescue(struct ftl *f, struct ftl_replay *r) {
     return FTL_OK;
 }
 
+/* Pages that may fade: copied, or out if they cannot be read again. */
+static enum ftl_error copy(struct ftl *f, struct ftl_replay *r) {
+    enum ftl_error error = ftl_copies_make(f, r->copies);
+    for (uint32_t die = 0; die < f->geometry.dies; die++)
+        for (uint32_t i = 0; i < r->copies->count[die]; i++) {
+            const struct ftl_suspect *s = &r->copies->last[die][i];
+            if (s->whole) continue;
+            ftl_set_out(r, s->index, true);
+            ftl_set_bit(r->begun, s->index, true);
+        }
+    return error;
+}
+
+/* What was begun and can neither be read nor is replaced (rule root-report). */
+static enum ftl_error doubt(struct ftl *f, struct ftl_replay *r) {
+    for (uint32_t k = r->tail_page, entry = r->tail_entry; k < r->log->pages; k++, entry = 0) {
+        const uint32_t *page;
+        enum ftl_error error = ftl_log_page(f, r->log, k, &page);
+        if (error != FTL_OK) return error;
+        uint64_t first = ftl_get48(page, FTL_LOG_FIRST);
+        for (uint32_t count = ftl_log_count(page); entry < count; entry++) {
+            struct ftl_entry e;
+            ftl_entry_unpack(entry_at(page, entry), &e);
+            if (first + entry < r->log->watermark || e.kind != FTL_MAP || !ftl_is_out(r, first + entry) || !ftl_bit(r->begun, first + entry)) continue;
+            if (r->lost->doubtful < FTL_DOUBTFUL) r->lost->lpn[r->lost->doubtful] = e.lpn;
+            r->lost->doubtful++;
+        }
+    }
+    return FTL_OK;
+}
+
 /* The plain group that begins at `entry`: drops it whole unless all its members are there and complete. Returns how many entries it has. */
 static uint32_t judge_group(struct ftl_replay *r, const uint32_t *page, uint32_t entry, uint64_t index) {
     struct ftl_entry head, e;
@@ -87,7 +122,7 @@ static uint32_t judge_group(struct ftl_replay *r, const uint32_t *page, uint32_t
     } while (e.kind == FTL_MAP && !(e.flags & FTL_ENTRY_IN_TX) && e.n == head.n && e.i == n);
     if (head.i == 0 && n == head.n && whole) return n;
     for (uint32_t i = 0; i < n; i++) ftl_set_out(r, index + i, true);
-    r->dropped++;
+    r->lost->dropped++;
     if (head.flags & FTL_ENTRY_ORDERED && head.epoch < r->bad_epoch) r->bad_epoch = head.epoch;
     return n;
 }
@@ -97,15 +132,18 @@ static void judge_commit(struct ftl_replay *r, const struct ftl_tx_seen *tx, con
     bool ours = t->seen != 0 && t->serial == e->serial;
     if (e->arg == (ours ? t->seen : 0) && (!ours || t->whole)) return;
     ftl_set_out(r, index, true);
-    r->dropped++;
+    r->lost->dropped++;
     if (e->epoch < r->bad_epoch) r->bad_epoch = e->epoch;
 }
 
-enum ftl_error ftl_judge(struct ftl *f, struct ftl_replay *r) {
+enum ftl_error ftl_judge(struct ftl *f, struct ftl_replay *r, bool write) {
     struct ftl_tx_seen tx[FTL_TXIDS];
     bool relocates, fresh;
     enum ftl_error error = verify(f, r, &relocates);
+    if (error == FTL_OK && write) ftl_root_alone(f);
+    if (error == FTL_OK && write) error = copy(f, r);
     if (error == FTL_OK && relocates) error = rescue(f, r);
+    if (error == FTL_OK) error = doubt(f, r);
     if (error != FTL_OK) return error;
     for (uint32_t t = 0; t < FTL_TXIDS; t++) tx[t] = r->tx[t];
     for (uint32_t k = r->tail_page, entry = r->tail_entry; k < r->log->pages; k++, entry = 0) {

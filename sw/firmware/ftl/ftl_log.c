@@ -2,6 +2,7 @@
 #include "ftl_log.h"
 
 #define RUN HAL_NAND_DEPTH
+#define READS 3u /* of a page that could be read before */
 
 /* Where a lane goes on, and a place in it. */
 struct lane {
@@ -64,33 +65,56 @@ static enum ftl_error accept(struct ftl *f, struct ftl_log *log, struct lane *la
     return FTL_OK;
 }
 
-/* Looks for page log->pages, which cannot be read where its lane goes on, there and at the places after. On the way a better copy of the
- * page before it may name the block after the next one. True: *ppn; the page is in its frame. */
-static bool look_further(struct ftl *f, const struct ftl_log *log, const struct lane *lane, uint32_t *ppn) {
+/* Reads a page of this log, whichever it is, into the frame of page k. False: there is none; *begun: but something. */
+static bool read_any(struct ftl *f, uint32_t k, uint32_t ppn, uint32_t *number, bool *begun) {
+    struct hal_nand_op o = {.op = HAL_READ_OOB, .ppn = ppn, .frame = frame_of(f, k)};
+    struct hal_nand_done d;
+    ftl_io_one(&f->io, &o, &d);
+    *begun = d.status != FTL_PAGE_BLANK;
+    if (d.status != FTL_PAGE_OK || d.kind != FTL_KIND_LOG || d.generation != f->old_root.generation) return false;
+    o.op = HAL_READ;
+    ftl_io_one(&f->io, &o, &d);
+    *number = d.lpn;
+    return d.status == FTL_PAGE_OK && d.kind == FTL_KIND_LOG && d.generation == f->old_root.generation && header_is_ours(f, d.lpn, hal_frame(frame_of(f, k)));
+}
+
+/* Looks further in a lane, from where it goes on, for page `wanted`; its place in *ppn, its words in the frame of page log->pages. On the way a better copy of the page before
+ * it may name the block after the next one. Not found: *beyond is set when a page `end` or later is there. Counts what cannot be read. */
+static bool look_further(struct ftl *f, struct ftl_log *log, const struct lane *lane, uint32_t wanted, uint32_t end, uint32_t *ppn, bool *beyond) {
     const struct ftl_geometry *g = &f->geometry;
-    uint32_t k = log->pages, lanes = f->old_root.lanes;
-    const uint32_t *page = hal_frame(frame_of(f, k));
+    const uint32_t *page = hal_frame(frame_of(f, log->pages));
+    uint32_t unread = 0;
     struct lane at = *lane;
-    if (!step(f, &at, ppn)) return false;
-    for (uint32_t n = 0; n <= FTL_LOG_PLACES; n++) {
-        struct hal_nand_op o = {.op = HAL_READ, .ppn = *ppn, .frame = frame_of(f, k)};
-        struct hal_nand_done d;
-        ftl_io_one(&f->io, &o, &d);
-        bool ours = d.status == FTL_PAGE_OK && d.kind == FTL_KIND_LOG && d.generation == f->old_root.generation;
-        if (ours && d.lpn == k && header_is_ours(f, k, page)) return true;
-        if (ours && k >= lanes && d.lpn == k - lanes && header_is_ours(f, k - lanes, page) && page[FTL_LOG_BLOCK] == at.block && ftl_block_exists(g, page[FTL_LOG_NEXT]))
-            ftl_blocks_busy(f, at.next = page[FTL_LOG_NEXT]); /* and page k may be right behind it */
-        else if (at.page > FTL_LOG_RETRY_PAGE) /* at.page is one past the place */
+    for (uint32_t n = 0; n <= 2 * FTL_LOG_PLACES && !*beyond && step(f, &at, ppn); n++) {
+        uint32_t number;
+        bool begun, ours = read_any(f, log->pages, *ppn, &number, &begun);
+        if (ours && number == wanted && number < log->limit) return true;
+        if (ours && number >= end) *beyond = true;
+        unread += begun && !ours;
+        if (ours && page[FTL_LOG_BLOCK] == at.block && ftl_block_exists(g, page[FTL_LOG_NEXT]))
+            ftl_blocks_busy(f, at.next = page[FTL_LOG_NEXT]); /* and the page may be right behind it */
+        else if (!begun && at.page > FTL_LOG_RETRY_PAGE) /* at.page is one past the place */
             at.page = g->pages;
-        if (!step(f, &at, ppn)) return false;
+        if (n == FTL_LOG_PLACES && unread == 0) break; /* blank at all places that the page could have */
     }
+    log->unread += unread;
     return false;
+}
+
+/* After the last page: whether there is a page that was begun when the missing one was complete, in any lane. */
+static bool has_gap(struct ftl *f, struct ftl_log *log, const struct lane *lanes) {
+    uint32_t n = f->old_root.lanes, end = log->pages + n, ppn;
+    bool beyond = false;
+    log->unread = 0;
+    for (uint32_t j = 0; j < n && !beyond; j++) (void)look_further(f, log, &lanes[(log->pages + j) % n], FTL_NO_LIMIT, end, &ppn, &beyond);
+    if ((beyond || log->pages == log->limit) && log->unread == 0) log->unread = 1;
+    return beyond;
 }
 
 enum ftl_error ftl_log_scan(struct ftl *f, struct ftl_log *log) {
     const struct ftl_root *r = &f->old_root;
     struct lane lanes[FTL_MAX_LANES], *lane;
-    *log = (struct ftl_log){0};
+    *log = (struct ftl_log){.limit = log->limit};
     if (r->generation == 0) return FTL_OK; /* a drive that is formatted now has no log */
     for (uint32_t l = 0; l < r->lanes; l++) {
         lanes[l] = (struct lane){.block = r->lane_block[l], .next = FTL_NO_BLOCK};
@@ -104,7 +128,7 @@ enum ftl_error ftl_log_scan(struct ftl *f, struct ftl_log *log) {
         while (planned < 4 * r->lanes && step(f, &ahead[(first + planned) % r->lanes], &ppns[planned])) planned++;
         if (planned == 0) return FTL_ERR_LOG;
         uint32_t read = read_run(f, HAL_READ, first, ppns, read_run(f, HAL_READ_OOB, first, ppns, planned));
-        for (; taken < read; taken++) {
+        for (; taken < read && log->pages < log->limit; taken++) {
             const uint32_t *page = hal_frame(frame_of(f, log->pages));
             lane = &lanes[log->pages % r->lanes];
             struct lane here = *lane;
@@ -115,10 +139,12 @@ enum ftl_error ftl_log_scan(struct ftl *f, struct ftl_log *log) {
         }
         if (taken == planned) continue;
         lane = &lanes[log->pages % r->lanes];
-        if (!look_further(f, log, lane, &ppn)) break;
+        bool beyond = false;
+        if (log->pages >= log->limit || !look_further(f, log, lane, log->pages, FTL_NO_LIMIT, &ppn, &beyond)) break;
         error = accept(f, log, lane, ppn, hal_frame(frame_of(f, log->pages)));
         if (error != FTL_OK) return error;
     }
+    log->gap = has_gap(f, log, lanes);
     if (log->watermark + FTL_WATERMARK_RING < log->entries) return FTL_ERR_LOG;
     if (log->pages + RUN <= ftl_pool_frames(f)) log->window_pages = log->pages;
     return FTL_OK;
@@ -127,12 +153,15 @@ enum ftl_error ftl_log_scan(struct ftl *f, struct ftl_log *log) {
 bool ftl_log_has(const struct ftl_log *log, uint32_t k) { return k - log->window < log->window_pages; }
 
 enum ftl_error ftl_log_page(struct ftl *f, struct ftl_log *log, uint32_t k, const uint32_t **page) {
-    if (!ftl_log_has(log, k)) {
+    for (uint32_t tries = 0; !ftl_log_has(log, k); tries++) {
         uint32_t ppns[RUN], n = 0;
+        if (tries == READS) {
+            log->limit = k;
+            return FTL_ERR_FADED;
+        }
         for (; n < RUN && k + n < log->pages; n++) ppns[n] = *ppn_place(f, k + n);
         log->window = k;
         log->window_pages = read_run(f, HAL_READ, k, ppns, n);
-        if (log->window_pages < n) return FTL_ERR_LOG;
     }
     *page = hal_frame(frame_of(f, k));
     return FTL_OK;

@@ -7,8 +7,11 @@
  * A page whose program failed was written again at the place after: (block, page + 1) from pages 0 to 2 of a block, else page 0 of the next block. So a page that
  * is not where it should be is looked for at FTL_LOG_PLACES places after that: a page has four places, and the page before it may have been
  * found at the first of its own four, which failed but can be read. A copy that failed is as good as its successor.
- * Afterwards any page can be had by number. A log that fits in the free frames is read once, a longer one again in runs of 16 pages.
- * The PPNs of its pages are kept in the upper halves of the work areas of txids 1 to 31, the lower halves are the replay's. */
+ * A page is begun only when the one before it in its lane is complete, and pages are begun in order. So where a page is missing the log ends, unless a page that is `lanes` or more further on can be read: then the
+ * missing one was complete, and the log has a gap (rule log-end).
+ * Afterwards any page can be had by number. A log that fits in the free frames is read once, a longer one again in runs of 16 pages. A page that cannot be read again, though it is asked for several times, has faded:
+ * it was cut in its program, or went bad. The caller scans once more, and the log ends there or has its gap there.
+ * The PPNs of its pages are kept in the upper halves of the work areas of txids 1 to 31, the lower halves are the replay's: room for 4 million pages. */
 #ifndef FTL_LOG_H
 #define FTL_LOG_H
 
@@ -18,11 +21,16 @@
 #define FTL_LOG_PLACES 7u
 
 struct ftl_log {
+    uint32_t limit;     /* given: no page from this one on counts; FTL_NO_LIMIT at first */
     uint32_t pages;     /* how many */
+    bool gap;           /* page `pages` was complete and cannot be read */
+    uint32_t unread;    /* pages behind the end, or in the gap, that were begun and cannot be read; 0 or 1 for each lane, more if programs failed */
     uint64_t entries;   /* in all of them */
     uint64_t watermark; /* the newest: all entries below it are complete */
     uint32_t window, window_pages; /* the pages that are in frames */
 };
+
+#define FTL_NO_LIMIT 0xffffffffu
 
 /* All log blocks become BUSY. FTL_ERR_LOG: a page that counts contradicts itself. */
 FTL_MUST_CHECK enum ftl_error ftl_log_scan(struct ftl *f, struct ftl_log *log);
@@ -30,7 +38,8 @@ FTL_MUST_CHECK enum ftl_error ftl_log_scan(struct ftl *f, struct ftl_log *log);
 /* Whether page k is in a frame. */
 bool ftl_log_has(const struct ftl_log *log, uint32_t k);
 
-/* The words of page k < pages, good until the next call. Unless ftl_log_has(k), no operation may be in flight. FTL_ERR_LOG: it cannot be read any more. */
+/* The words of page k < pages, good until the next call. Unless ftl_log_has(k), no operation may be in flight. FTL_ERR_FADED: it cannot be read any more, and
+ * log->limit is set for the next scan. */
 FTL_MUST_CHECK enum ftl_error ftl_log_page(struct ftl *f, struct ftl_log *log, uint32_t k, const uint32_t **page);
 
 static inline uint32_t ftl_log_count(const uint32_t *page) { return page[FTL_LOG_COUNT_LANE] & 0xffffu; }

@@ -16,11 +16,11 @@ static bool config_fits(const struct ftl_geometry *g) {
            (g->tx_slots & (g->tx_slots - 1)) == 0 && g->tx_slots != 0;
 }
 
-/* What is bad: the table, or if there is none the factory marks; and the newest root with that known. In an anchor that the table calls bad a root failed to
- * program: it does not count, even if it can be read. */
+/* What is bad: the table, or if there is none the factory marks; and the root with that known. In an anchor that the table calls bad a root failed to
+ * program: it does not count, even if it can be read. And what is in bad anchors does not tell a first format that was cut from a drive in use. */
 static enum ftl_error find_bad_blocks(struct ftl *f, bool *blank) {
     if (!ftl_bbt_load(f)) return ftl_marks_read(f);
-    bool void_root = !*blank && ftl_blocks_is_bad(f, ftl_anchor(&f->geometry, f->old_root.anchor));
+    bool void_root = !*blank && (!f->old_root.sealed || ftl_blocks_is_bad(f, ftl_anchor(&f->geometry, f->old_root.anchor)));
     return void_root ? ftl_root_find(f, blank) : FTL_OK;
 }
 
@@ -46,15 +46,14 @@ static enum ftl_error choose_log_blocks(struct ftl *f) {
 }
 
 /* Writes the new root; f->old_root is the one it follows. */
-static enum ftl_error new_generation(struct ftl *f, bool blank, bool changed, uint32_t dropped, struct ftl_root *root) {
+static enum ftl_error new_generation(struct ftl *f, bool blank, bool changed, const struct ftl_lost *lost, struct ftl_root *root) {
     *root = f->old_root;
     root->sequence++;
     root->generation++;
     root->frame = FTL_FRAME_ROOT;
-    root->dropped = dropped;
+    root->lost = *lost;
     root->lanes = f->geometry.lanes;
     if (blank) root->drive_id = hal_new_drive_id();
-    hal_generation(root->generation);
     if (changed) ftl_blocks_none_live(f);
     enum ftl_error error = choose_log_blocks(f);
     for (uint32_t l = 0; l < root->lanes; l++) root->lane_block[l] = f->lane_block[l][0];
@@ -68,10 +67,38 @@ static enum ftl_error new_generation(struct ftl *f, bool blank, bool changed, ui
     return error;
 }
 
+/* Map and log of f->old_root, applied. Once more as long as a log page that could be read cannot be read again; each time the log ends earlier, or has its gap there.
+ * FTL_ERR_GAP, FTL_ERR_NO_BLOCK, FTL_ERR_PROGRAM: map and log are applied as far as they can be, and nothing may be written. */
+static enum ftl_error recover(struct ftl *f, struct ftl_log *log, struct ftl_lost *lost) {
+    enum ftl_error error, readable = FTL_OK; /* readable: why the drive will be read-only */
+    log->limit = FTL_NO_LIMIT;
+    do {
+        *lost = (struct ftl_lost){0};
+        error = ftl_map_load(f);
+        if (error != FTL_OK) return error;
+        ftl_blocks_live_is_busy(f); /* holds when the log turns out to be empty */
+        error = ftl_log_scan(f, log);
+        if (error != FTL_OK) return error;
+        lost->log_pages = log->unread;
+        if (log->gap) readable = FTL_ERR_GAP;
+        error = ftl_replay(f, log, readable == FTL_OK, lost);
+        if (error == FTL_ERR_NO_BLOCK || error == FTL_ERR_PROGRAM) readable = error; /* once more without copies */
+    } while (error == FTL_ERR_FADED || (error != FTL_OK && error == readable));
+    if (error == FTL_OK) error = readable;
+    if (log->pages == 0 && !log->gap) { /* what that root reports was not followed by anything yet */
+        const struct ftl_lost *old = &f->old_root.lost;
+        for (uint32_t i = 0; i < old->doubtful && i < FTL_DOUBTFUL; i++) lost->lpn[i] = old->lpn[i];
+        lost->dropped += old->dropped;
+        lost->log_pages += old->log_pages;
+        lost->doubtful += old->doubtful;
+    }
+    return error;
+}
+
 enum ftl_error ftl_mount(struct ftl *f) {
     struct ftl_log log;
     struct ftl_root root;
-    uint32_t dropped = 0;
+    struct ftl_lost lost;
     bool blank;
     f->io.geometry = &f->geometry;
     if (!config_fits(&f->geometry)) return FTL_ERR_CONFIG;
@@ -85,16 +112,17 @@ enum ftl_error ftl_mount(struct ftl *f) {
     if (error == FTL_OK && blank) error = ftl_root_never(f) ? enough_blocks(f) : FTL_ERR_NO_ROOT;
     if (error != FTL_OK) return error;
     ftl_blocks_spread(f, f->old_root.generation);
-    error = ftl_map_load(f);
+    hal_generation(f->old_root.generation + 1);
+    error = recover(f, &log, &lost);
+    f->report.readable = error == FTL_ERR_GAP || error == FTL_ERR_NO_BLOCK || error == FTL_ERR_PROGRAM;
+    f->report.lost = lost;
+    hal_identity(f->old_root.drive_id, &lost);
     if (error != FTL_OK) return error;
-    ftl_blocks_live_is_busy(f); /* holds when the log turns out to be empty */
-    error = ftl_log_scan(f, &log);
-    if (error == FTL_OK) error = ftl_replay(f, &log, &dropped);
-    if (error != FTL_OK) return error;
-    error = new_generation(f, blank, log.entries != 0 || f->map_must_move, dropped, &root);
-    hal_identity(root.drive_id, dropped);
+    error = new_generation(f, blank, log.entries != 0 || f->map_must_move, &lost, &root);
+    hal_identity(root.drive_id, &lost);
     f->report.readable = !blank && error != FTL_OK;
     if (error != FTL_OK) return error;
+    ftl_root_leave_old(f);
     ftl_blocks_settle(f);
     ftl_bbt_write(f); /* a copy whose blocks were in use until now */
     f->report = (struct ftl_report){
@@ -102,7 +130,7 @@ enum ftl_error ftl_mount(struct ftl *f) {
         .generation = root.generation,
         .log_pages = log.pages,
         .entries = (uint32_t)log.entries,
-        .dropped = dropped,
+        .lost = lost,
         .blocks_free = f->blocks.total,
         .part = f->report.part,
         .mode = f->report.mode,

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ftl_replay_state.h"
 
-/* Checks that an entry names only what this drive has; its blocks become BUSY. */
-static enum ftl_error check(struct ftl *f, const struct ftl_entry *e) {
+enum ftl_error ftl_check_entry(struct ftl *f, const struct ftl_entry *e) {
     const struct ftl_geometry *g = &f->geometry;
     uint32_t block = FTL_WORD_VALUE(e->location) >> g->page_bits;
     switch (e->kind) {
@@ -24,8 +23,13 @@ static enum ftl_error check(struct ftl *f, const struct ftl_entry *e) {
     }
 }
 
-static enum ftl_error apply_in_tx(struct ftl *f, struct ftl_replay *r, const struct ftl_entry *e) {
-    uint32_t txid = e->serial % FTL_TXIDS, n = e->kind == FTL_TRIM ? e->arg : 1, word = e->kind == FTL_TRIM ? FTL_WORD_NONE : e->location;
+/* The map word of a MAP entry: its page, or the copy of it. */
+static uint32_t word_of(const struct ftl *f, const struct ftl_replay *r, const struct ftl_entry *e, uint64_t index) {
+    return FTL_WORD_NAND(ftl_copies_place(f, r->copies, index, FTL_WORD_VALUE(e->location)));
+}
+
+static enum ftl_error apply_in_tx(struct ftl *f, struct ftl_replay *r, const struct ftl_entry *e, uint64_t index) {
+    uint32_t txid = e->serial % FTL_TXIDS, n = e->kind == FTL_TRIM ? e->arg : 1, word = e->kind == FTL_TRIM ? FTL_WORD_NONE : word_of(f, r, e, index);
     enum ftl_error error = FTL_OK;
     bool fresh;
     struct ftl_tx_seen *t = ftl_tx_of(r->tx, e->serial, &fresh);
@@ -40,7 +44,7 @@ static void apply_commit(struct ftl_replay *r, const struct ftl_entry *e, uint64
     bool counts = !ftl_is_out(r, index) && !r->commits_broken && e->epoch <= r->bad_epoch;
     if (counts && r->tx[txid].serial == e->serial) ftl_txlist_apply(&r->lists, txid);
     if (!counts) r->commits_broken = true;
-    if (!counts && !ftl_is_out(r, index)) r->dropped++;
+    if (!counts && !ftl_is_out(r, index)) r->lost->dropped++;
     r->tx[txid].seen = 0;
     r->lists.items[txid] = 0;
 }
@@ -48,18 +52,18 @@ static void apply_commit(struct ftl_replay *r, const struct ftl_entry *e, uint64
 /* Applies one entry. */
 static enum ftl_error apply(struct ftl *f, struct ftl_replay *r, const struct ftl_entry *e, uint64_t index) {
     bool too_late = e->epoch > r->bad_epoch, mapped = e->kind == FTL_MAP || e->kind == FTL_TRIM;
-    if (mapped && e->flags & FTL_ENTRY_IN_TX) return apply_in_tx(f, r, e);
+    if (mapped && e->flags & FTL_ENTRY_IN_TX) return apply_in_tx(f, r, e, index);
     switch (e->kind) {
     case FTL_MAP:
         if (ftl_is_out(r, index)) return FTL_OK;
         if (too_late && e->flags & FTL_ENTRY_ORDERED) {
-            if (e->i == 0) r->dropped++;
+            if (e->i == 0) r->lost->dropped++;
             return FTL_OK;
         }
-        hal_map()[e->lpn] = e->location;
+        hal_map()[e->lpn] = word_of(f, r, e, index);
         return FTL_OK;
     case FTL_TRIM:
-        if (too_late) r->dropped++;
+        if (too_late) r->lost->dropped++;
         else
             for (uint32_t i = 0; i < e->arg; i++) hal_map()[e->lpn + i] = FTL_WORD_NONE;
         return FTL_OK;
@@ -97,7 +101,7 @@ static enum ftl_error walk(struct ftl *f, struct ftl_replay *r, uint32_t k, uint
                 r->tail_entry = entry;
                 return FTL_OK;
             }
-            error = check(f, &e);
+            error = ftl_check_entry(f, &e);
             if (error == FTL_OK) error = apply(f, r, &e, first + entry);
             if (error != FTL_OK) return error;
         }
@@ -107,11 +111,12 @@ static enum ftl_error walk(struct ftl *f, struct ftl_replay *r, uint32_t k, uint
     return FTL_OK;
 }
 
-enum ftl_error ftl_replay(struct ftl *f, struct ftl_log *log, uint32_t *dropped) {
-    struct ftl_replay r = {.log = log, .bad_epoch = 0xffffffffu};
+enum ftl_error ftl_replay(struct ftl *f, struct ftl_log *log, bool write, struct ftl_lost *lost) {
+    static struct ftl_copies copies; /* large for a stack */
+    struct ftl_replay r = {.log = log, .bad_epoch = 0xffffffffu, .lost = lost, .copies = &copies};
+    copies = (struct ftl_copies){0};
     enum ftl_error error = walk(f, &r, 0, 0, true);
-    if (error == FTL_OK) error = ftl_judge(f, &r);
+    if (error == FTL_OK) error = ftl_judge(f, &r, write);
     if (error == FTL_OK) error = walk(f, &r, r.tail_page, r.tail_entry, false);
-    *dropped = r.dropped;
     return error;
 }

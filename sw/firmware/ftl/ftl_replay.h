@@ -9,14 +9,17 @@
  *    group or a COMMIT was dropped.
  * 3. Then the tail is applied like the rest, without what was dropped, without order-preserving entries of epochs above the bad one, and without
  *    all COMMITs behind the first that does not count.
- * Blocks that any entry names become BUSY. Nothing is programmed or erased: a replay that is cut is simply done again. */
+ * Pages whose program may have been cut are copied before they count (ftl_copies.h). Blocks that any entry names become BUSY. Nothing else is programmed or erased: a replay that is cut is
+ * done again. */
 #ifndef FTL_REPLAY_H
 #define FTL_REPLAY_H
 
 #include "ftl.h"
 #include "ftl_log.h"
 
-/* Applies the log to the map. *dropped: plain commands, TRIMs and COMMITs that the log has and the map has not. FTL_ERR_LOG: the log holds what cannot be. */
-FTL_MUST_CHECK enum ftl_error ftl_replay(struct ftl *f, struct ftl_log *log, uint32_t *dropped);
+/* Applies the log to the map. Without `write` nothing is copied: for a drive that will take no writes. *lost: adds plain commands, TRIMs and COMMITs that the log has and the map has not, and doubtful
+ * blocks. FTL_ERR_LOG: the log holds what cannot be. FTL_ERR_FADED: map and log are to be read once more. FTL_ERR_NO_BLOCK, FTL_ERR_PROGRAM: copies cannot
+ * be made, and the log is not applied. */
+FTL_MUST_CHECK enum ftl_error ftl_replay(struct ftl *f, struct ftl_log *log, bool write, struct ftl_lost *lost);
 
 #endif

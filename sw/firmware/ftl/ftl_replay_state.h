@@ -3,6 +3,7 @@
 #ifndef FTL_REPLAY_STATE_H
 #define FTL_REPLAY_STATE_H
 
+#include "ftl_copies.h"
 #include "ftl_replay.h"
 #include "ftl_txlist.h"
 
@@ -16,22 +17,25 @@ struct ftl_replay {
     struct ftl_log *log;
     struct ftl_tx_seen tx[FTL_TXIDS];
     struct ftl_txlist lists;
-    uint32_t out[FTL_WATERMARK_RING / 32]; /* by index: incomplete or dropped entries of the tail */
+    uint32_t out[FTL_WATERMARK_RING / 32];   /* by index: incomplete or dropped entries of the tail */
+    uint32_t begun[FTL_WATERMARK_RING / 32]; /* by index: its page was begun, and cannot be read */
     uint32_t bad_epoch;
     bool commits_broken; /* a COMMIT did not count: no later one does */
-    uint32_t dropped;
+    struct ftl_lost *lost;
     uint32_t tail_page, tail_entry; /* where the tail begins */
+    struct ftl_copies *copies;
 };
 
-static inline bool ftl_is_out(const struct ftl_replay *r, uint64_t index) {
-    uint32_t i = (uint32_t)index % FTL_WATERMARK_RING;
-    return (r->out[i / 32] >> i % 32 & 1u) != 0;
+static inline bool ftl_bit(const uint32_t *bits, uint64_t index) { return (bits[(uint32_t)index % FTL_WATERMARK_RING / 32] >> (uint32_t)index % 32 & 1u) != 0; }
+
+static inline void ftl_set_bit(uint32_t *bits, uint64_t index, bool set) {
+    uint32_t *word = &bits[(uint32_t)index % FTL_WATERMARK_RING / 32], shift = (uint32_t)index % 32;
+    *word = (*word & ~(1u << shift)) | (uint32_t)set << shift;
 }
 
-static inline void ftl_set_out(struct ftl_replay *r, uint64_t index, bool out) {
-    uint32_t i = (uint32_t)index % FTL_WATERMARK_RING;
-    r->out[i / 32] = (r->out[i / 32] & ~(1u << i % 32)) | (uint32_t)out << i % 32;
-}
+static inline bool ftl_is_out(const struct ftl_replay *r, uint64_t index) { return ftl_bit(r->out, index); }
+
+static inline void ftl_set_out(struct ftl_replay *r, uint64_t index, bool out) { ftl_set_bit(r->out, index, out); }
 
 /* Counts an entry of a transaction; returns the state of its txid. */
 static inline struct ftl_tx_seen *ftl_tx_of(struct ftl_tx_seen *tx, uint32_t serial, bool *fresh) {
@@ -41,7 +45,10 @@ static inline struct ftl_tx_seen *ftl_tx_of(struct ftl_tx_seen *tx, uint32_t ser
     return t;
 }
 
-/* Judges the tail: sets `out`, `bad_epoch` and counts what it drops. */
-FTL_MUST_CHECK enum ftl_error ftl_judge(struct ftl *f, struct ftl_replay *r);
+/* Checks that an entry names only what this drive has; its blocks become BUSY. */
+FTL_MUST_CHECK enum ftl_error ftl_check_entry(struct ftl *f, const struct ftl_entry *e);
+
+/* Judges the tail: sets `out`, `bad_epoch` and counts what it drops and what is doubtful. With `write` the old root is left alone among the anchors (ftl_root_alone), then pages that may fade are copied. */
+FTL_MUST_CHECK enum ftl_error ftl_judge(struct ftl *f, struct ftl_replay *r, bool write);
 
 #endif

@@ -4,7 +4,8 @@
 #include "ftl_dies.h"
 #include "ftl_erase.h"
 
-#define ROOT_PAGES 3u     /* of an anchor: the next one is tried when a program fails */
+#define ROOT_PAGES FTL_SEAL_PAGE /* of an anchor: the next one is tried when a program fails */
+#define SEAL_TRIES 3u
 #define NOT_KNOWN (~0ull) /* a sequence that cannot be read */
 
 static void page_op(struct ftl *f, enum hal_op op, uint32_t block_id, uint32_t page, struct hal_nand_done *done) {
@@ -57,12 +58,21 @@ static bool nothing_else_written(struct ftl *f) {
     return blank;
 }
 
-/* Whether one of the pages where roots are is whole. */
-static bool any_whole(struct ftl *f, uint32_t block_id) {
+/* Reads a page into FTL_FRAME_ROOT and returns the root's sequence, 0: it is none. */
+static uint64_t read_root(struct ftl *f, uint32_t block_id, uint32_t page) {
+    const uint32_t *w = hal_frame(FTL_FRAME_ROOT);
+    struct hal_nand_done done;
+    page_op(f, HAL_READ, block_id, page, &done);
+    bool root = done.status == FTL_PAGE_OK && done.kind == FTL_KIND_ROOT && w[FTL_ROOT_MAGIC] == FTL_ROOT_MAGIC_LO && w[FTL_ROOT_MAGIC + 1] == FTL_ROOT_MAGIC_HI;
+    return root ? done.sequence : 0;
+}
+
+/* Whether one of the pages where roots are is whole and no root. */
+static bool any_foreign(struct ftl *f, uint32_t block_id) {
     struct hal_nand_done done;
     for (uint32_t page = 0; page < ROOT_PAGES; page++) {
         page_op(f, HAL_VERIFY, block_id, page, &done);
-        if (done.status == FTL_PAGE_OK) return true;
+        if (done.status == FTL_PAGE_OK && read_root(f, block_id, page) == 0) return true;
     }
     return false;
 }
@@ -72,11 +82,11 @@ bool ftl_root_never(struct ftl *f) {
     for (uint32_t a = 0; a < FTL_ANCHORS; a++) {
         uint32_t id = ftl_anchor(&f->geometry, a);
         if (ftl_blocks_is_bad(f, id)) continue;
-        if (!all_blank(f, id, first == FTL_NO_BLOCK ? ROOT_PAGES : 0)) return false;
+        if (!all_blank(f, id, first == FTL_NO_BLOCK ? FTL_SEAL_PAGE : 0)) return false;
         if (first == FTL_NO_BLOCK) first = id;
     }
     if (first == FTL_NO_BLOCK || all_blank(f, first, 0)) return f->geometry.out == 0 || nothing_else_written(f);
-    return !any_whole(f, first) && nothing_else_written(f);
+    return !any_foreign(f, first) && nothing_else_written(f);
 }
 
 static uint64_t out_of(const uint32_t *root) { return (uint64_t)root[FTL_ROOT_OUT + 1] << 32 | root[FTL_ROOT_OUT]; }
@@ -95,7 +105,10 @@ static enum ftl_error take(struct ftl *f, uint32_t anchor) {
     r->map_sequence = ftl_get48(w, FTL_ROOT_MAP_SEQUENCE);
     r->map_generation = w[FTL_ROOT_MAP_GENERATION];
     r->drive_id = w[FTL_ROOT_DRIVE_ID];
-    r->dropped = w[FTL_ROOT_DROPPED];
+    r->lost.dropped = w[FTL_ROOT_DROPPED];
+    r->lost.log_pages = w[FTL_ROOT_LOST_PAGES];
+    r->lost.doubtful = w[FTL_ROOT_DOUBTFUL];
+    for (uint32_t i = 0; i < FTL_DOUBTFUL; i++) r->lost.lpn[i] = w[FTL_ROOT_DOUBTFUL_LPN + i];
     r->directories = w[FTL_ROOT_DIRECTORIES];
     r->lanes = w[FTL_ROOT_LANES];
     r->out = out_of(w);
@@ -108,22 +121,24 @@ static enum ftl_error take(struct ftl *f, uint32_t anchor) {
     return FTL_OK;
 }
 
-/* What the OOB of a page says, for the order in which pages are read: 0 if it cannot be a root. */
-static uint64_t sequence_of(struct ftl *f, uint32_t block_id, uint32_t page) {
+/* What the OOB of a page says: 0 if it cannot be a root. */
+static uint64_t sequence_of(struct ftl *f, uint32_t anchor, uint32_t page) {
     struct hal_nand_done done;
-    page_op(f, HAL_READ_OOB, block_id, page, &done);
+    page_op(f, HAL_READ_OOB, ftl_anchor(&f->geometry, anchor), page, &done);
     if (done.status == FTL_PAGE_BLANK) return 0;
+    f->anchors_written |= 1u << anchor;
     if (done.status != FTL_PAGE_OK) return NOT_KNOWN;
     return done.kind == FTL_KIND_ROOT ? done.sequence : 0;
 }
 
-/* Reads a page into FTL_FRAME_ROOT and returns the root's sequence, 0: it is none. */
-static uint64_t read_root(struct ftl *f, uint32_t block_id, uint32_t page) {
-    const uint32_t *w = hal_frame(FTL_FRAME_ROOT);
+/* Whether a seal was begun in that anchor, and so the root before it complete. */
+static bool has_seal(struct ftl *f, uint32_t anchor) {
     struct hal_nand_done done;
-    page_op(f, HAL_READ, block_id, page, &done);
-    bool root = done.status == FTL_PAGE_OK && done.kind == FTL_KIND_ROOT && w[FTL_ROOT_MAGIC] == FTL_ROOT_MAGIC_LO && w[FTL_ROOT_MAGIC + 1] == FTL_ROOT_MAGIC_HI;
-    return root ? done.sequence : 0;
+    for (uint32_t page = FTL_SEAL_PAGE; page < FTL_SEAL_PAGE + SEAL_TRIES; page++) {
+        page_op(f, HAL_READ_OOB, ftl_anchor(&f->geometry, anchor), page, &done);
+        if (done.status != FTL_PAGE_BLANK) return true;
+    }
+    return false;
 }
 
 /* What is on a die that one of the roots was made without is no root of this drive: the chip has come from another one. */
@@ -136,23 +151,31 @@ static void leave_foreign(struct ftl *f, uint64_t *sequence) {
 }
 
 enum ftl_error ftl_root_find(struct ftl *f, bool *none) {
-    uint64_t sequence[FTL_ANCHORS * ROOT_PAGES]; /* 0: no root there */
+    uint64_t sequence[FTL_ANCHORS * ROOT_PAGES], newest = 0, oldest = NOT_KNOWN; /* 0: no root there; newest: of those with a seal */
+    uint32_t place = 0, in_frame = 0;
     f->old_root = (struct ftl_root){0};
+    f->anchors_written = 0;
     for (uint32_t i = 0; i < FTL_ANCHORS * ROOT_PAGES; i++) {
-        uint32_t id = ftl_anchor(&f->geometry, i / ROOT_PAGES);
-        sequence[i] = ftl_blocks_is_bad(f, id) ? 0 : sequence_of(f, id, i % ROOT_PAGES);
+        uint32_t a = i / ROOT_PAGES;
+        sequence[i] = ftl_blocks_is_bad(f, ftl_anchor(&f->geometry, a)) ? 0 : sequence_of(f, a, i % ROOT_PAGES);
     }
     if (f->geometry.missing_dies != 0) leave_foreign(f, sequence);
-    for (;;) {
-        uint32_t newest = 0;
-        for (uint32_t i = 1; i < FTL_ANCHORS * ROOT_PAGES; i++)
-            if (sequence[i] > sequence[newest]) newest = i;
-        *none = sequence[newest] == 0;
-        if (*none) return FTL_OK;
-        uint64_t read = read_root(f, ftl_anchor(&f->geometry, newest / ROOT_PAGES), newest % ROOT_PAGES);
-        if (read == sequence[newest]) return take(f, newest / ROOT_PAGES);
-        sequence[newest] = read; /* its OOB alone was misread */
+    for (uint32_t i = 0; i < FTL_ANCHORS * ROOT_PAGES; i++) {
+        if (sequence[i] == 0) continue;
+        uint64_t s = read_root(f, ftl_anchor(&f->geometry, i / ROOT_PAGES), i % ROOT_PAGES);
+        in_frame = i;
+        bool sealed = s > newest && has_seal(f, i / ROOT_PAGES);
+        if (s == 0 || !(sealed || (newest == 0 && s < oldest))) continue;
+        if (sealed) newest = s;
+        oldest = s < oldest ? s : oldest;
+        place = i;
     }
+    uint32_t anchor = place / ROOT_PAGES;
+    *none = oldest == NOT_KNOWN || (newest == 0 && f->anchors_written == 1u << anchor);
+    if (*none) return FTL_OK;
+    if (in_frame != place && read_root(f, ftl_anchor(&f->geometry, anchor), place % ROOT_PAGES) == 0) return FTL_ERR_NO_ROOT; /* it faded: the next mount chooses again */
+    f->old_root.sealed = newest != 0;
+    return take(f, anchor);
 }
 
 /* Fills in all of a root's page but the directory PPNs. */
@@ -174,7 +197,10 @@ static void compose(const struct ftl *f, const struct ftl_root *root) {
     w[FTL_ROOT_GENERATION] = root->generation;
     ftl_put48(w, FTL_ROOT_MAP_SEQUENCE, root->map_sequence);
     w[FTL_ROOT_MAP_GENERATION] = root->map_generation;
-    w[FTL_ROOT_DROPPED] = root->dropped;
+    w[FTL_ROOT_DROPPED] = root->lost.dropped;
+    w[FTL_ROOT_LOST_PAGES] = root->lost.log_pages;
+    w[FTL_ROOT_DOUBTFUL] = root->lost.doubtful;
+    for (uint32_t i = 0; i < FTL_DOUBTFUL; i++) w[FTL_ROOT_DOUBTFUL_LPN + i] = root->lost.lpn[i];
     w[FTL_ROOT_DIRECTORIES] = root->directories;
     w[FTL_ROOT_LANES] = root->lanes;
     for (uint32_t l = 0; l < root->lanes; l++) w[FTL_ROOT_LANE_BLOCK + l] = root->lane_block[l];
@@ -182,16 +208,45 @@ static void compose(const struct ftl *f, const struct ftl_root *root) {
     w[FTL_ROOT_OUT + 1] = (uint32_t)(g->out >> 32);
 }
 
-static bool program(struct ftl *f, const struct ftl_root *root, uint32_t block_id) {
-    struct hal_nand_op o = {.op = HAL_PROGRAM, .frame = root->frame, .kind = FTL_KIND_ROOT, .sequence = root->sequence};
+/* Programs the root or a seal into one of `tries` pages from `page` on. */
+static bool program(struct ftl *f, const struct ftl_root *root, uint32_t kind, uint32_t page, uint32_t tries) {
+    struct hal_nand_op o = {.op = HAL_PROGRAM, .frame = root->frame, .kind = kind, .sequence = root->sequence};
     struct hal_nand_done done;
-    for (uint32_t page = 0; page < ROOT_PAGES; page++) {
+    for (; tries > 0; tries--, page++) {
         o.lpn = page;
-        o.ppn = ftl_first_ppn(&f->geometry, block_id) + page;
+        o.ppn = ftl_first_ppn(&f->geometry, ftl_anchor(&f->geometry, root->anchor)) + page;
         ftl_io_one(&f->io, &o, &done);
         if (done.status == FTL_PAGE_OK) return true;
     }
     return false;
+}
+
+/* False: it is bad now, and the table says so before another anchor is touched. */
+static bool erase_anchor(struct ftl *f, uint32_t anchor) {
+    uint32_t id = ftl_anchor(&f->geometry, anchor);
+    if (ftl_erase_one(f, id)) {
+        f->anchors_erased |= 1u << anchor;
+        return true;
+    }
+    (void)ftl_bbt_mark(f, id);
+    ftl_bbt_write(f);
+    return false;
+}
+
+/* The first anchor that is not bad, `step` by `step` from the old root's on. */
+static uint32_t neighbour(struct ftl *f, uint32_t step) {
+    uint32_t a = f->old_root.anchor;
+    do a = (a + step) % FTL_ANCHORS;
+    while (a != f->old_root.anchor && ftl_blocks_is_bad(f, ftl_anchor(&f->geometry, a)));
+    return a;
+}
+
+void ftl_root_alone(struct ftl *f) {
+    uint32_t own = 1u << f->old_root.anchor;
+    if (f->old_root.sequence == 0) return;
+    uint32_t suspects = f->anchors_written | 1u << neighbour(f, 1) | 1u << neighbour(f, FTL_ANCHORS - 1);
+    for (uint32_t a = 0; a < FTL_ANCHORS; a++)
+        if (suspects & ~own & ~f->anchors_erased & 1u << a && !ftl_blocks_is_bad(f, ftl_anchor(&f->geometry, a))) (void)erase_anchor(f, a);
 }
 
 enum ftl_error ftl_root_write(struct ftl *f, struct ftl_root *root) {
@@ -201,9 +256,15 @@ enum ftl_error ftl_root_write(struct ftl *f, struct ftl_root *root) {
         root->anchor = (old->anchor + n) % FTL_ANCHORS;
         uint32_t id = ftl_anchor(&f->geometry, root->anchor);
         if (ftl_blocks_is_bad(f, id)) continue;
-        if (ftl_erase_one(f, id) && program(f, root, id)) return FTL_OK;
+        if (!(f->anchors_erased & 1u << root->anchor) && !erase_anchor(f, root->anchor)) continue;
+        f->anchors_erased &= ~(1u << root->anchor);
+        if (program(f, root, FTL_KIND_ROOT, 0, ROOT_PAGES) && program(f, root, FTL_KIND_SEAL, FTL_SEAL_PAGE, SEAL_TRIES)) return FTL_OK;
         (void)ftl_bbt_mark(f, id);
         ftl_bbt_write(f); /* before another anchor is touched */
     }
     return FTL_ERR_ANCHOR;
+}
+
+void ftl_root_leave_old(struct ftl *f) {
+    if (f->old_root.sequence != 0) (void)erase_anchor(f, f->old_root.anchor);
 }

@@ -14,6 +14,8 @@
 
 #define HAL_NAND_DEPTH 16u
 
+struct ftl_lost;
+
 enum hal_op {
     HAL_RESET = 0,
     HAL_READ_ID = 1,
@@ -67,7 +69,8 @@ void hal_nand_can(uint32_t can);
 
 /* Control. hal_enable() opens the drive for commands and lets the log take blocks; it is never closed again. hal_read_only(), before that: it will take no writes, and needs no blocks. */
 void hal_generation(uint32_t generation);
-void hal_identity(uint32_t drive_id, uint32_t dropped);
+/* Which drive this is, and what its recovery could not bring back (struct ftl_lost of ftl.h): QUERY answers it. */
+void hal_identity(uint32_t drive_id, const struct ftl_lost *lost);
 void hal_enable(void);
 void hal_read_only(void);
 void hal_full(bool full);

@@ -2,6 +2,7 @@
 /* hal.h on the drive: the CSRs of the core (LiteX module `otx`, docs/interfaces.md "Firmware port"), its two memories and the UART. */
 #include "hal.h"
 
+#include "ftl.h"
 #include "mmio.h"
 
 #include <generated/csr.h>
@@ -65,9 +66,11 @@ void hal_nand_can(uint32_t can) { otx_nand_can_write(can); }
 
 void hal_generation(uint32_t generation) { otx_generation_write(generation); }
 
-void hal_identity(uint32_t drive_id, uint32_t dropped) {
+void hal_identity(uint32_t drive_id, const struct ftl_lost *lost) {
     otx_drive_id_write(drive_id);
-    otx_dropped_write(dropped);
+    otx_dropped_write(lost->dropped);
+    otx_lost_log_pages_write(lost->log_pages);
+    otx_doubtful_write(lost->doubtful);
 }
 
 void hal_enable(void) { otx_enable_write(1); }

@@ -3,6 +3,7 @@
  * first. The CRC of a page is in its OOB and is the NAND channel's business: a page is whole when it reads with status OK.
  *
  * Root page:       which drive, which generation, where map and log begin. OOB: ROOT, lpn = page within the anchor, sequence = root sequence.
+ * Seal page:       says by being there that the root before it in its anchor is complete; its words mean nothing. OOB: SEAL, sequence = the root's.
  * Directory page:  PPNs of 1,024 map pages. OOB: DIRECTORY, lpn = directory number, sequence = sequence of the root that first named it.
  * Map page:        1,024 map words (NONE or NAND). OOB: MAP, lpn = map page number, sequence as for the directory.
  * Log page:        header and up to 126 entries. The members of a group follow one another in one page. OOB: LOG, lpn = page number, sequence 0.
@@ -20,7 +21,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "pages are moved as wo
 #define FTL_PAGE_WORDS 1024u
 #define FTL_NO_PPN 0xffffffffu /* in a directory: all blocks of that map page are NONE; in a root: no such block */
 
-enum ftl_page_kind { FTL_KIND_DATA = 1, FTL_KIND_LOG = 2, FTL_KIND_MAP = 3, FTL_KIND_DIRECTORY = 4, FTL_KIND_ROOT = 5, FTL_KIND_BBT = 6 };
+enum ftl_page_kind { FTL_KIND_DATA = 1, FTL_KIND_LOG = 2, FTL_KIND_MAP = 3, FTL_KIND_DIRECTORY = 4, FTL_KIND_ROOT = 5, FTL_KIND_BBT = 6, FTL_KIND_SEAL = 7 };
 enum ftl_page_status { FTL_PAGE_OK = 0, FTL_PAGE_FAIL = 1, FTL_PAGE_CRC = 2, FTL_PAGE_BLANK = 3, FTL_PAGE_TIMEOUT = 4 };
 
 /* Map word: kind in bits 31:30, value in 29:0. On flash only NONE and NAND occur. */
@@ -33,7 +34,7 @@ enum ftl_page_status { FTL_PAGE_OK = 0, FTL_PAGE_FAIL = 1, FTL_PAGE_CRC = 2, FTL
 /* Root page, words. */
 #define FTL_ROOT_MAGIC_LO 0x5258544fu /* "OTXROOT1" */
 #define FTL_ROOT_MAGIC_HI 0x31544f4fu
-#define FTL_ROOT_VERSION 2u /* 1: two anchors, data in the other blocks that are anchors now */
+#define FTL_ROOT_VERSION 3u /* 2: no seals, up to six roots of which the newest counts; 1: two anchors, data in the other blocks that are anchors now */
 #define FTL_MAX_LANES 4u
 #define FTL_MAX_DIRECTORIES 256u
 enum ftl_root_word {
@@ -49,14 +50,18 @@ enum ftl_root_word {
     FTL_ROOT_GENERATION = 11,
     FTL_ROOT_MAP_SEQUENCE = 12, /* two words: OOB sequence of directories and map pages */
     FTL_ROOT_MAP_GENERATION = 14,
-    FTL_ROOT_DROPPED = 15, /* commands that the recovery before this root dropped */
+    FTL_ROOT_DROPPED = 15, /* what the recovery before this root lost, until a log page of its generation exists: commands, ... */
     FTL_ROOT_DIRECTORIES = 16,
     FTL_ROOT_LANES = 17,
     FTL_ROOT_LANE_BLOCK = 18, /* four words: block id of each lane's first log block */
     FTL_ROOT_OUT = 22,        /* two words: dies that the drive was made without, one bit each */
+    FTL_ROOT_LOST_PAGES = 24, /* ... log pages that could not be read, ... */
+    FTL_ROOT_DOUBTFUL = 25,   /* ... blocks whose newest version may have been one that could not be read; the first FTL_DOUBTFUL of their LPNs: */
+    FTL_ROOT_DOUBTFUL_LPN = 26,
     FTL_ROOT_DIRECTORY = 64,  /* PPNs of the directory pages */
 };
-_Static_assert(FTL_ROOT_DIRECTORY + FTL_MAX_DIRECTORIES <= FTL_PAGE_WORDS, "a root fits in one page");
+#define FTL_DOUBTFUL 32u
+_Static_assert(FTL_ROOT_DOUBTFUL_LPN + FTL_DOUBTFUL <= FTL_ROOT_DIRECTORY && FTL_ROOT_DIRECTORY + FTL_MAX_DIRECTORIES <= FTL_PAGE_WORDS, "a root fits in one page");
 
 /* Log page, words. */
 #define FTL_LOG_MAGIC_LO 0x4c58544fu /* "OTXLOG01" */

@@ -15,7 +15,7 @@ uint32_t drive_value(uint32_t lpn) {
     if (word == FTL_WORD_NONE) return NOTHING;
     CHECK(FTL_WORD_KIND(word) == 1);
     const struct sim_page *p = &sim_pages[FTL_WORD_VALUE(word)];
-    CHECK(p->state == SIM_WHOLE && p->kind == FTL_KIND_DATA && p->lpn == lpn);
+    CHECK(p->state == SIM_WHOLE && p->kind == FTL_KIND_DATA && p->lpn == lpn && p->fades == 0);
     return p->stamp;
 }
 
@@ -387,7 +387,9 @@ static void tear(void) {
     for (uint32_t i = 0; i < hw.flights; i++) {
         uint32_t luck = sim_random(3);
         if (!first_log_of_die(i) || luck == 0) continue;
+        uint32_t ppn = hw.flight[i].ppn; /* one that fails gets another place */
         if (luck == 1) finish_log(i);
+        if (luck == 1) sim_may_fade(&sim_pages[ppn]);
         else sim_tear(hw.flight[i].ppn, FTL_KIND_LOG, hw.flight[i].number, 0);
         hw.flight[i].done = true;
     }
@@ -396,7 +398,11 @@ static void tear(void) {
         uint32_t die = ftl_die_of(&sim.g, hw.data[i].ppn >> sim.g.page_bits), luck = sim_random(3);
         if (busy[die]) continue;
         busy[die] = true;
-        if (luck == 1) sim_program(hw.data[i].ppn, FTL_KIND_DATA, hw.data[i].lpn, hw.data[i].sequence)->stamp = hw.data[i].value;
+        if (luck == 1) {
+            struct sim_page *p = sim_program(hw.data[i].ppn, FTL_KIND_DATA, hw.data[i].lpn, hw.data[i].sequence);
+            p->stamp = hw.data[i].value;
+            sim_may_fade(p);
+        }
         if (luck == 2) sim_tear(hw.data[i].ppn, FTL_KIND_DATA, hw.data[i].lpn, hw.data[i].sequence);
     }
 }

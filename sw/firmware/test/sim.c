@@ -114,7 +114,7 @@ void sim_power_on(void) {
     outstanding = sim.bus_mode = 0;
     if (!sim.keeps_mode) memset(sim.mode, 0, sizeof sim.mode);
     sim.enabled = sim.full = sim.read_only = false;
-    sim.generation = sim.drive_id = sim.dropped = sim.ops = 0;
+    sim.generation = sim.drive_id = sim.dropped = sim.lost_log_pages = sim.doubtful = sim.ops = 0;
     memset(sim.data, 0, sizeof sim.data);
     memset(sim.lane, 0, sizeof sim.lane);
     memset(sim.count, 0, sizeof sim.count);
@@ -140,8 +140,11 @@ struct sim_page *sim_program(uint32_t ppn, uint32_t kind, uint32_t lpn, uint64_t
     p->generation = sim.generation;
     p->lpn = lpn;
     p->sequence = sequence;
+    p->fades = 0;
     return p;
 }
+
+void sim_may_fade(struct sim_page *page) { page->fades = sim_random(2) || sim.stays ? 0 : 1 + sim_random(5); }
 
 static uint32_t page_of(uint32_t ppn) { return ppn & (sim.g.pages - 1); }
 
@@ -171,9 +174,10 @@ void sim_tear(uint32_t ppn, uint32_t kind, uint32_t lpn, uint64_t sequence) {
 static void erase(uint32_t block, bool whole) {
     for (uint32_t i = 0; i < sim.g.pages; i++) {
         struct sim_page *p = &sim_pages[(block << sim.g.page_bits) + i];
-        uint32_t luck = whole ? 0 : sim_random(3);
+        uint32_t luck = whole ? 0 : sim_random(4);
         if (luck == 0) p->state = SIM_BLANK;
         if (luck == 1 && p->state != SIM_BLANK) p->state = SIM_TORN; /* an erase changes no cell that is erased */
+        if (luck == 2) sim_may_fade(p);
     }
     sim_last[block] = whole ? -1 : (int)sim.g.pages;
 }
@@ -248,6 +252,7 @@ static void run(const struct hal_nand_op *o, struct hal_nand_done *d) {
     if (o->op == HAL_PROGRAM || o->op == HAL_ERASE) CHECK(!sim_blocks[o->ppn >> sim.g.page_bits].never);
     if (o->op == HAL_READ || o->op == HAL_READ_OOB || o->op == HAL_VERIFY) {
         CHECK(ftl_block_exists(&sim.g, o->ppn >> sim.g.page_bits));
+        if (p->state == SIM_WHOLE && p->fades != 0 && --p->fades == 0) p->state = SIM_TORN;
         bool spare_holds = p->state == SIM_TORN && o->op == HAL_READ_OOB && sim_random(2); /* of a torn page its last chunk may be whole */
         d->status = p->state == SIM_WHOLE || spare_holds ? FTL_PAGE_OK : p->state == SIM_TORN ? FTL_PAGE_CRC : FTL_PAGE_BLANK;
         d->kind = p->kind;
@@ -259,7 +264,7 @@ static void run(const struct hal_nand_op *o, struct hal_nand_done *d) {
         if (o->op == HAL_READ && p->kind == FTL_KIND_DATA) frames[o->frame][0] = p->stamp;
     }
     if (o->op == HAL_PROGRAM) {
-        CHECK(o->kind < 8 && (sim.enabled || o->kind == FTL_KIND_BBT || o->frame < SIM_FRAMES - sim.g.firmware_frames));
+        CHECK(o->kind < 8 && (sim.enabled || o->kind == FTL_KIND_BBT || o->kind == FTL_KIND_DATA || o->frame < SIM_FRAMES - sim.g.firmware_frames));
         CHECK(!sim.enabled || (o->frame >= SIM_FRAMES - sim.g.firmware_frames && o->frame < SIM_FRAMES));
         sim.programs[o->kind]++;
         p = sim_program(o->ppn, o->kind, o->lpn, o->sequence);
@@ -314,7 +319,9 @@ void sim_power_cut(void) {
         uint32_t luck = sim_random(3);
         if (queued[die] == 0 || luck == 0 || (o->op != HAL_PROGRAM && o->op != HAL_ERASE)) continue;
         if (luck == 1) run(o, &ignored);
-        else if (o->op == HAL_PROGRAM) sim_tear(o->ppn, o->kind, o->lpn, o->sequence);
+        if (luck == 1 && o->op == HAL_PROGRAM) sim_may_fade(&sim_pages[o->ppn]);
+        if (luck == 1) continue;
+        if (o->op == HAL_PROGRAM) sim_tear(o->ppn, o->kind, o->lpn, o->sequence);
         else erase(o->ppn >> sim.g.page_bits, false);
     }
     sim_power_on();
@@ -362,9 +369,11 @@ void hal_log_block(uint32_t lane, uint32_t block_id) {
     push(&sim.lane[lane], block_id);
 }
 void hal_generation(uint32_t generation) { sim.generation = generation; }
-void hal_identity(uint32_t drive_id, uint32_t dropped) {
+void hal_identity(uint32_t drive_id, const struct ftl_lost *lost) {
     sim.drive_id = drive_id;
-    sim.dropped = dropped;
+    sim.dropped = lost->dropped;
+    sim.lost_log_pages = lost->log_pages;
+    sim.doubtful = lost->doubtful;
 }
 void hal_enable(void) { sim.enabled = true; }
 void hal_read_only(void) {

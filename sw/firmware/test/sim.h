@@ -3,7 +3,8 @@
  *
  * Illegal operations (a page programmed twice, out of order, in a block whose erase was cut, a block handed over that is not erased) end the
  * test. Operations wait in one queue per die and run in any order between dies. A power cut keeps, tears or drops the first of each queue and drops
- * the rest. A torn page reads with a CRC error, with its own OOB, with noise, or looks blank.
+ * the rest. A torn page reads with a CRC error, with its own OOB, with noise, or looks blank; one that fades reads well a few times and then never again, and so may the
+ * pages of a block whose erase was cut.
  * Faults: blocks bad from the factory, with a mark in one of three pages and anything in them; programs and erases that fail, by share or as told. A page
  * whose program failed may read well, or look blank. The firmware may not erase, program or hand over a block with a mark, nor one that its
  * table has named on NAND once (sim_learn). */
@@ -26,6 +27,7 @@ enum sim_state { SIM_BLANK, SIM_WHOLE, SIM_TORN, SIM_TORN_BLANK };
 struct sim_page {
     enum sim_state state;
     uint32_t kind, generation, lpn, stamp; /* stamp: contents of a DATA page */
+    uint32_t fades;                        /* 0: it does not; else the number of the read that fails first */
     uint64_t sequence;
     uint32_t words[FTL_PAGE_WORDS]; /* of all others */
 };
@@ -42,7 +44,7 @@ struct sim_part {
 
 struct sim {
     struct ftl_geometry g;
-    uint32_t generation, drive_id, dropped;
+    uint32_t generation, drive_id, dropped, lost_log_pages, doubtful;
     bool enabled, full, read_only;
     struct sim_fifo data[FTL_MAX_DIES], lane[FTL_MAX_LANES];
     uint32_t count[HAL_OPS];        /* operations done, by op */
@@ -64,6 +66,7 @@ struct sim {
     uint32_t failed[8], failed_erases;       /* counted by kind; not forgotten at power on */
     bool fail_reads_well;                    /* pages that fail read well: all, not some */
     void (*on_verify)(uint32_t ppn);         /* called when a whole page was verified; NULL: nobody asks */
+    bool stays;                              /* what a power cut leaves whole does not fade */
     bool busy;                               /* a command of the host is under way */
     uint32_t clocks, clocks_per_ask;         /* what hal_clocks() says, and how far it goes on when it is asked */
     void (*on_cut)(void);                    /* called before a cut by cut_at tears what is under way */
@@ -106,6 +109,8 @@ struct sim_page *sim_program(uint32_t ppn, uint32_t kind, uint32_t lpn, uint64_t
 bool sim_program_fails(uint32_t kind);
 void sim_spoil(struct sim_page *page);
 void sim_tear(uint32_t ppn, uint32_t kind, uint32_t lpn, uint64_t sequence);
+/* What a power cut may leave of a program that could have ended: a whole page, or one that fades. */
+void sim_may_fade(struct sim_page *page);
 
 /* Every character of the report comes here. */
 void sim_said(char c);

@@ -16,7 +16,7 @@ static void every_mount_starts_a_new_generation(void) {
     mounted();
     for (uint32_t g = 2; g < 40; g++) {
         remounted();
-        CHECK(sim.generation == g && !drive.ftl.report.formatted && drive.ftl.report.dropped == 0);
+        CHECK(sim.generation == g && !drive.ftl.report.formatted && drive.ftl.report.lost.dropped == 0);
         drive_start();
     }
 }
@@ -129,6 +129,7 @@ static void drive_that_cannot_be_written_is_opened_read_only(void) {
         uint32_t why = run % 3;
         sim_seed(run);
         sim_new(2, 2, 80, 8, 2100);
+        sim.stays = why != 0; /* pages that fade cannot be copied then */
         mounted();
         for (uint32_t i = 0; i < DRIVE_LPNS; i++) CHECK(drive_write(&(uint32_t){drive_lpn(i)}, 1, true));
         if (run % 2) drive_flush();

@@ -6,7 +6,7 @@ static uint32_t ppn_of(uint32_t i) { return FTL_WORD_VALUE(hal_map()[drive_lpn(i
 
 /* LPNs 0 to 5 on NAND, the firmware at rest. */
 static void six_pages(void) {
-    sim_new(1, 1, 48, 8, 64);
+    sim_new(1, 1, 50, 8, 64);
     mounted();
     for (uint32_t i = 0; i < 6; i++) write_one(i);
     for (uint32_t i = 0; i < 200; i++) drive_supply(1);
@@ -28,7 +28,7 @@ static void weak_page_moves_and_only_that(void) {
         remounted();
         drive_judge();
         for (uint32_t i = 0; i < 6; i++) CHECK(drive_value(drive_lpn(i)) != NOTHING);
-        CHECK(drive.ftl.report.dropped == 0 && drive.ftl.report.blocks_bad == 0);
+        CHECK(drive.ftl.report.lost.dropped == 0 && drive.ftl.report.blocks_bad == 0);
     }
 }
 
@@ -211,7 +211,7 @@ static void refresh_cut_at_every_operation_loses_nothing(void) {
             CHECK(sim_mount(&drive.ftl) == FTL_OK);
             drive_judge();
             for (uint32_t i = 0; i < 6; i++) CHECK(drive_value(drive_lpn(i)) != NOTHING);
-            CHECK(drive.ftl.report.dropped == 0);
+            CHECK(drive.ftl.report.lost.dropped == 0);
         }
     CHECK(moved > 20);
 }

@@ -23,6 +23,13 @@ static void record(uint32_t kind, uint32_t serial, uint32_t arg, uint32_t epoch)
 
 static void relocate(uint32_t i, uint32_t old, bool complete, uint32_t *ppn) { *ppn = map(i, (struct ftl_entry){.kind = FTL_RELOCATE, .arg = old}, complete); }
 
+/* The word of LPN number i is that page, or a copy of it. */
+static bool holds(uint32_t i, uint32_t ppn) {
+    uint32_t word = hal_map()[drive_lpn(i)];
+    const struct sim_page *is = &sim_pages[FTL_WORD_VALUE(word)], *was = &sim_pages[ppn];
+    return FTL_WORD_KIND(word) == 1 && is->state == SIM_WHOLE && is->stamp == was->stamp && is->sequence == was->sequence && is->lpn == was->lpn;
+}
+
 static uint32_t value(uint32_t i) { return drive_value(drive_lpn(i)); }
 
 /* The log becomes durable, data as far as it is not held; power fails; mount. */
@@ -136,7 +143,7 @@ static void failed_page_counts_when_its_relocation_does(void) {
         relocate(0, a, false, &b);
         relocate(0, b, good, &c);
         cut();
-        CHECK(good ? hal_map()[drive_lpn(0)] == FTL_WORD_NAND(c) && sim.dropped == 0 : !value(0) && sim.dropped == 1);
+        CHECK(good ? holds(0, c) && sim.dropped == 0 : !value(0) && sim.dropped == 1);
     }
 }
 
@@ -146,7 +153,7 @@ static void incomplete_move_leaves_the_page_where_it_was(void) {
     relocate(0, a, false, &c);
     relocate(1, b, true, &d);
     cut();
-    CHECK(hal_map()[drive_lpn(0)] == FTL_WORD_NAND(a) && hal_map()[drive_lpn(1)] == FTL_WORD_NAND(d));
+    CHECK(holds(0, a) && (holds(1, d) || holds(1, b)));
 }
 
 static void move_of_an_overwritten_page_changes_nothing(void) {
@@ -154,7 +161,7 @@ static void move_of_an_overwritten_page_changes_nothing(void) {
     uint32_t a = map(0, (struct ftl_entry){.n = 1}, true), b = map(0, (struct ftl_entry){.n = 1}, true), c;
     relocate(0, a, true, &c);
     cut();
-    CHECK(hal_map()[drive_lpn(0)] == FTL_WORD_NAND(b));
+    CHECK(holds(0, b));
 }
 
 static void epochs_behind_a_dropped_ordered_write_are_dropped(void) {

@@ -29,7 +29,7 @@ static void live_pages_move_and_only_those(void) {
         remounted();
         drive_judge();
         for (uint32_t i = 0; i < 6; i++) CHECK(drive_value(drive_lpn(i)) != NOTHING && block_of(i) != block);
-        CHECK(ftl_blocks_is_bad(&drive.ftl, block) && drive.ftl.report.blocks_bad == 1 && drive.ftl.report.dropped == 0);
+        CHECK(ftl_blocks_is_bad(&drive.ftl, block) && drive.ftl.report.blocks_bad == 1 && drive.ftl.report.lost.dropped == 0);
     }
     drive_start();
     drive_supply(400);
@@ -118,7 +118,7 @@ static void moves_cut_at_every_operation_lose_nothing(void) {
             CHECK(sim_mount(&drive.ftl) == FTL_OK);
             drive_judge();
             for (uint32_t i = 0; i < 6; i++) CHECK(drive_value(drive_lpn(i)) != NOTHING);
-            CHECK(drive.ftl.report.dropped == 0);
+            CHECK(drive.ftl.report.lost.dropped == 0);
             drive_start();
             quiet();
             for (uint32_t i = 0; i < 6; i++) CHECK(!ftl_blocks_is_bad(&drive.ftl, block_of(i)));
@@ -219,7 +219,7 @@ static void log_pages_are_found_at_their_places(void) {
             if (first != 0 && sim_pages[ppn].state != SIM_WHOLE) further++;
             remounted();
             drive_judge();
-            CHECK(drive.ftl.report.dropped == 0 && drive.ftl.report.entries >= at + 11);
+            CHECK(drive.ftl.report.lost.dropped == 0 && drive.ftl.report.entries >= at + 11);
         }
     CHECK(further > 50);
 }
