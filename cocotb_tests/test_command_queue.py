@@ -32,7 +32,7 @@ def expected_status(c, enabled=True):
         return INVALID_FIELD
     if c["relaxed"] and (c["fua"] or op != COMMIT and not c["commit"]):
         return INVALID_FIELD
-    if (c["hasTx"] and op in (FLUSH, RECOVER)) or (op == QUERY and c["arg"] > 8):
+    if (c["hasTx"] and op in (FLUSH, RECOVER)) or (op == QUERY and c["arg"] > 10):
         return INVALID_FIELD
     if ranged and c["lba"] + c["count"] > LBAS:
         return LBA_RANGE
@@ -127,7 +127,7 @@ def random_command(rng, tag):
     c["commit"] = int(op == WRITE and c["hasTx"] and rng.random() < 0.2)
     c["relaxed"] = int((op == COMMIT or c["commit"]) and rng.random() < 0.5)
     if rng.random() < 0.15:
-        wrong = dict(lba=rng.choice([LBAS - 1, LBAS, 2**32 - 1]), count=rng.choice([0, 33, 65535]), txid=rng.choice([32, 255]), arg=rng.randrange(12))
+        wrong = dict(lba=rng.choice([LBAS - 1, LBAS, 2**32 - 1]), count=rng.choice([0, 33, 65535]), txid=rng.choice([32, 255]), arg=rng.randrange(14))
         wrong |= dict(barrier=1, order=1, fua=1, relaxed=1, commit=1)
         field = rng.choice(sorted(wrong))
         c[field] = wrong[field]
@@ -148,7 +148,7 @@ async def bad_commands_get_their_own_status_and_never_go_out(dut):
         (command(WRITE, 0, lba=2**32 - 1, count=1), LBA_RANGE),
         (command(WRITE, 0, lba=0, count=1, hasTx=1, txid=32), TX_INVALID),
         (command(COMMIT, 0, txid=32), TX_INVALID),
-        (command(QUERY, 0, arg=9), INVALID_FIELD),
+        (command(QUERY, 0, arg=11), INVALID_FIELD),
         (command(QUERY, 0, arg=6, txid=32), TX_INVALID),
         (command(WRITE, 0, count=1, commit=1), INVALID_FIELD),
         (command(WRITE, 0, count=1, hasTx=1, relaxed=1), INVALID_FIELD),

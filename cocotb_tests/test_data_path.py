@@ -290,10 +290,12 @@ async def relaxed_commit_is_visible_and_done_while_its_pages_are_under_way(dut):
 async def query_answers_each_question(dut):
     b = await DataPathBench(dut).begin(pages=300)
     b.pin["dropped"].set(77)
+    b.pin["lostLogPages"].set(2**32 - 2)
+    b.pin["doubtful"].set(99)
     b.pin["memoryErrors"].set(65535)
     assert await b.run(WRITE, 0, 2) == SUCCESS and await b.run(WRITE, 0, 2, txid=0, commit=1) == SUCCESS
     await b.quiet()
-    for arg, result in ((0, FREE), (1, GEOMETRY.lbas), (2, 296), (3, 77), (4, 2), (5, 1), (8, 65535)):
+    for arg, result in ((0, FREE), (1, GEOMETRY.lbas), (2, 296), (3, 77), (4, 2), (5, 1), (8, 65535), (9, 2**32 - 2), (10, 99)):
         assert await b.run(QUERY, arg=arg) == SUCCESS and b.results[b.last]["result"] == result, arg
     b.hold_walks = True
     for t, blocks, end in ((2, 9, COMMIT), (5, 7, COMMIT), (30, 6, ABORT), (31, 3, BEGIN)):
@@ -307,7 +309,7 @@ async def query_answers_each_question(dut):
     b.reached[30] = 1
     assert await b.run(QUERY, arg=7) == SUCCESS and b.results[b.last]["result"] == 9 + 3 + 5
     b.hold_walks = False
-    assert await b.run(QUERY, arg=9) == INVALID_FIELD
+    assert await b.run(QUERY, arg=11) == INVALID_FIELD
     await b.until(lambda: b.state[2] == b.state[5] == b.state[30] == FREE)
     assert await b.run(QUERY, arg=7) == SUCCESS and b.results[b.last]["result"] == 0
 

@@ -140,7 +140,9 @@ class OtxCore(LiteXModule):
         """Control and state registers: one port each."""
         ports = {}
         can = 7 if g.read_retries else 4
-        for name, width in [("enable", 1), ("full", 1), ("read_only", 1), ("generation", 32), ("drive_id", 32), ("dropped", 32), ("nand_mode", 3), ("nand_can", can)]:
+        recovery = [(name, 32) for name in ["dropped", "lost_log_pages", "doubtful"]]  # what QUERY says of it
+        controls = [("enable", 1), ("full", 1), ("read_only", 1), ("generation", 32), ("drive_id", 32), *recovery, ("nand_mode", 3), ("nand_can", can)]
+        for name, width in controls:
             register = CSRStorage(width, name=name)
             setattr(self, name, register)
             ports[f"i_{name}"] = register.storage

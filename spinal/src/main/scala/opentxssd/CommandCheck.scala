@@ -33,7 +33,7 @@ case class CommandCheck(p: OtxParam, cmd: HostCmd, enable: Bool) extends Area {
     (cmd.commit && !(writesData && cmd.hasTx)) ||
     (cmd.relaxed && !is(Opcode.COMMIT) && !cmd.commit) || (cmd.relaxed && cmd.fua) ||
     (cmd.hasTx && (recovers || is(Opcode.FLUSH)))
-  private val badQuery = is(Opcode.QUERY) && cmd.arg > 8
+  private val badQuery = is(Opcode.QUERY) && cmd.arg > 10
   private val pastEnd = ranged && (cmd.lba +^ cmd.count) > U(p.lbas, 33 bits)
   private val badTxid = (inTx || queriesTx) && cmd.txid >= OtxParam.txids
 

@@ -38,7 +38,7 @@ class Core(p: OtxParam) extends Component {
   val read_only = in port Bool() // set before `enable`: the mount could not write what a drive needs that takes writes
   val generation = in port UInt(32 bits)
   val drive_id = in port UInt(32 bits)
-  val dropped = in port UInt(32 bits)
+  val dropped, lost_log_pages, doubtful = in port UInt(32 bits) // of the last recovery
   val nand_mode = in port UInt(3 bits)
   val nand_can = in port Bits(p.nandCanBits bits)
   val alloc_left = out port UInt(32 bits)
@@ -162,6 +162,8 @@ class Core(p: OtxParam) extends Component {
   // state
   data.full := full
   data.dropped := dropped
+  data.lostLogPages := lost_log_pages
+  data.doubtful := doubtful
   alloc_left := flash.allocLeft
   log_left := log.logLeft
   log_pages := log.pages

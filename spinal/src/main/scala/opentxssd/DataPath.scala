@@ -71,7 +71,7 @@ class DataPath(p: OtxParam) extends Component {
   val logLeft = in port UInt(32 bits)
   val fault = in port Bool()
   val full = in port Bool()
-  val dropped = in port UInt(32 bits)
+  val dropped, lostLogPages, doubtful = in port UInt(32 bits)
   val frame = master port Axi4(p.axi)
   val releasedPages = out port UInt(32 bits)
   val commits = out port UInt(32 bits)
@@ -127,6 +127,8 @@ class DataPath(p: OtxParam) extends Component {
   sequencer.fault := fault
   sequencer.full := full
   sequencer.dropped := dropped
+  sequencer.lostLogPages := lostLogPages
+  sequencer.doubtful := doubtful
   evCommitCmd := sequencer.evCommit
   evCommitTag := sequencer.filled.cmd.tag
   evCommitTxid := useTxid

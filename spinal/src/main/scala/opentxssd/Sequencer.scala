@@ -42,7 +42,8 @@ class Sequencer(p: OtxParam) extends Component {
   val append = master port Stream(LogAppend())
   val head = in port UInt(48 bits)
   val waiter = master port Stream(LogWait())
-  val allocLeft, logLeft, dropped, releasedPages, commits = in port UInt(32 bits)
+  val allocLeft, logLeft, releasedPages, commits = in port UInt(32 bits)
+  val dropped, lostLogPages, doubtful = in port UInt(32 bits)
   val full, fault = in port Bool()
   val done = master port Stream(Completion())
   val wantsPage, holdsPage = out port Bool() // waits for a page; has one that it has not issued
@@ -228,6 +229,8 @@ class Sequencer(p: OtxParam) extends Component {
     U(6) -> tWalk,
     U(7) -> waiting.resize(32),
     U(8) -> memoryErrors.resize(32),
+    U(9) -> lostLogPages,
+    U(10) -> doubtful,
     default -> U(0, 32 bits)
   )
   done.valid := state === Finish
@@ -279,7 +282,7 @@ class Sequencer(p: OtxParam) extends Component {
         }
         is(Opcode.FLUSH)(state := Wait)
         is(Opcode.QUERY) {
-          when(c.arg > 8)(end(Status.INVALID_FIELD)).otherwise(end(Status.SUCCESS))
+          when(c.arg > 10)(end(Status.INVALID_FIELD)).otherwise(end(Status.SUCCESS))
           when(c.arg === 7) {
             t := 0
             next := Sum
