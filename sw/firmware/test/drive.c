@@ -426,4 +426,10 @@ bool drive_supply_cut(uint32_t steps, uint32_t at) {
     return false;
 }
 
+void drive_tear_first(void) {
+    sim_tear(hw.data[0].ppn, FTL_KIND_DATA, hw.data[0].lpn, hw.data[0].sequence);
+    sim_pages[hw.data[0].ppn].state = SIM_TORN;
+    sim_power_on();
+}
+
 void drive_cut_dropping_all(void) { sim_power_on(); }

@@ -87,6 +87,8 @@ void drive_weak(uint32_t ppn);
 /* Power fails; what is under way is kept, torn or dropped, by chance or as told. */
 void drive_cut(void);
 void drive_cut_dropping_all(void);
+/* Power fails; the oldest data page under way is torn, with a CRC error, and nothing else was begun. */
+void drive_tear_first(void);
 /* Supply and retire; power fails before the firmware's operation `at`, counted from here: true, and only a mount may follow. */
 bool drive_supply_cut(uint32_t steps, uint32_t at);
 /* Judges the mounted map by the contract. */

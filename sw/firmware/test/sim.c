@@ -6,6 +6,7 @@
 struct sim sim;
 struct sim_page *sim_pages;
 int *sim_last;
+uint8_t *sim_touched;
 struct sim_block *sim_blocks;
 extern jmp_buf sim_failed;
 extern char sim_message[256];
@@ -76,10 +77,12 @@ void sim_new(uint32_t channels, uint32_t ways, uint32_t blocks, uint32_t pages, 
     sim.part = part_of(&sim.g);
     free(sim_pages);
     free(sim_last);
+    free(sim_touched);
     free(sim_blocks);
     sim_blocks = calloc(block_ids(), sizeof *sim_blocks);
     sim_pages = calloc(page_count(), sizeof *sim_pages);
     sim_last = malloc(block_ids() * sizeof *sim_last);
+    sim_touched = calloc(block_ids(), 1);
     for (uint32_t b = 0; b < block_ids(); b++) sim_last[b] = -1;
     sim_power_on();
 }
@@ -119,6 +122,7 @@ void sim_power_on(void) {
     memset(sim.lane, 0, sizeof sim.lane);
     memset(sim.count, 0, sizeof sim.count);
     memset(sim.programs, 0, sizeof sim.programs);
+    if (sim_touched) memset(sim_touched, 0, block_ids());
     memset(frames, 0xa5, sizeof frames);
     memset(map, 0xa5, sizeof map);
     memset(tx_area, 0xa5, sizeof tx_area);
@@ -144,7 +148,10 @@ struct sim_page *sim_program(uint32_t ppn, uint32_t kind, uint32_t lpn, uint64_t
     return p;
 }
 
-void sim_may_fade(struct sim_page *page) { page->fades = sim_random(2) || sim.stays ? 0 : 1 + sim_random(5); }
+void sim_may_fade(struct sim_page *page) {
+    page->fades = sim_random(2) || sim.stays ? 0 : 1 + sim_random(5);
+    if (sim.fades_always) page->fades = sim.fades_always;
+}
 
 static uint32_t page_of(uint32_t ppn) { return ppn & (sim.g.pages - 1); }
 
@@ -249,7 +256,10 @@ static void run(const struct hal_nand_op *o, struct hal_nand_done *d) {
         bool here = mark == 1 ? page_of(o->ppn) == 0 : mark == 2 ? page_of(o->ppn) == 1 : mark == 3 && page_of(o->ppn) == sim.g.pages - 1;
         d->kind = here ? 0xffu & ~(0x11u << sim_random(4)) & ~sim_random(256) : sim_random(20) ? 0xffu : 0xffu & ~(1u << sim_random(8));
     }
-    if (o->op == HAL_PROGRAM || o->op == HAL_ERASE) CHECK(!sim_blocks[o->ppn >> sim.g.page_bits].never);
+    if (o->op == HAL_PROGRAM || o->op == HAL_ERASE) {
+        CHECK(!sim_blocks[o->ppn >> sim.g.page_bits].never);
+        sim_touched[o->ppn >> sim.g.page_bits] = 1;
+    }
     if (o->op == HAL_READ || o->op == HAL_READ_OOB || o->op == HAL_VERIFY) {
         CHECK(ftl_block_exists(&sim.g, o->ppn >> sim.g.page_bits));
         if (p->state == SIM_WHOLE && p->fades != 0 && --p->fades == 0) p->state = SIM_TORN;

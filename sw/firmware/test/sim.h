@@ -66,6 +66,7 @@ struct sim {
     uint32_t failed[8], failed_erases;       /* counted by kind; not forgotten at power on */
     bool fail_reads_well;                    /* pages that fail read well: all, not some */
     void (*on_verify)(uint32_t ppn);         /* called when a whole page was verified; NULL: nobody asks */
+    uint32_t fades_always;                   /* not 0: what a power cut leaves whole fades at this read */
     bool stays;                              /* what a power cut leaves whole does not fade */
     bool busy;                               /* a command of the host is under way */
     uint32_t clocks, clocks_per_ask;         /* what hal_clocks() says, and how far it goes on when it is asked */
@@ -80,6 +81,7 @@ struct sim_block {
     bool worn, never;   /* erases fail; the firmware knows it as bad */
 };
 extern struct sim_block *sim_blocks; /* by block id */
+extern uint8_t *sim_touched;       /* by block id: erased or programmed since power on */
 extern int *sim_last;              /* by block id: last page programmed, -1 none, pages: may not be programmed */
 
 #define CHECK(condition) ((condition) ? (void)0 : sim_fail(__FILE__, __LINE__, #condition))

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rules of the mount (docs/architecture.md): pages that fade, pages that cannot be read in one power-on, and mounts cut one after another. */
+#include <string.h>
+
+#include "ftl_root.h"
+#include "say.h"
+#include "tests.h"
+
+static struct sim_page *pages_of(uint32_t n) { return &sim_pages[ftl_first_ppn(&sim.g, ftl_anchor(&sim.g, n))]; }
+
+static uint32_t whole_roots(void) {
+    uint32_t n = 0;
+    for (uint32_t a = 0; a < FTL_ANCHORS; a++)
+        for (uint32_t p = 0; p < FTL_SEAL_PAGE; p++) n += pages_of(a)[p].state == SIM_WHOLE && pages_of(a)[p].kind == FTL_KIND_ROOT;
+    return n;
+}
+
+static void write_all(void) {
+    for (uint32_t i = 0; i < DRIVE_LPNS; i++) CHECK(drive_write(&(uint32_t){drive_lpn(i)}, 1, true));
+    drive_flush();
+}
+
+/* Two mounts, each cut at one of all their operations, and what is under way fades as far as it can; the third comes to what was acknowledged. */
+static void two_mounts_cut_at_any_operation(uint32_t channels, uint32_t blocks, bool changed) {
+    sim_new(channels, 1, blocks, 8, 64);
+    mounted();
+    write_all();
+    remounted();
+    drive_start();
+    if (changed) {
+        write_all();
+        CHECK(drive_write(&(uint32_t){drive_lpn(2)}, 1, true));
+        if (drive_can_close()) drive_close();
+    }
+    drive_cut();
+    struct sim_copy at_cut = sim_save();
+    struct drive history = drive;
+    uint32_t fades = sim.fades_always;
+    bool ended = false;
+    for (uint32_t first = 1; !ended; first++) {
+        bool second_ended = false;
+        for (uint32_t second = 1; !second_ended; second += 1 + second / 12) {
+            sim_restore(&at_cut);
+            drive = history;
+            sim.fades_always = 1 + (first + second) % 3;
+            sim_seed(first * 1000 + second);
+            sim.cut_at = first;
+            ended = sim_mount(&drive.ftl) != -1;
+            if (ended) drive_cut_dropping_all();
+            sim.cut_at = second;
+            second_ended = sim_mount(&drive.ftl) != -1;
+            sim.cut_at = 0;
+            for (uint32_t n = 0; n < 3; n++) { /* it opens with all that was acknowledged, and again */
+                if (n != 0 || second_ended) drive_cut_dropping_all();
+                CHECK(sim_mount(&drive.ftl) == FTL_OK);
+                drive_judge();
+                CHECK(whole_roots() == 1);
+            }
+        }
+    }
+    sim.fades_always = fades;
+    sim_forget(&at_cut);
+}
+
+static void mounts_cut_one_after_another_lose_nothing(void) {
+    for (uint32_t changed = 0; changed < 2; changed++) {
+        two_mounts_cut_at_any_operation(1, 48, changed);
+        two_mounts_cut_at_any_operation(2, 24, changed);
+    }
+}
+
+/* A root under way when power failed reads well once: the older one counts. With its seal the newer one does, and the older is as good as gone. */
+static void older_root_counts_until_the_newer_has_a_seal(void) {
+    for (uint32_t seal = 0; seal < 2; seal++) {
+        sim_new(1, 1, 48, 8, 64);
+        mounted();
+        write_all();
+        struct sim_copy before = sim_save();
+        remounted();
+        uint32_t generation = sim.generation;
+        struct sim_page newer[8];
+        memcpy(newer, pages_of(1), sizeof newer);
+        CHECK(newer[0].kind == FTL_KIND_ROOT && newer[FTL_SEAL_PAGE].kind == FTL_KIND_SEAL && pages_of(0)[0].state == SIM_BLANK);
+        if (!seal) { /* the cells of before, and the newer root over them as it was cut */
+            sim_restore(&before);
+            memcpy(pages_of(1), newer, sizeof newer);
+            pages_of(1)[0].fades = 3;
+            pages_of(1)[FTL_SEAL_PAGE].state = SIM_BLANK;
+            sim_last[ftl_anchor(&sim.g, 1)] = (int)sim.g.pages;
+        } else { /* the older one is half erased and can be read still */
+            memcpy(pages_of(0), newer, sizeof newer);
+            pages_of(0)[0].sequence--;
+            pages_of(0)[0].words[FTL_ROOT_SEQUENCE]--;
+            pages_of(0)[0].words[FTL_ROOT_GENERATION] += 7;
+            sim_last[ftl_anchor(&sim.g, 0)] = (int)sim.g.pages;
+        }
+        sim_forget(&before);
+        remounted();
+        CHECK(sim.generation == generation + seal && whole_roots() == 1);
+        drive_judge();
+    }
+}
+
+/* At the cut: something else was erased or programmed while an anchor was not blank. */
+static bool touched_early;
+static void look(void) {
+    bool others = false, anchors = false;
+    for (uint32_t a = 2; a < FTL_ANCHORS; a++) anchors = anchors || pages_of(a)[0].state == SIM_TORN;
+    for (uint32_t id = 0; id < sim.g.blocks; id++) others = others || (sim_touched[id] && !ftl_is_anchor(&sim.g, id));
+    touched_early = others && anchors;
+}
+
+/* What a mount cannot read in other anchors may be a root in the next one, so it is erased before anything that it could need is touched. */
+static void other_anchors_go_before_anything_else_is_touched(void) {
+    bool ended = false;
+    for (uint32_t cut = 1; !ended; cut++) {
+        sim_seed(cut);
+        sim_new(1, 1, 48, 8, 64);
+        mounted();
+        write_all();
+        remounted();
+        drive_start();
+        write_all();
+        drive_cut_dropping_all();
+        for (uint32_t a = 2; a < FTL_ANCHORS; a++) pages_of(a)[0].state = SIM_TORN, sim_last[ftl_anchor(&sim.g, a)] = (int)sim.g.pages;
+        sim.cut_at = cut;
+        sim.on_cut = look;
+        touched_early = false;
+        ended = sim_mount(&drive.ftl) != -1;
+        CHECK(!touched_early);
+    }
+    CHECK(sim.count[HAL_ERASE] >= FTL_ANCHORS);
+}
+
+/* PPN of log page `number` of the generation that is open. */
+static uint32_t log_page(uint32_t number) {
+    for (uint32_t ppn = 0; ppn < sim.g.dies << (sim.g.block_bits + sim.g.page_bits); ppn++) {
+        const struct sim_page *p = &sim_pages[ppn];
+        if (p->state == SIM_WHOLE && p->kind == FTL_KIND_LOG && p->generation == sim.generation && p->lpn == number) return ppn;
+    }
+    CHECK(!"no such log page");
+    return 0;
+}
+
+/* One acknowledged write in each of `pages` log pages. */
+static void log_pages(uint32_t pages) {
+    for (uint32_t n = 0; n < pages; n++) write_one(n % DRIVE_LPNS);
+}
+
+/* A page that was complete cannot be read, and one behind it can: nothing is written, what is lost is said; in the next power-on it may be read, and then nothing is lost. */
+static void gap_in_the_log_is_said_and_nothing_is_touched(void) {
+    for (uint32_t channels = 1; channels < 4; channels++)
+        for (uint32_t at = 0; at < 14; at++) {
+            sim_new(channels, 1, 48, 8, 64);
+            mounted();
+            log_pages(14 + channels);
+            uint32_t ppn = log_page(at);
+            sim_power_on();
+            sim_pages[ppn].state = SIM_TORN;
+            CHECK(sim_mount(&drive.ftl) == FTL_ERR_GAP && sim.read_only && sim.lost_log_pages >= 1 && drive.ftl.report.readable);
+            CHECK(sim.count[HAL_PROGRAM] == 0 && sim.count[HAL_ERASE] == 0);
+            sim_pages[ppn].state = SIM_WHOLE;
+            remounted();
+            CHECK(sim.lost_log_pages == 0 && sim.dropped == 0);
+            drive_judge();
+        }
+}
+
+/* The last page of a lane cannot be read: cut, or gone bad, nobody can tell; it is said. */
+static void unreadable_end_of_the_log_is_said(void) {
+    sim_new(2, 1, 24, 8, 64);
+    mounted();
+    log_pages(7);
+    uint32_t ppn = log_page(6);
+    sim_power_on();
+    sim_pages[ppn].state = SIM_TORN;
+    CHECK(sim_mount(&drive.ftl) == FTL_OK && sim.lost_log_pages == 1);
+    for (uint32_t n = 0; n < 2; n++) { /* the root says it until a log page exists */
+        remounted();
+        CHECK(sim.lost_log_pages == 1);
+    }
+    drive_start();
+    write_one(3);
+    remounted();
+    CHECK(sim.lost_log_pages == 0);
+}
+
+/* A log longer than the frames, whose last page reads a few times only: the drive opens, with it or without it. */
+static void fading_last_page_of_a_long_log(void) {
+    for (uint32_t reads = 1; reads < 12; reads++) {
+        sim_new(1, 1, 80, 16, 64);
+        mounted();
+        log_pages(SIM_FRAMES + 40);
+        struct drive history = drive;
+        CHECK(drive_write(&(uint32_t){drive_lpn(4)}, 1, true));
+        drive_finish_data();
+        drive_close();
+        uint32_t ppn = drive_next_log_ppn() - 1;
+        drive_finish_log();
+        sim_power_on();
+        sim_pages[ppn].fades = reads;
+        struct drive with = drive;
+        CHECK(sim_mount(&drive.ftl) == FTL_OK);
+        struct ftl ftl = drive.ftl;
+        drive = drive_value(drive_lpn(4)) == with.item[with.items - 1].value[0] ? with : history;
+        drive.ftl = ftl;
+        drive_judge();
+        remounted();
+        drive_judge();
+    }
+}
+
+/* A log page that one mount cannot read and the next one can: what only it names is still there. */
+static void log_page_unread_in_one_mount_and_read_in_the_next(void) {
+    bool ended = false;
+    uint32_t kept = 0;
+    for (uint32_t cut = 1; !ended; cut++) {
+        sim_seed(cut);
+        sim_new(1, 1, 24 + FTL_KEPT_BLOCKS, 8, 64);
+        mounted();
+        for (uint32_t n = 0; n < 3; n++) log_pages(5);
+        uint32_t number = 14, ppn = log_page(number); /* its entry is below no watermark of another page, and the last to name its block */
+        sim_power_on();
+        sim_pages[ppn].state = SIM_TORN;
+        sim.cut_at = cut;
+        ended = sim_mount(&drive.ftl) != -1;
+        sim.cut_at = 0;
+        if (ended) break;
+        sim_pages[ppn].state = SIM_WHOLE;
+        CHECK(sim_mount(&drive.ftl) == FTL_OK);
+        if (sim.lost_log_pages != 0) drive.item[drive.items - 1].must = false; /* the first mount got as far as its root, and says so */
+        else kept++;
+        drive_judge();
+    }
+    CHECK(kept > 10);
+}
+
+/* A version that was begun and cannot be read is doubtful: its LPN is in the report, over restarts, until the log goes on. One that was never begun is not. */
+static void doubtful_blocks_are_reported_until_the_log_goes_on(void) {
+    sim_new(1, 1, 48, 8, 64);
+    mounted();
+    write_all();
+    CHECK(drive_write(&(uint32_t){drive_lpn(7)}, 1, true) && drive_write(&(uint32_t){drive_lpn(8)}, 1, true));
+    if (drive_can_close()) drive_close();
+    drive_finish_log();
+    drive_tear_first();
+    CHECK(sim_mount(&drive.ftl) == FTL_OK);
+    for (uint32_t n = 0; n < 3; n++) {
+        CHECK(sim.doubtful == 1 && drive.ftl.report.lost.lpn[0] == drive_lpn(7) && sim.dropped == 2);
+        drive_judge();
+        (void)says("");
+        say_mounted(&drive.ftl.report);
+        CHECK(says("1 block is doubtful, the version after the one that is there cannot be read: 42\n"));
+        remounted();
+    }
+    drive_start();
+    write_one(1);
+    remounted();
+    CHECK(sim.doubtful == 0 && sim.dropped == 0);
+}
+
+const struct test fading_tests[] = {
+    {"mounts cut one after another at any operation lose nothing, whatever fades", mounts_cut_one_after_another_lose_nothing},
+    {"the older root counts until the newer one has a seal", older_root_counts_until_the_newer_has_a_seal},
+    {"the other anchors go before anything else is touched", other_anchors_go_before_anything_else_is_touched},
+    {"a gap in the log is said, and nothing is touched", gap_in_the_log_is_said_and_nothing_is_touched},
+    {"an unreadable end of the log is said", unreadable_end_of_the_log_is_said},
+    {"a fading last page of a log longer than the frames does not close the drive", fading_last_page_of_a_long_log},
+    {"a log page unread in one mount and read in the next finds what it names", log_page_unread_in_one_mount_and_read_in_the_next},
+    {"doubtful blocks are reported until the log goes on", doubtful_blocks_are_reported_until_the_log_goes_on},
+    {0},
+};
