@@ -36,10 +36,11 @@ def after_cut(mlc, kind):
         done = drive.command(Opcode.READ, lba, 1, check=False)
         known = {data(lba): "kept", bytes(BLOCK): "gone"}
         found.append(known[done.data[:BLOCK]] if done.status == Status.SUCCESS else done.status.name)
-    drive.write(0, data(0), fua=1)
+    drive.write(0, data(0), fua=1, check=False)
     assert drive.read(0) == data(0)
+    uart = drive.uart
     drive.power_cut()
-    return found
+    return found, uart
 
 
 LOWER = WRITES - 3  # its page of data, or of the log, is the third before the one that is cut, an even page of its block
@@ -48,12 +49,16 @@ KEPT = ["kept"] * WRITES
 
 @pytest.mark.parametrize("kind", [Torn.DATA, Torn.LOG])
 def test_without_pairs_nothing_durable_is_lost(kind):
-    assert after_cut(0, kind) == KEPT
+    found, uart = after_cut(0, kind)
+    assert found == KEPT and "read-only" not in uart
 
 
 def test_with_pairs_a_cut_in_data_makes_the_lower_page_unreadable_and_says_so():
-    assert after_cut(1, Torn.DATA) == KEPT[:LOWER] + ["MEDIA_ERROR"] + KEPT[LOWER + 1 :]
+    found, uart = after_cut(1, Torn.DATA)
+    assert found == KEPT[:LOWER] + ["MEDIA_ERROR"] + KEPT[LOWER + 1 :] and "read-only" not in uart
 
 
-def test_with_pairs_a_cut_in_the_log_ends_it_at_the_lower_page():
-    assert after_cut(1, Torn.LOG) == KEPT[:LOWER] + ["gone"] * (WRITES - LOWER)
+def test_with_pairs_a_cut_in_the_log_is_a_gap_at_the_lower_page_and_is_said():
+    found, uart = after_cut(1, Torn.LOG)
+    assert found == KEPT[:LOWER] + ["gone"] * (WRITES - LOWER)
+    assert "read-only: a log page that was complete cannot be read" in uart
