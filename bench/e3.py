@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """e3, what a transaction adds to reads and writes.
 
-Engine: otx_remap_engine alone (sim/engine); clocks of a single lookup whose location is in the map word, and of one whose version is the first of the chain, for table
-memories that answer in the next clock and in 8. Drive: the whole drive of preset sim over its host port, 4 KiB writes and reads at random at queue depth 16, outside of any
+Engine: otx_remap_engine alone (sim/engine), for table memories that answer in the next clock and in 8: clocks of a single lookup whose location is in the map word, and of
+one whose version is the first of the chain; clocks of a write of one block, alone and one after the other without a pause: PLAIN, and APPEND, which is what a transaction
+makes of it. Drive, where the NAND is the bound: the whole drive of preset sim over its host port, 4 KiB writes and reads at random at queue depth 16, outside of any
 transaction and inside one (the same commands, the same state before); what COMMIT adds is e2's.
 """
 
@@ -14,13 +15,14 @@ from bench import simulation_speed
 from bench.result import Check, Result
 from cocotb_tests.system import drive as drives
 from cocotb_tests.system import engine as engines
-from cocotb_tests.system.engine import NAND, Engine, Op, TxOp, op, word
+from cocotb_tests.system.engine import BUF, NAND, Engine, Op, TxOp, op, word
 
 TITLE = "what a transaction adds to reads and writes"
 PRESET, AREA, DEPTH, TXID = "sim", 1024, 16, 5
 WRITES, READS, WARM_UP = 600, 400, 160  # blocks; those of the warm-up fill the write frames first
 MOST_CLOCKS, MOST_LOSS = 2, 0.01
 LATENCIES = (1, 8)
+ENGINE_WRITES = 512
 
 
 def lookup_clocks(preset, latency):
@@ -41,6 +43,22 @@ def lookup_clocks(preset, latency):
                 raise SystemExit(f"lookup of block {lpn} returned {r.location:#010x}")
             clocks.append(r.answered - r.taken)
         return clocks
+
+
+def write_clocks(preset, latency, kind):
+    """(clocks of one write from its op to its answer, clocks per write of many on different blocks)."""
+    txid = TXID if kind == Op.APPEND else None
+    with Engine(preset, latency=(latency, latency)) as engine:
+        engine.tx(TxOp.BEGIN, TXID)
+        engine.ops([op(kind, 5_000 % AREA, txid, word(BUF, 1))])
+        engine.settle()
+        (alone,) = engine.responses()
+        engine.ops([op(kind, lpn, txid, word(BUF, lpn)) for lpn in range(ENGINE_WRITES)])
+        engine.settle()
+        answers = engine.responses()
+        if len(answers) != ENGINE_WRITES or any(r.error for r in [alone, *answers]):
+            raise SystemExit(f"{kind.name}: {len(answers)} answers")
+        return alone.answered - alone.taken, (max(r.answered for r in answers) - min(r.taken for r in answers)) / ENGINE_WRITES
 
 
 def drive_clocks(preset, area, writes, reads, txid):
@@ -75,6 +93,11 @@ def run(preset=PRESET, area=AREA, writes=WRITES, reads=READS):
         plain, first = lookup_clocks(preset, latency)
         added[latency] = first - plain
         rows.append({"what": f"a lookup, table memory that answers in {latency} clock{'s' * (latency > 1)}", "plain_clocks": plain, "in_tx_clocks": first, "added_percent": None})
+    for latency in LATENCIES:
+        (plain, plain_many), (tx, tx_many) = (write_clocks(preset, latency, kind) for kind in (Op.PLAIN, Op.APPEND))
+        memory = f"table memory that answers in {latency} clock{'s' * (latency > 1)}"
+        rows.append({"what": f"the engine's part of a write, {memory}", "plain_clocks": plain, "in_tx_clocks": tx, "added_percent": None})
+        rows.append({"what": f"the same, without a pause, {memory}", "plain_clocks": round(plain_many, 2), "in_tx_clocks": round(tx_many, 2), "added_percent": None})
     losses = []
     plain_run, inside_run = (drive_clocks(preset, area, writes, reads, txid) for txid in (None, TXID))
     for what, plain, inside in zip(("write", "read"), plain_run, inside_run, strict=True):
@@ -89,8 +112,10 @@ def run(preset=PRESET, area=AREA, writes=WRITES, reads=READS):
 
 
 def plot(figure, result):
-    left, right = figure.subplots(1, 2)
-    for axes, rows, title in ((left, result["rows"][:2], "a lookup, clocks"), (right, result["rows"][2:], "the drive, clocks per 4 KiB block")):
+    left, middle, right = figure.subplots(1, 3)
+    rows = result["rows"]
+    parts = ((left, rows[:2], "a lookup, clocks"), (middle, rows[2:6], "the engine's part of a write, clocks"), (right, rows[6:], "the drive, clocks per 4 KiB block"))
+    for axes, rows, title in parts:
         at = range(len(rows))
         axes.bar([x - 0.2 for x in at], [r["plain_clocks"] for r in rows], 0.4, label="plain")
         axes.bar([x + 0.2 for x in at], [r["in_tx_clocks"] for r in rows], 0.4, label="in a transaction")

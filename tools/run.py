@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`make run`: the whole drive does its main job on real input and says in words how it went. Exit code 0 only if all four parts hold."""
+"""`make run`: the whole drive does its main job on real input and says in words how it went. Exit code 0 only if all five parts hold."""
 
 import json
 import os
@@ -26,6 +26,8 @@ SOURCES = ["/usr/include", "/usr/share/perl", "/usr/lib/python3", "/usr/share/do
 WANTED_BLOCKS, MOST_FILES = (38 << 20) // 4096, 4_000  # of files, each a whole number of blocks
 LARGEST_FILE = 128 << 10
 FS_BYTES = 50 << 20
+FILES_START = 20_000  # block, behind the file system image
+CUT_AT_FILE, CUT_AT_BLOCK = 300, 2_048  # synced files, blocks of an image under way, when the power is cut
 PAPER_US = 2474.0  # TxSSD, Fig. 13: the remap function in firmware
 console = Console(width=150)
 
@@ -120,12 +122,51 @@ def part_2_file_system(drive):
         check = call("e2fsck", "-fn", back)
     report(f"ext4 with {count} files, {size >> 20} MiB: copied on with nbdcopy, flushed, power cut, read back: every byte equal")
     report(f"e2fsck: {check.strip().splitlines()[-1]}")
+    image.rename(WORK / "fs-on-drive.img")
     blocks = FS_BYTES // 4096
     console.print(f"     {blocks} blocks: {blocks / copied:,.0f} 4 KiB writes and {blocks / read:,.0f} reads per second of this machine")
     return drive
 
 
-def part_3_transactions(drive):
+def cut_inside(drive, until, *command):
+    """Runs nbd_files.py until it has printed a number of at least `until`, and cuts the power while it goes on; returns the last number printed by then."""
+    client = subprocess.Popen(["/usr/bin/python3", str(ROOT / "tools/nbd_files.py"), *map(str, command)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    last = 0
+    for line in client.stdout:
+        if not line.strip().isdigit():
+            break
+        last = int(line)
+        if last >= until:
+            break
+    drive.cut()
+    rest = [int(line) for line in client.stdout if line.strip().isdigit()]  # what it was told before it saw the cut
+    client.kill()
+    client.wait()
+    if last < until:
+        raise Failed(f"nbd_files.py {command[0]} ended after {last}")
+    return rest[-1] if rest else last
+
+
+def part_3_cut_inside(drive):
+    """A cut inside the copy of a second file system in one transaction: the first one is there. A cut between files that are synced one by one: those are there."""
+    second, back = WORK / "second.img", WORK / "back.img"
+    with console.status("a second file system in one transaction; power is cut inside the copy"):
+        call("mke2fs", "-q", "-F", "-t", "ext4", "-b", "4096", "-d", ROOT / "docs", second, f"{FS_BYTES >> 10}k")
+        blocks = cut_inside(drive, CUT_AT_BLOCK, "copy", SOCKET, second)
+        drive = Drive()
+        call("nbdkit", "-U", "-", "--filter=offset", "nbd", f"socket={SOCKET}", "export=drive", f"range={FS_BYTES}", "--run", f'nbdcopy "$uri" {back}')
+        call("cmp", WORK / "fs-on-drive.img", back)
+        call("e2fsck", "-fn", back)
+    report(f"power cut inside the copy of another file system (atomic, {blocks} of {FS_BYTES // 4096} blocks written): the first one is there, every byte, and clean (e2fsck)")
+    with console.status("files that are synced one by one; power is cut inside"):
+        files = cut_inside(drive, CUT_AT_FILE, "write", SOCKET, FILES_START, WORK / "tree")
+        drive = Drive()
+        words = call("/usr/bin/python3", ROOT / "tools/nbd_files.py", "check", SOCKET, FILES_START, WORK / "tree", files)
+    report(f"power cut while files are written and synced one by one: all that were synced are whole ({words.strip()})")
+    return drive
+
+
+def part_4_transactions(drive):
     script = ["/usr/bin/python3", str(ROOT / "tools/nbd_transactions.py")]
     with console.status("three transactions over scattered blocks"):
         writer = subprocess.Popen([*script, "write", str(SOCKET)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -141,7 +182,7 @@ def part_3_transactions(drive):
     drive.stop()
 
 
-def part_4_latency(recorded):
+def part_5_latency(recorded):
     """`recorded`: the future of wave_commits.record."""
     with console.status("recording commits of 1, 10, 100 and 1,000 entries"):
         rows, fst, gtkw = recorded.result()
@@ -157,17 +198,18 @@ def part_4_latency(recorded):
 
 def main():
     WORK.mkdir(parents=True, exist_ok=True)
-    for old in (IMAGE, WORK / "drive.log", WORK / "fs.img", WORK / "back.img"):
+    for old in (IMAGE, *(WORK / name for name in ("drive.log", "fs.img", "fs-on-drive.img", "second.img", "back.img"))):
         old.unlink(missing_ok=True)
     call("rm", "-rf", WORK / "tree")
     drive, second_core = None, ProcessPoolExecutor(1)
-    recorded = second_core.submit(wave_commits.record, ROOT / "build" / "wave")  # a drive of its own, beside parts 1 to 3
+    recorded = second_core.submit(wave_commits.record, ROOT / "build" / "wave")  # a drive of its own, beside parts 1 to 4
     try:
-        for title, part in (("1 the drive", part_1_serve), ("2 a file system and a power cut", part_2_file_system), ("3 transactions", part_3_transactions)):
+        parts = [("1 the drive", part_1_serve), ("2 a file system and a power cut", part_2_file_system)]
+        for title, part in [*parts, ("3 power cuts inside", part_3_cut_inside), ("4 transactions", part_4_transactions)]:
             console.print(f"[bold]{title}[/]")
             drive = part(drive) if drive else part()
-        console.print("[bold]4 commit latency[/]")
-        part_4_latency(recorded)
+        console.print("[bold]5 commit latency[/]")
+        part_5_latency(recorded)
     except Failed as e:
         console.print(f"  [red]failed[/] {e}", markup=True)
         return 1
@@ -175,7 +217,7 @@ def main():
         if drive and drive.process.poll() is None:
             drive.cut()
         second_core.shutdown()
-    console.print("all four parts hold")
+    console.print("all five parts hold")
     return 0
 
 

@@ -272,6 +272,7 @@ static void run(const struct hal_nand_op *o, struct hal_nand_done *d) {
         if (o->op == HAL_VERIFY && d->status == FTL_PAGE_OK && sim.on_verify) sim.on_verify(o->ppn);
         if (o->op == HAL_READ) memcpy(frames[o->frame], p->words, sizeof p->words);
         if (o->op == HAL_READ && p->kind == FTL_KIND_DATA) frames[o->frame][0] = p->stamp;
+        if (o->op == HAL_READ && d->status != FTL_PAGE_OK) memset(frames[o->frame], (int)sim_random(256), sizeof p->words);
     }
     if (o->op == HAL_PROGRAM) {
         CHECK(o->kind < 8 && (sim.enabled || o->kind == FTL_KIND_BBT || o->kind == FTL_KIND_DATA || o->frame < SIM_FRAMES - sim.g.firmware_frames));
