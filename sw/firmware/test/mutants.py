@@ -12,6 +12,9 @@ import sys
 from pathlib import Path
 
 
+LIMIT_S = 600
+
+
 def faults(text):
     for line in text.splitlines():
         if line and not line.startswith("#"):
@@ -26,7 +29,7 @@ def survives(work, file, old, new, rule):
     env = os.environ | {"RUNS": os.environ.get("RUNS", "300"), "FIRST": "1"}
     command = ["make", "-s", "-C", str(work), "test", f"TEST_DIR={work / 'out'}", "WARN=-std=c11"]
     try:
-        run = subprocess.run(command, capture_output=True, text=True, timeout=120, env=env, check=False)
+        run = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, env=env, check=False)
         killed, note = run.returncode != 0, next((line for line in run.stdout.splitlines() if line.startswith("FAILED")), "stopped")
     except subprocess.TimeoutExpired:
         killed, note = "(hangs)" in rule, "did not end"

@@ -65,6 +65,25 @@ static void group_with_an_incomplete_page_is_dropped_whole(void) {
     CHECK(!value(0) && !value(1) && !value(2) && value(4) && sim.dropped == 1);
 }
 
+/* A page that reads well and has another name, or is of another life of the drive: the block was used again by a mount that had not seen the entry. */
+static void page_with_another_name_does_not_count(void) {
+    for (uint32_t what = 0; what < 4; what++) {
+        begin();
+        uint32_t a = map(0, (struct ftl_entry){.n = 1}, true), b = map(1, (struct ftl_entry){.n = 1}, true);
+        drive_supply(20);
+        drive_close();
+        drive_finish_data();
+        drive_finish_log();
+        struct sim_page *p = &sim_pages[a];
+        if (what == 0) p->lpn = drive_lpn(2);
+        if (what == 1) p->sequence += 7;
+        if (what == 2) p->generation--;
+        if (what == 3) p->kind = FTL_KIND_MAP;
+        remounted();
+        CHECK(!value(0) && holds(1, b) && sim.dropped == 1 && sim.doubtful == 1);
+    }
+}
+
 static void group_over_the_watermark_is_dropped_whole(void) {
     begin();
     map(7, (struct ftl_entry){.n = 1}, true);
@@ -296,6 +315,7 @@ static void unknown_entry_is_refused(void) {
 const struct test replay_tests[] = {
     {"what was committed is there, what was aborted or open is not", committed_is_there_aborted_and_open_are_not},
     {"a group with an incomplete page is dropped whole", group_with_an_incomplete_page_is_dropped_whole},
+    {"a page with another name does not count", page_with_another_name_does_not_count},
     {"a group over the watermark is dropped whole", group_over_the_watermark_is_dropped_whole},
     {"a group with a missing member is dropped whole", group_with_a_missing_member_is_dropped_whole},
     {"a commit behind a dropped commit is dropped", commit_behind_a_dropped_commit_is_dropped},
