@@ -70,6 +70,7 @@ static void page_with_another_name_does_not_count(void) {
     for (uint32_t what = 0; what < 4; what++) {
         begin();
         uint32_t a = map(0, (struct ftl_entry){.n = 1}, true), b = map(1, (struct ftl_entry){.n = 1}, true);
+        for (uint32_t i = 3; i < 7; i++) map(i, (struct ftl_entry){.n = 1}, true); /* a and b had ended, so they are not copied */
         drive_supply(20);
         drive_close();
         drive_finish_data();
