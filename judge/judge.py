@@ -214,8 +214,8 @@ class Judge(Transactions):
                     self.again(lba)
         elif did is NOTHING:
             self.unchanged(node)
-        else:
-            self.loosen(node)
+        else:  # there whole or not (guarantee 2)
+            node.hi = min(node.hi, self.line)
 
     def unchanged(self, node):
         if node.exists:

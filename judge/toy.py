@@ -56,9 +56,8 @@ class Toy:
             if fails < 0.01:
                 return {"status": self.rng.choice(("CAPACITY", "READ_ONLY"))}
             if fails < 0.015 and tx is None:
-                for lba, stamp in blocks.items():
-                    if self.rng.random() < 0.5:
-                        self.do(Unit(ident, op, {lba: stamp}))
+                if self.rng.random() < 0.5:
+                    self.do(Unit(ident, op, blocks))
                 return {"status": "WRITE_FAULT"}
             if tx is not None:
                 if self.used.get(tx, 0) + c["n"] > self.entries:
