@@ -173,7 +173,7 @@ class Blocks(Words):
     def covered(self, read, lba, source):
         """`read` cannot have seen `source` (None: the base): it is gone, not yet there, or certainly overwritten before `read`."""
         if source is not None:
-            if source.lo > read.hi or source.alive is False and (source.cut < read.lo or not source.exists):
+            if source.lo > read.hi or source.alive is False and source.cut < read.lo:
                 return True
             if source.exists and self.before(read, source):
                 return True

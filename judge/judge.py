@@ -237,6 +237,8 @@ class Judge(Transactions):
                     self.emptied.append(node)
                 t.may = CLOSED
                 t.fuzzy = t.mixed
+                if t.ends > 1 and t.opens:  # another end may have come first, and the txid opened again
+                    self.loosen(node)
             elif did is NOTHING:
                 if node.exists:
                     self.unchanged(node)

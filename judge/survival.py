@@ -23,6 +23,11 @@ class Survival(Blocks):
         held = node.blocks[lba]
         if type(held) is tuple:
             node.blocks = {**node.blocks, lba: stamp}
+        if node.cut > read.lo:  # known only now: a READ from before the cut saw it
+            node.exists = True
+            if not node.relaxed and (node.commit or node.fua):
+                self.survived(node, ("seen", read, lba))
+            return
         if not node.exists and node.alive:
             node.exists = True
         if node.alive is None:

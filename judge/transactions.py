@@ -15,9 +15,10 @@ ENDS = frozenset(("COMMIT", "ABORT", "RECOVER"))
 
 class Txid:
     """`table`: LBA to [[stamp, submit, done], ...] of the open transaction; `entries`: at most so many. `active`: id to command, of those under way. `mixed`: this group
-    has an end beside another command; `fuzzy`: so what was written to which transaction, and `entries`, are not certain."""
+    has an end beside another command; `ends`, `opens`: its ends (RECOVERs too), and whether it has a command that opens a txid; `fuzzy`: what was written to which
+    transaction, and `entries`, are not certain."""
 
-    __slots__ = ("number", "instance", "may", "table", "entries", "active", "mixed", "fuzzy")
+    __slots__ = ("number", "instance", "may", "table", "entries", "active", "mixed", "fuzzy", "ends", "opens")
 
     def __init__(self, number):
         self.number = number
@@ -26,11 +27,13 @@ class Txid:
         self.table = {}
         self.entries = 0
         self.active = {}
-        self.mixed = self.fuzzy = False
+        self.mixed = self.fuzzy = self.opens = False
+        self.ends = 0
 
     def copy(self, commands):
         new = Txid(self.number)
         new.instance, new.may, new.entries, new.mixed, new.fuzzy = self.instance, self.may, self.entries, self.mixed, self.fuzzy
+        new.ends, new.opens = self.ends, self.opens
         new.table = {lba: [list(v) for v in versions] for lba, versions in self.table.items()}
         new.active = {ident: commands[ident] for ident in self.active}
         return new
@@ -55,6 +58,7 @@ class Transactions(Survival):
         found = self.tx.get(number)
         if found is None:
             found = self.tx[number] = Txid(number)
+            found.ends = self.recovers
             self.renew(found)
         return found
 
@@ -81,10 +85,15 @@ class Transactions(Survival):
             elif ends or other_ends:
                 self.mix(t, other)
                 command.mixed = t.mixed = True
+                if other.node is not None and not other.node.exists and command.op not in ("ABORT", "RECOVER"):
+                    self.loosen(other.node)  # two COMMITs at once: either may be the one
             else:
                 command.alone = other.alone = False
         if self.recovers:
             command.mixed = t.mixed = True
+        if not reads:
+            t.ends += ends
+            t.opens |= command.op not in ENDS
         t.active[command.id] = command
         return t
 
@@ -97,6 +106,7 @@ class Transactions(Survival):
     def enter_recover(self):
         self.recovers += 1
         for t in self.tx.values():
+            t.ends += 1
             for other in t.active.values():
                 self.mix(t, other)
 
@@ -105,7 +115,11 @@ class Transactions(Survival):
         if t.mixed and command.op != "READ":
             t.may = EITHER
         if not t.active and not self.recovers:
-            t.mixed = False
+            self.group_over(t)
+
+    def group_over(self, t):
+        t.mixed = t.opens = False
+        t.ends = 0
 
     def recovered(self, success):
         """RECOVER is complete."""
@@ -118,7 +132,7 @@ class Transactions(Survival):
                 self.drop_loose(t)
                 t.may = EITHER
             if not t.active and not self.recovers:
-                t.mixed = False
+                self.group_over(t)
 
     def reset(self):
         """A cut or an orderly off: no transaction is open."""
