@@ -32,7 +32,10 @@ class Blocks(Words):
         self.hist = {}
         self.top = {}  # lba -> uid of a version that is certainly after all others in hist
         self.stamps = {}  # stamp -> uid of the node, or minus the number of the open transaction
-        self.old = {}  # stamp -> (lba, why it can no longer be read, guarantees), the last KEEP
+        self.old = {}  # stamp -> (lba, why it can no longer be read, guarantees, node or None), the last KEEP
+        self.dropped = False  # there were more than KEEP
+        self.writer = {}  # lba -> the node that wrote the base, for words
+        self.unzeroed = {}  # lba -> a node with zeroes there that did not survive, for words
         self.loose = {}  # stamp -> lba: may be seen or not, by rule or because its command failed (docs/reference/history.md)
         self.pend = {}  # lba -> [(read, U or None, V)] undecided
         self.zeroes = {}  # lba -> [(read, [nodes, None for the base])] a READ of zeroes with several possible sources
@@ -60,15 +63,16 @@ class Blocks(Words):
                     stamps[stamp] = uid
         node.live = len(blocks)
 
-    def forget(self, stamp, lba, why, guarantees=(5,)):
+    def forget(self, stamp, lba, why, guarantees=(5,), node=None):
         for s in stamp if type(stamp) is tuple else (stamp,):
             if s:
                 self.stamps.pop(s, None)
-                self.old[s] = (lba, why, guarantees)
+                self.old[s] = (lba, why, guarantees, node)
                 if len(self.old) > KEEP:
+                    self.dropped = True
                     del self.old[next(iter(self.old))]
 
-    def detach(self, node, lba, why, guarantees=(5,)):
+    def detach(self, node, lba, why, guarantees=(5,), by=None):
         """The version of `node` is out of the block for good."""
         left = [v for v in self.hist[lba] if v is not node]
         if left:
@@ -76,7 +80,7 @@ class Blocks(Words):
         else:
             del self.hist[lba]
             self.top.pop(lba, None)
-        self.forget(node.blocks[lba], lba, why, guarantees)
+        self.forget(node.blocks[lba], lba, why, guarantees, by)
         node.live -= 1
         if not node.live:
             self.emptied.append(node)
@@ -256,7 +260,10 @@ class Blocks(Words):
             if left:
                 self.pend.setdefault(lba, []).extend(left)
         waiting = self.zeroes.pop(lba, None)
-        if waiting:
+        if waiting and -lba - 1 in self.loose:
+            for read, sources in waiting:
+                self.release(read, *sources)
+        elif waiting:
             left = []
             for read, sources in waiting:
                 possible = [v for v in sources if not self.covered(read, lba, v)]
@@ -300,7 +307,8 @@ class Blocks(Words):
                 self.unname(stamp)
                 was = self.base.get(lba, self.blank)
                 if type(was) is int:
-                    self.forget(was, lba, "it was overwritten")
+                    self.forget(was, lba, "it was overwritten", (5,), node)
+                self.writer[lba] = node
                 self.base[lba] = frozenset(stamp) if type(stamp) is tuple else stamp
                 left = [v for v in self.hist[lba] if v is not node]
                 if left:
@@ -325,7 +333,7 @@ class Blocks(Words):
             if v is node:
                 continue
             if self.before(v, node):
-                self.detach(v, lba, "it was overwritten")
+                self.detach(v, lba, "it was overwritten", (5,), node)
             elif not self.before(node, v):
                 alone = False
         if not alone and len(self.hist[lba]) == 1:

@@ -13,6 +13,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from judge import format as form
+from judge.blocks import UNKNOWN
 from judge.format import Malformed
 from judge.order import NEVER, Violation
 from judge.statuses import DONE, NOTHING, PERHAPS, WRITES, faults, verdict
@@ -34,7 +35,7 @@ class Verdict:
 class Command:
     """A command under way."""
 
-    __slots__ = ("id", "op", "lba", "n", "tx", "fua", "commit", "relaxed", "submit", "done", "status", "node", "blocks", "taken", "mixed", "alone", "may", "must", "could")
+    __slots__ = ("id", "op", "lba", "n", "tx", "fua", "commit", "relaxed", "submit", "done", "status", "node", "blocks", "taken", "over", "mixed", "alone", "may", "must", "could")
 
     def __init__(self, event, line):
         get = event.get
@@ -52,6 +53,7 @@ class Command:
         self.mixed = False
         self.alone = True
         self.must = self.could = ()
+        self.over = []
 
     def copy(self, nodes):
         new = Command.__new__(Command)
@@ -238,7 +240,8 @@ class Judge(Transactions):
                 t.may = CLOSED
                 t.fuzzy = t.mixed
                 if t.ends > 1 and t.opens:  # another end may have come first, and the txid opened again
-                    self.loosen(node)
+                    self.loosen_commit(command)
+                self.overwrote(command)
             elif did is NOTHING:
                 if node.exists:
                     self.unchanged(node)
@@ -246,7 +249,7 @@ class Judge(Transactions):
                 if command.status == "TX_INVALID":
                     t.may = CLOSED
             else:
-                self.loosen(node)
+                self.loosen_commit(command)
                 t.may = EITHER
                 t.fuzzy = True
         elif op == "ABORT":
@@ -330,10 +333,12 @@ class Judge(Transactions):
         for command in self.flight.values():
             if command.node is not None:
                 command.node.hi = min(command.node.hi, self.line)
+                self.overwrote(command, "its transaction was open when power failed", (8,))
         self.flight.clear()
         self.reset()
         if self.on:
             self.freeze(self.line, open_nodes, orderly)
+        self.unzeroed.clear()
         self.cuts.append(self.line)
         del self.cuts[:-64]
         self.counts["offs" if orderly else "cuts"] += 1
@@ -355,7 +360,7 @@ class Judge(Transactions):
             for lba, older in self.hurt.items():
                 held = self.base.get(lba, self.blank)
                 if type(held) is frozenset and None in held:
-                    self.base[lba] = held | older
+                    self.base[lba] = UNKNOWN if self.dropped else held | older
         if said or self.reported <= {"data"}:
             self.reported.clear()
             self.hurt.clear()
@@ -405,7 +410,7 @@ class Judge(Transactions):
             setattr(new, name, [nodes[v.uid] for v in getattr(self, name) if v.uid in nodes])
         for name in ("waiting", "relaxed", "frozen"):
             setattr(new, name, {uid: nodes[uid] for uid in getattr(self, name)})
-        for name in ("base", "top", "stamps", "old", "loose", "hurt"):
+        for name in ("base", "top", "stamps", "old", "loose", "hurt", "writer", "unzeroed"):
             setattr(new, name, dict(getattr(self, name)))
         new.flight = {ident: command.copy(nodes) for ident, command in self.flight.items()}
         new.tx = {number: t.copy(new.flight) for number, t in self.tx.items()}

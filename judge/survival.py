@@ -143,7 +143,9 @@ class Survival(Blocks):
         for lba in node.blocks:
             lst = self.hist.get(lba)
             if lst and node in lst:
-                self.detach(node, lba, f"{node} did not survive the cut", (7, 10))
+                self.detach(node, lba, "it did not survive the cut", (10,), node)
+                if self.holds_zero(node, lba):
+                    self.unzeroed[lba] = node
         for lba in node.blocks:
             if lba in self.pend or lba in self.zeroes:
                 self.again(lba)
@@ -181,7 +183,7 @@ class Survival(Blocks):
         """The test made a page of `lba` unreadable: no conclusions from this block until it is written again; MEDIA_ERROR is an answer."""
         base = self.base.get(lba, self.blank)
         allowed = {None, *(base if type(base) is frozenset else () if base is UNKNOWN else (base,))}
-        older = set()
+        older = {0, *(s for s, (where, _, guarantees, _) in self.old.items() if where == lba and guarantees == (5,))}
         for node in [v for v in self.hist.get(lba, ()) if v.exists]:
             held = node.blocks[lba]
             held = set(held) if type(held) is tuple else {held}
@@ -190,9 +192,6 @@ class Survival(Blocks):
                 allowed = {None}
             allowed |= held
             self.detach(node, lba, "its page was damaged")
-        for stamp in allowed | older:
-            if stamp:
-                self.old.pop(stamp, None)
         if base is not UNKNOWN:
             self.base[lba] = frozenset(allowed)
         self.hurt[lba] = frozenset(older)

@@ -57,7 +57,10 @@ class Toy:
                 return {"status": self.rng.choice(("CAPACITY", "READ_ONLY"))}
             if fails < 0.015 and tx is None:
                 if self.rng.random() < 0.5:
-                    self.do(Unit(ident, op, blocks))
+                    unit = Unit(ident, op, blocks)
+                    self.do(unit)
+                    if c.get("fua"):  # it can be seen, so it would survive
+                        self.harden(unit)
                 return {"status": "WRITE_FAULT"}
             if tx is not None:
                 if self.used.get(tx, 0) + c["n"] > self.entries:

@@ -85,8 +85,8 @@ class Transactions(Survival):
             elif ends or other_ends:
                 self.mix(t, other)
                 command.mixed = t.mixed = True
-                if other.node is not None and not other.node.exists and command.op not in ("ABORT", "RECOVER"):
-                    self.loosen(other.node)  # two COMMITs at once: either may be the one
+                if ends and other_ends and (command.op != "ABORT" or other.op == "WRITE"):
+                    self.doubt(other)
             else:
                 command.alone = other.alone = False
         if self.recovers:
@@ -103,12 +103,19 @@ class Transactions(Survival):
         if command.blocks and command.node is None:
             self.written(t, command, False)
 
+    def doubt(self, command):
+        """Two COMMITs at once: either may be the one. A WRITE with COMMIT beside an ABORT: it may be a transaction of its own."""
+        if command.node is not None and not command.node.exists:
+            self.loosen_commit(command)
+
     def enter_recover(self):
         self.recovers += 1
         for t in self.tx.values():
             t.ends += 1
             for other in t.active.values():
                 self.mix(t, other)
+                if other.op == "WRITE":
+                    self.doubt(other)
 
     def leave(self, t, command):
         del t.active[command.id]
@@ -209,10 +216,14 @@ class Transactions(Survival):
                     self.forget(version[0], lba, "it was overwritten within its transaction", (3,))
             blocks[lba] = left[0][0] if len(left) == 1 else tuple(v[0] for v in left)
         for lba, stamp in (command.blocks or {}).items():
-            self.forget(blocks.get(lba, 0), lba, "it was overwritten within its transaction", (3,))
+            if lba in blocks:
+                command.over.append((lba, blocks[lba]))
             blocks[lba] = stamp
-        if any(c is not command and c.node is not None for c in t.active.values()):  # two COMMITs at once
+        if any(c is not command and c.node is not None for c in t.active.values()) or command.op == "WRITE" and t.ends > 1:  # as in `doubt`
             for lba, stamp in blocks.items():
+                for s in stamp if type(stamp) is tuple else (stamp,):
+                    self.make_loose(s, lba)
+            for lba, stamp in command.over:
                 for s in stamp if type(stamp) is tuple else (stamp,):
                     self.make_loose(s, lba)
             blocks = {}
@@ -229,7 +240,7 @@ class Transactions(Survival):
         """The COMMIT changed nothing: its transaction is what it was, unless another end overlaps it."""
         table, entries = command.taken
         if command.mixed:
-            self.loosen(node)
+            self.loosen_commit(command)
             return
         self.revoke(node, f"{node} answered that it changed nothing")
         for lba, versions in table.items():
@@ -241,6 +252,20 @@ class Transactions(Survival):
         t.entries += entries
         for lba, stamp in (command.blocks or {}).items():
             self.forget(stamp, lba, f"{command} answered that it changed nothing", (12,))
+
+    def loosen_commit(self, command):
+        """Of a COMMIT nobody can tell what it made visible."""
+        self.loosen(command.node)
+        for lba, stamp in command.over:
+            for s in stamp if type(stamp) is tuple else (stamp,):
+                self.make_loose(s, lba)
+
+    def overwrote(self, command, why="it was overwritten within its transaction", guarantees=(3,)):
+        """The blocks of a WRITE with COMMIT hide what its transaction had written there before."""
+        for lba, stamp in command.over:
+            for s in stamp if type(stamp) is tuple else (stamp,):
+                if self.loose.get(s) != lba:
+                    self.forget(s, lba, why, guarantees)
 
     def drop(self, t, why, guarantees):
         """Nothing of the open transaction exists."""

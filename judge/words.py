@@ -40,36 +40,50 @@ class Words(Order):
         return lines_of(*(part for part in why or () if hasattr(part, "lines")))
 
     def stale(self, read, lba, stamp, source):
-        """`stamp` was in `lba` once, and can no longer be."""
+        """`stamp` was in `lba` once, and can no longer be. `source` wrote it, if that is known."""
         if source is not None:
-            if source.alive is False and source.exists is False and not source.cut:
+            if source.alive is False and not source.cut:
                 return Violation((12,), f"{read} shows {content(stamp)} at LBA {lba} of {source}, which answered that it changed nothing", lines_of(read, source))
             if source.alive is False:
                 return self.torn(source, ("read", read, lba, source), source.given)
-            return Violation((5,), f"{read} shows {content(stamp)} at LBA {lba} of {source}, which was overwritten for certain", lines_of(read, source))
+        elif lba in self.unzeroed:
+            source = self.unzeroed[lba]
+            return self.torn(source, ("read", read, lba, source), source.given)
         over = [v for v in self.hist.get(lba, ()) if v.exists and v.alive and self.before(v, read)]
-        lost = [v for v in over if v.durable and self.cut_between(v, read)]
-        if lost:
-            return Violation((7,), f"{read} shows {content(stamp)} at LBA {lba}: {lost[-1]} is lost, and {self.alive_words(lost[-1].durable)}", lines_of(read, lost[-1]))
-        if over:
-            return Violation((5,), f"{read} shows {content(stamp)} at LBA {lba}, which {over[-1]} had overwritten before", lines_of(read, over[-1]))
-        held = self.base.get(lba, self.blank)
-        ago = self.cuts and self.cuts[-1] < read.submit
-        return Violation((7,) if ago else (5,), f"{read} shows {content(stamp)} at LBA {lba}, where nobody can have left it; settled there: {held}", lines_of(read))
+        if over or lba in self.writer:
+            return self.instead(read, lba, f"{read} shows {content(stamp)} at LBA {lba}", over[-1] if over else self.writer[lba], source)
+        return Violation((7,) if self.cuts else (5,), f"{read} shows {content(stamp)} at LBA {lba}, where nobody can have left it", lines_of(read))
+
+    def instead(self, read, lba, words, other, source=None):
+        """`other`, which is not shown in `lba`, was there and was never overwritten by what is shown."""
+        lines = lines_of(read, source, other)
+        if self.cut_between(other, read):
+            if other.given and other.given[0] == "read":
+                return self.torn(other, other.given, ("read", read, lba, source))
+            why = other.durable
+            numbers = {"seen": (6, 7), "prefix": (9, 7)}.get(why[0] if why else "", (7,))
+            return Violation(numbers, f"{words}: {other} is lost, and {self.alive_words(why)}", lines + self.why_lines(why))
+        several = () if len(other.blocks) == 1 else (4,) if other.commit else (2,)
+        if other.hi >= read.submit and several:
+            return Violation((*several, 5), f"{words}, but elsewhere what {other} wrote", lines)
+        return Violation((5, *several), f"{words}: stale, {other} took effect before that READ began", lines)
 
     def foreign(self, read, lba, stamp, ref):
         if stamp == -1:
             return Violation((1,), f"{read} shows at LBA {lba} what is no block that was ever written (torn or damaged)", lines_of(read))
+        words = f"{read} shows at LBA {lba} the content {stamp}"
         if ref is not None:
-            return Violation((3,), f"{read} shows at LBA {lba} the content {stamp} of a transaction that is not committed", lines_of(read))
+            return Violation((3,), f"{words} of a transaction that is not committed", lines_of(read))
         if stamp in self.old:
-            where, why, guarantees = self.old[stamp]
+            where, why, guarantees, node = self.old[stamp]
             if where != lba:
-                return Violation((1,), f"{read} shows at LBA {lba} the content {stamp}, which belongs to LBA {where}", lines_of(read))
-            if guarantees == (5,) and self.cuts and self.cuts[-1] < read.submit:
-                guarantees = (7, 5)
-            return Violation(guarantees, f"{read} shows at LBA {lba} the content {stamp}: {why}", lines_of(read))
-        return Violation((1,), f"{read} shows at LBA {lba} the content {stamp}, which was never written there, or was overwritten long ago", lines_of(read))
+                return Violation((1,), f"{words}, which belongs to LBA {where}", lines_of(read))
+            if node is not None and guarantees == (5,):
+                return self.instead(read, lba, words, self.writer.get(lba, node))
+            if node is not None:
+                return self.torn(node, ("read", read, lba, node), node.given)
+            return Violation(guarantees, f"{words}: {why}", lines_of(read))
+        return Violation((1,), f"{words}, which was never written there, or can no longer be there", lines_of(read))
 
     def torn_read(self, read, lba, source, path):
         """`read` shows `source` in one block and what was before it elsewhere."""
@@ -80,17 +94,11 @@ class Words(Order):
         shown = f"what {source} wrote" if source is not None else "what was there before"
         words = f"{read} shows {shown} at LBA {lba}"
         lines = lines_of(read, source, other, *path)
-        if other.durable and self.cut_between(other, read):
-            kind = other.durable[0]
-            number = {"seen": (6, 7), "prefix": (9, 7)}.get(kind, (7,))
-            if kind == "read":
-                return self.torn(other, other.durable, ("read", read, lba, source))
-            return Violation(number, f"{words}: {other} is lost, and {self.alive_words(other.durable)}", lines + self.why_lines(other.durable))
-        if other.hi >= read.submit:
-            if other.pred is not None and read.uid in other.pred or read.pred and other.uid in read.pred:
-                return Violation((4 if other.commit else 2,), f"{words}, but elsewhere what {other} wrote over it", lines)
-            return Violation((4,), f"{words}, not {other}, which must have been before it" + self.chain(path), lines)
-        return Violation((5,), f"{words}: stale, {other} took effect before that READ began", lines)
+        if self.cut_between(other, read) or other.hi < read.submit:
+            return self.instead(read, lba, words, other, source)
+        if other.pred is not None and read.uid in other.pred or read.pred and other.uid in read.pred:
+            return Violation((4 if other.commit else 2,), f"{words}, but elsewhere what {other} wrote over it", lines)
+        return Violation((4,), f"{words}, not {other}, which must have been before it" + self.chain(path), lines)
 
     def out_of_order(self, read, lba, source, other, path):
         """`read` shows that `other` was before `source`; elsewhere it is the other way round."""
