@@ -250,7 +250,7 @@ class Blocks(Words):
         waiting = self.pend.pop(lba, None)
         if waiting:
             left = []
-            for at, item in enumerate(waiting):
+            for item in waiting:
                 read, source, other = item
                 if self.resolve(read, lba, source, other):
                     self.release(read, source, other)
@@ -289,7 +289,7 @@ class Blocks(Words):
     def settle(self, horizon):
         """Durable versions from before `horizon`, the first submit that is still open, become the base."""
         todo, self.settling = self.settling, []
-        for at, node in enumerate(todo):
+        for node in todo:
             if node.hi >= horizon:
                 self.settling.append(node)
                 continue

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from judge import format as form
 from judge.blocks import UNKNOWN
+from judge.command import Command
 from judge.format import Malformed
 from judge.order import NEVER, Violation
 from judge.statuses import DONE, NOTHING, PERHAPS, WRITES, faults, verdict
@@ -30,41 +31,6 @@ class Verdict:
     @property
     def good(self):
         return not self.violations
-
-
-class Command:
-    """A command under way."""
-
-    __slots__ = ("id", "op", "lba", "n", "tx", "fua", "commit", "relaxed", "submit", "done", "status", "node", "blocks", "taken", "over", "mixed", "alone", "may", "must", "could")
-
-    def __init__(self, event, line):
-        get = event.get
-        self.id = event["id"]
-        self.op = event["op"]
-        self.lba = get("lba", 0)
-        self.n = get("n", 0)
-        self.tx = get("tx")
-        self.fua = get("fua", 0) == 1
-        self.commit = get("commit", 0) == 1
-        self.relaxed = get("relaxed", 0) == 1
-        self.submit = line
-        self.done = NEVER
-        self.status = self.node = self.blocks = self.taken = self.may = None
-        self.mixed = False
-        self.alone = True
-        self.must = self.could = ()
-        self.over = []
-
-    def copy(self, nodes):
-        new = Command.__new__(Command)
-        for slot in Command.__slots__:
-            setattr(new, slot, getattr(self, slot))
-        if self.node is not None:
-            new.node = nodes[self.node.uid]
-        return new
-
-    def __str__(self):
-        return f"{self.op.replace('_', ' ')} {self.id}"
 
 
 class Judge(Transactions):

@@ -32,7 +32,10 @@ class Node:
     """`blocks`: LBA to stamp (0 zeroes; a tuple: one of these), None for a READ. `live`: in how many blocks it still counts. `exists`: it took effect.
     `alive`: True, False (given up, or never was), None (a cut left that open). `cut`: the line of that cut. `durable`, `given`: why it is, why it is not."""
 
-    __slots__ = ("uid", "op", "id", "submit", "done", "lo", "hi", "blocks", "live", "exists", "alive", "cut", "durable", "given", "commit", "relaxed", "fua", "succ", "pred", "refs", "tx")
+    __slots__ = (
+        *("uid", "op", "id", "tx", "submit", "done", "lo", "hi", "blocks", "live", "exists", "alive", "cut", "durable", "given"),
+        *("commit", "relaxed", "fua", "succ", "pred", "refs"),
+    )
 
     def __init__(self, uid, op, ident, submit, blocks):
         self.uid = uid

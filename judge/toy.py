@@ -160,6 +160,11 @@ class Client:
     def busy(self, tx):
         return any(c.get("tx") == tx for c in self.waiting) or any(c.get("tx") == tx for c, _ in self.acted)
 
+    def ending(self, tx):
+        """An end of the transaction, or a RECOVER, is under way."""
+        under_way = [*self.waiting, *(c for c, _ in self.acted)]
+        return any(c["op"] == "RECOVER" or c.get("tx") == tx and (c["op"] in ("COMMIT", "ABORT") or c.get("commit")) for c in under_way)
+
     def area(self):
         n = min(self.rng.randint(1, self.most), self.lbas)
         return {"lba": self.rng.randint(0, self.lbas - n), "n": n}
@@ -168,8 +173,9 @@ class Client:
         """A random command."""
         rng = self.rng
         kind, tx = rng.random(), rng.randrange(self.txids)
-        in_tx = {"tx": tx} if rng.random() < 0.5 else {}
-        quiet = not self.busy(tx) or rng.random() < self.hasty
+        hasty = rng.random() < self.hasty
+        in_tx = {"tx": tx} if rng.random() < 0.5 and (hasty or not self.ending(tx)) else {}
+        quiet = hasty or not self.busy(tx)
         relaxed = {"relaxed": 1} if rng.random() < self.relaxed else {}
         if kind < 0.32:
             self.submit("READ", **self.area(), **in_tx)
@@ -181,10 +187,11 @@ class Client:
         elif kind < 0.75:
             self.submit("FLUSH")
         elif kind < 0.755:
-            if quiet:
+            if hasty or not any(self.busy(t) for t in range(self.txids)):
                 self.submit("RECOVER")
         elif kind < 0.80:
-            self.submit("BEGIN", tx=tx)
+            if hasty or not self.ending(tx):
+                self.submit("BEGIN", tx=tx)
         elif not quiet:
             return
         elif kind < 0.93:

@@ -87,7 +87,8 @@ class Words(Order):
 
     def torn_read(self, read, lba, source, path):
         """`read` shows `source` in one block and what was before it elsewhere."""
-        return Violation((4 if source.commit else 2,), f"{read} shows {source} at LBA {lba}, but elsewhere what was there before it" + self.chain(path), lines_of(read, source, *path))
+        words = f"{read} shows {source} at LBA {lba}, but elsewhere what was there before it"
+        return Violation((4 if source.commit else 2,), words + self.chain(path), lines_of(read, source, *path))
 
     def missed(self, read, lba, source, other, path):
         """`read` does not show `other`, which was there before it."""
@@ -105,7 +106,8 @@ class Words(Order):
         numbers = (4, 5) if source.commit and other.commit else (5, 2)
         if source.commit and other.commit and self.cut_between(other, read):
             numbers = (9, *numbers)
-        return Violation(numbers, f"{read} shows {source} at LBA {lba}, so {other} was before it; elsewhere it was the other way round" + self.chain(path), lines_of(read, source, other, *path))
+        words = f"{read} shows {source} at LBA {lba}, so {other} was before it; elsewhere it was the other way round"
+        return Violation(numbers, words + self.chain(path), lines_of(read, source, other, *path))
 
     def no_prefix(self, node, other, path):
         words = f"{node} survived ({self.alive_words(node.given or node.durable)}), {other} did not ({self.gone_words(other.given)}), but {other} was committed before it"
