@@ -346,8 +346,9 @@ class Judge(Transactions):
         """Forgets what is settled, and looks again at what is undecided."""
         if self.settling:
             self.settle(self.horizon())
-        if self.pend or self.zeroes or self.frozen:
-            self.fixpoint()
+        if self.pend or self.zeroes:
+            self.fixpoint(deep=False)
+        if self.frozen:
             self.thaw()
         if self.readers or self.emptied or self.pend or self.zeroes:
             self.collect(self.horizon())

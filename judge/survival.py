@@ -154,28 +154,44 @@ class Survival(Blocks):
         return node.uid in self.frozen
 
     def thaw(self):
-        """Frozen nodes of which all is decided are forgotten."""
-        if self.frozen and not any(n.alive is None for n in self.frozen.values()):
-            for node in self.frozen.values():
-                if not node.live:
-                    self.emptied.append(node)
-            self.frozen.clear()
+        """Frozen nodes that can decide nothing any more are forgotten: plain ones that are decided, all without a block, commits when no open one has an order with them."""
+        undecided = [n for n in self.frozen.values() if n.alive is None and n.live and n.commit]
+        last = max((n.cut for n in undecided), default=0)
+        for node in list(self.frozen.values()):
+            if node.alive is None and node.live:
+                continue
+            if node.commit and node.alive is not None and node.submit < last:
+                continue
+            del self.frozen[node.uid]
+            if not node.live:
+                self.emptied.append(node)
 
-    def fixpoint(self):
-        """Everything undecided is looked at until nothing changes."""
+    def fixpoint(self, deep=True):
+        """Everything undecided is looked at until nothing changes; `deep`: the order of commits too."""
         changed = True
         while changed:
             changed = False
             for lba in {*self.pend, *self.zeroes}:
                 changed |= self.again(lba)
-            before = sum(n.alive is None for n in self.frozen.values())
-            for node in [n for n in self.frozen.values() if n.commit and n.exists and n.alive]:
-                self.prefix(node)
-            for node in [n for n in self.frozen.values() if n.commit and n.exists and n.alive is False]:
-                for other in list(self.frozen.values()):
-                    if self.ranked(node, other) and other.alive is None and self.before(node, other):
-                        self.give_up(other, ("prefix", node))
-            changed |= before != sum(n.alive is None for n in self.frozen.values())
+            if deep:
+                changed |= self.prefixes()
+
+    def prefixes(self):
+        commits = [n for n in self.frozen.values() if n.commit and n.exists]
+        undecided = [n for n in commits if n.alive is None]
+        decided = [n for n in commits if n.alive is not None] if undecided else ()
+        changed = False
+        for node in undecided:
+            for other in decided:
+                if node.alive is not None or not self.ranked(node, other):
+                    continue
+                if other.alive and self.before(node, other):
+                    self.survived(node, ("prefix", other))
+                    changed = True
+                elif other.alive is False and self.before(other, node):
+                    self.give_up(node, ("prefix", other))
+                    changed = True
+        return changed
 
     # Damage
 
