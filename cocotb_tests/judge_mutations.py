@@ -72,9 +72,9 @@ class Known:
         self.stamps[stamp] = Wrote(lba, ident, self.submit[ident], line, line if durable else NEVER, commit, relaxed)
 
     def older(self, stamp):
-        """Stamps of the same block that were certainly overwritten by `stamp`."""
+        """Stamps of the same block that were certainly overwritten by `stamp`; the zeroes of the beginning, if nobody wrote others."""
         w = self.stamps[stamp]
-        return [s for s, o in self.stamps.items() if o.lba == w.lba and o.end < w.begin]
+        return [s for s, o in self.stamps.items() if o.lba == w.lba and o.end < w.begin] + [0] * (w.lba not in self.zeroed)
 
     def shown(self):
         """(READ, index in it, stamp) of each stamp that a READ without a txid shows and whose writer completed."""

@@ -11,7 +11,7 @@ After a cut there is a third way: V did not survive (survival.py).
 from judge.order import Violation
 from judge.words import Words
 
-KEEP = 30000  # stamps remembered after they can no longer be read, for words
+KEEP = 10000  # stamps remembered after they can no longer be read, for words
 
 
 class Unknown:

@@ -56,9 +56,10 @@ class Node:
         self.tx = -1
 
     def copy(self):
-        new = Node.__new__(Node)
-        for slot in Node.__slots__:
-            setattr(new, slot, getattr(self, slot))
+        new = Node(self.uid, self.op, self.id, self.submit, self.blocks)
+        new.tx, new.done, new.lo, new.hi, new.live, new.exists, new.alive = self.tx, self.done, self.lo, self.hi, self.live, self.exists, self.alive
+        new.cut, new.durable, new.given, new.commit, new.relaxed, new.fua = self.cut, self.durable, self.given, self.commit, self.relaxed, self.fua
+        new.refs = self.refs
         if self.succ is not None:
             new.succ = set(self.succ)
         if self.pred is not None:

@@ -241,3 +241,21 @@ def history(seed, cuts=3, commands=150, **options):
     client.run(commands // 4)
     client.drain()
     return client.events
+
+
+def unflushed(seed, cuts=2, commands=14):
+    """A good history of RELAXED commits and plain writes that nothing made durable, then a cut: much for the cut to choose from."""
+    client = Client(seed, entries=60000, errors=False, hasty=0)
+    for _ in range(cuts):
+        for number in range(commands):
+            if client.rng.random() < 0.7:
+                client.submit("WRITE", **client.area(), tx=number % client.txids, commit=1, relaxed=1)
+            else:
+                client.submit("WRITE", **client.area())
+            while client.rng.random() < 0.7:
+                client.step()
+            if number % client.txids == client.txids - 1:
+                client.drain()
+        client.power()
+        client.look(2)
+    return client.events
