@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Records what a client of the simulated drive asks and is told, as a history (docs/reference/history.md).
+
+    recorder = Recorder(drive, preset="tiny")                  # a cocotb_tests.system.drive.Drive that is on and blank
+    tag = recorder.submit("WRITE", lba=3, n=2, tx=1)           # it makes up the stamps: a block is its stamp, 8 bytes little endian, all over
+    recorder.step(1000)                                        # lets clocks pass; completions are written down, {tag: status} is returned
+    recorder.power_cut(seed=1); recorder.power_on(); recorder.off()
+    recorder.events                                            # the history so far, for judge_lines or a file (`save`)
+
+Whoever talks to the drive beside the recorder makes the history wrong. Nothing is judged here.
+"""
+
+import json
+
+BLOCK = 4096
+COMMANDS = "FLUSH WRITE READ WRITE_ZEROES TRIM BEGIN COMMIT ABORT RECOVER QUERY".split()
+CODES = dict(zip(COMMANDS, (0x00, 0x01, 0x02, 0x08, 0x09, 0x80, 0x84, 0x88, 0x94, 0x98), strict=True))
+
+
+def block_of(stamp):
+    return stamp.to_bytes(8, "little") * (BLOCK // 8)
+
+
+def stamp_of(block):
+    """The stamp of a block, 0 for zeroes, -1 for what is neither."""
+    first = block[:8]
+    return int.from_bytes(first, "little") if block == first * (BLOCK // 8) and first[7] < 128 else -1
+
+
+class Recorder:
+    def __init__(self, drive, **free):
+        self.drive = drive
+        self.events = [{"history": 1, "lbas": drive.lbas, **free}]
+        self.ids = self.stamps = 0
+        self.flight = {}  # tag -> submit event
+
+    def submit(self, op, lba=0, n=0, tx=None, fua=0, commit=0, relaxed=0, arg=0):
+        """Hands the command over and returns its tag."""
+        self.ids += 1
+        event = {"e": "submit", "id": self.ids, "op": op, "t": self.drive.clock}
+        event |= {name: value for name, value in (("lba", lba), ("n", n), ("fua", fua), ("commit", commit), ("relaxed", relaxed), ("arg", arg)) if value}
+        if tx is not None:
+            event["tx"] = tx
+        data = None
+        if op == "WRITE":
+            event["data"] = list(range(self.stamps + 1, self.stamps + n + 1))
+            self.stamps += n
+            data = b"".join(map(block_of, event["data"]))
+        self.events.append(event)
+        tag = self.drive.submit(CODES[op], lba, n, data, txid=tx, fua=fua, commit=commit, relaxed=relaxed, arg=arg)
+        self.flight[tag] = event
+        return tag
+
+    def step(self, clocks):
+        """Lets up to `clocks` pass, fewer if something completed; {tag: name of its status} of what did."""
+        answered = {}
+        if self.drive.step(clocks):
+            while (completion := self.drive.poll()) is not None:
+                answered[completion.tag] = self.note(completion)
+        return answered
+
+    def note(self, completion):
+        asked = self.flight.pop(completion.tag)
+        event = {"e": "done", "id": asked["id"], "status": completion.status.name, "t": completion.clock}
+        if asked["op"] == "READ" and event["status"] in ("SUCCESS", "MEDIA_ERROR"):
+            blocks = (completion.data[k * BLOCK :][:BLOCK] for k in range(asked.get("n", 0)))
+            event["data"] = [stamp_of(block) if completion.blocks >> k & 1 else None for k, block in enumerate(blocks)]
+        elif asked["op"] == "QUERY":
+            event["result"] = completion.result
+        self.events.append(event)
+        return event["status"]
+
+    def drain(self, clocks=20_000_000):
+        """Waits for everything under way, at most so many clocks; what hangs stays open in the history."""
+        end = self.drive.clock + clocks
+        while self.flight and self.drive.clock < end:
+            self.step(end - self.drive.clock)
+        return not self.flight
+
+    def do(self, op, **fields):
+        """One command, alone; the name of its status."""
+        tag = self.submit(op, **fields)
+        while tag in self.flight:
+            answered = self.step(20_000_000)
+            if not answered:
+                return None
+            if tag in answered:
+                return answered[tag]
+
+    def power_cut(self, **how):
+        self.drive.power_cut(**how)
+        self.flight.clear()
+        self.events.append({"e": "cut", "t": self.drive.clock})
+
+    def power_on(self):
+        self.drive.power_on()
+        said = self.drive.uart.strip().splitlines()
+        self.events.append({"e": "up", "mode": "open", "dropped": self.drive.query(3), "said": said[-1] if said else "", "t": self.drive.clock})
+
+    def look(self, most=32):
+        """Reads all blocks, `most` a command."""
+        for lba in range(0, self.drive.lbas, most):
+            if len(self.flight) >= 31:
+                self.drain()
+            self.submit("READ", lba=lba, n=min(most, self.drive.lbas - lba))
+        self.drain()
+
+    def save(self, path):
+        with open(path, "w", encoding="utf-8") as out:
+            out.writelines(json.dumps(event) + "\n" for event in self.events)
