@@ -61,6 +61,9 @@ uint32_t checked_row(uint32_t die, uint32_t row) {
 
 }  // namespace
 
+Die &page_die(int number) { return die_of(number); }
+const Drive &page_drive() { return drive; }
+
 uint64_t Drive::random() { return mixed(seed += 0x9E3779B97F4A7C15u); }
 
 void rule_broken(const std::string &text) {
