@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a power cut may take (guarantees 6 to 10) and what was promised to stay.
+
+Durable is: a COMMIT that is not RELAXED when it completes or is seen; a command with FUA, the same; what completed before a FLUSH that succeeded was submitted; commits that are
+certainly before a durable commit. At a cut every other node is open (`alive` None) and the READs after it decide: a version that is shown survived, whole; one
+that is certainly above what is shown did not, whole. Commits survive as a prefix of their order. What was decided once is a fact for all later cuts.
+"""
+
+from judge.blocks import UNKNOWN, Blocks
+
+
+class Survival(Blocks):
+    def __init__(self):
+        super().__init__()
+        self.may_be_unreadable = False
+        self.waiting = {}  # uid -> node: completed, not durable, in the order of completion
+        self.relaxed = {}  # the commits among them
+        self.frozen = {}  # uid -> node that a cut left open, and all commits of its time
+
+    # While running
+
+    def shown(self, read, lba, node, stamp):
+        held = node.blocks[lba]
+        if type(held) is tuple:
+            node.blocks = {**node.blocks, lba: stamp}
+        if node.cut > read.lo:  # known only now: a READ from before the cut saw it
+            node.exists = True
+            if not node.relaxed and (node.commit or node.fua):
+                self.survived(node, ("seen", read, lba))
+            return
+        if not node.exists and node.alive:
+            node.exists = True
+        if node.alive is None:
+            self.survived(node, ("read", read, lba, node))
+        elif node.durable is None and not node.relaxed and (node.commit or node.fua):
+            self.make_durable(node, ("seen", read, lba))
+
+    def make_durable(self, node, why):
+        if node.durable is not None:
+            return
+        node.durable = why
+        self.waiting.pop(node.uid, None)
+        self.relaxed.pop(node.uid, None)
+        if node.live:
+            self.settling.append(node)
+        if node.commit and self.relaxed:
+            for other in list(self.relaxed.values()):
+                if self.before(other, node):
+                    self.make_durable(other, ("prefix", node))
+
+    def completed(self, node):
+        """`node` succeeded; its done line is set."""
+        node.exists = True
+        node.hi = min(node.hi, node.done)
+        if node.durable is not None:
+            return
+        if (node.commit and not node.relaxed) or node.fua:
+            self.make_durable(node, ("done",))
+        else:
+            self.waiting[node.uid] = node
+            if node.commit:
+                self.relaxed[node.uid] = node
+
+    def flushed(self, ident, submit):
+        """A FLUSH submitted at that line succeeded."""
+        for node in list(self.waiting.values()):
+            if node.done >= submit:
+                break
+            self.make_durable(node, ("flush", ident))
+
+    # Cuts
+
+    def freeze(self, line, open_nodes, orderly):
+        """Power fails at `line`; `open_nodes` have no done. `orderly`: what was completed is durable."""
+        if orderly:
+            for node in list(self.waiting.values()):
+                self.make_durable(node, ("off", line))
+        for node in open_nodes:
+            node.hi = min(node.hi, line)
+        for node in self.nodes.values():
+            if node.blocks is None or node.cut:
+                continue
+            if node.durable is None and node.alive:
+                node.alive = None
+                node.cut = line
+                self.frozen[node.uid] = node
+            elif node.commit and node.exists and node.alive:
+                self.frozen[node.uid] = node
+        self.waiting.clear()
+        self.relaxed.clear()
+        self.top.clear()
+        for node in [n for n in self.frozen.values() if n.commit and n.durable]:
+            self.prefix(node)
+
+    def survived(self, node, why):
+        if node.alive:
+            return
+        if node.alive is False:
+            raise self.torn(node, why, node.given)
+        node.alive = node.exists = True
+        node.given = why
+        node.durable = node.durable or why
+        if node.live:
+            self.settling.append(node)
+        if node.commit:
+            self.prefix(node)
+        for lba in node.blocks:
+            if lba in self.pend or lba in self.zeroes:
+                self.again(lba)
+
+    def ranked(self, a, b):
+        """Commits that one cut found in one order."""
+        if a is b or not b.commit or not b.exists:
+            return False
+        return not (a.cut and a.cut < b.submit or b.cut and b.cut < a.submit)
+
+    def prefix(self, node):
+        """`node`, a commit, survived: so did the commits before it, and those that did not survive are after it."""
+        for other in list(self.frozen.values()):
+            if not self.ranked(node, other):
+                continue
+            if other.alive is False:
+                self.edge(node, other, lambda path, other=other: self.no_prefix(node, other, path))
+            elif other.alive is None and self.before(other, node):
+                self.survived(other, ("prefix", node))
+
+    def give_up(self, node, why):
+        """`node` did not survive the cut."""
+        if node.alive is False:
+            return
+        if node.alive:
+            raise self.torn(node, node.given or node.durable, why)
+        node.alive = False
+        node.given = why
+        if node.commit and node.exists:
+            for other in list(self.frozen.values()):
+                if not self.ranked(node, other):
+                    continue
+                if other.alive:
+                    self.edge(other, node, lambda path, other=other: self.no_prefix(other, node, path))
+                elif other.alive is None and self.before(node, other):
+                    self.give_up(other, ("prefix", node))
+        for lba in node.blocks:
+            lst = self.hist.get(lba)
+            if lst and node in lst:
+                self.detach(node, lba, f"{node} did not survive the cut", (7, 10))
+        for lba in node.blocks:
+            if lba in self.pend or lba in self.zeroes:
+                self.again(lba)
+
+    def needed(self, node):
+        return node.uid in self.frozen
+
+    def thaw(self):
+        """Frozen nodes of which all is decided are forgotten."""
+        if self.frozen and not any(n.alive is None for n in self.frozen.values()):
+            for node in self.frozen.values():
+                if not node.live:
+                    self.emptied.append(node)
+            self.frozen.clear()
+
+    def fixpoint(self):
+        """Everything undecided is looked at until nothing changes."""
+        changed = True
+        while changed:
+            changed = False
+            for lba in {*self.pend, *self.zeroes}:
+                changed |= self.again(lba)
+            before = sum(n.alive is None for n in self.frozen.values())
+            for node in [n for n in self.frozen.values() if n.commit and n.exists and n.alive]:
+                self.prefix(node)
+            for node in [n for n in self.frozen.values() if n.commit and n.exists and n.alive is False]:
+                for other in list(self.frozen.values()):
+                    if self.ranked(node, other) and other.alive is None and self.before(node, other):
+                        self.give_up(other, ("prefix", node))
+            changed |= before != sum(n.alive is None for n in self.frozen.values())
+
+    # Damage
+
+    def damaged(self, lba):
+        """The test made a page of `lba` unreadable: no conclusions from this block until it is written again; MEDIA_ERROR is an answer."""
+        base = self.base.get(lba, self.blank)
+        allowed = {None, *(base if type(base) is frozenset else () if base is UNKNOWN else (base,))}
+        older = set()
+        for node in [v for v in self.hist.get(lba, ()) if v.exists]:
+            held = node.blocks[lba]
+            held = set(held) if type(held) is tuple else {held}
+            if node.durable is not None:
+                older |= allowed - {None}
+                allowed = {None}
+            allowed |= held
+            self.detach(node, lba, "its page was damaged")
+        for stamp in allowed | older:
+            if stamp:
+                self.old.pop(stamp, None)
+        if base is not UNKNOWN:
+            self.base[lba] = frozenset(allowed)
+        self.hurt[lba] = frozenset(older)
+
+    def lost(self):
+        """A drive with a damaged log, root or map reported a loss: what it holds is not known. What was never committed must not show all the same."""
+        for lba in list(self.hist):
+            for node in list(self.hist[lba]):
+                self.detach(node, lba, "lost with a damaged page")
+        self.base.clear()
+        self.blank = UNKNOWN
+        self.pend.clear()
+        self.zeroes.clear()
+        self.settling.clear()
+        self.frozen.clear()
+        self.nodes.clear()
+        self.emptied.clear()
+        self.readers.clear()
