@@ -216,6 +216,11 @@ void otx_nand_next_cut(uint32_t program, uint32_t erase) {
   chosen_cut = true, cut_program = program, cut_erase = erase;
 }
 
+void otx_nand_fade(void) {
+  for (uint32_t die = 0; die < drive.store.dies(); die++)
+    for (uint32_t row = 0; row < drive.store.rows(); row++) drive.store.good_reads(die, row) = drive.store.good_reads(die, row) != 0;
+}
+
 int otx_nand_is_bad(uint32_t die, uint32_t block) { return drive.faults.bad(die, block); }
 uint64_t otx_nand_faults_seen(int kind) { return kind >= 0 && kind < OTX_NAND_SEEN_KINDS ? drive.faults.seen[kind] : 0; }
 

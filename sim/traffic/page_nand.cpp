@@ -26,8 +26,9 @@ struct Under {  // what a die is doing
   std::vector<uint8_t> page;
 };
 
-std::array<Under, 64> under;
-std::array<uint32_t, 64> features;
+std::array<Under, 64> under, kept_under;
+std::array<uint32_t, 64> features, kept_features;
+bool looked = false;
 int clock_ps = 10'000;
 
 const std::array<uint32_t, 256> crc_table = [] {
@@ -100,11 +101,17 @@ int otx_page_die(const char *path, int clk_ps) {
   return digits == end ? 0 : atoi(digits);
 }
 
+// For otx_sim.cpp: whether any cell was looked at or changed yet; what the dies are doing, kept and brought back.
+bool otx_page_looked() { return looked; }
+void otx_page_keep() { kept_under = under, kept_features = features; }
+void otx_page_restore() { under = kept_under, features = kept_features; }
+
 // Takes a command; the clocks until its end (PROGRAM: until it wants its page).
 int otx_page_begin(int die, int op, int row, int kind, int generation, int lpn, long long sequence) {
   Under &u = under[size_t(die)];
   u = {op, uint32_t(row), uint8_t(kind), uint32_t(generation), uint32_t(lpn), uint64_t(sequence), {}};
   const otx_nand_times &t = page_drive().times;
+  looked |= op == read || op == read_oob || op == verify || op == program || op == erase || op == read_mark;
   switch (op) {
     case reset: return clocks(t.t_rst);
     case param: case read: case read_oob: case verify: case read_mark: return clocks(t.t_r);
