@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a campaign of power cuts has seen: the table that is printed at its end, and what of it a campaign of `FULL` cuts or more must show.
 
-`WANTED` has one line each: how often per 1,000 cuts at least, and on which presets (None: all). The counts of commands are those of the main process (sim/traffic/recorder.h), which all cuts share; the rest is counted
-by cut. Numbers are well below what was seen, so that a campaign of another seed reaches them too.
+`WANTED` has one line each: how often in 1,000 cuts at least, and on which presets (None: all). The counts of commands are those of the main process
+(sim/traffic/recorder.h), which all cuts share; the rest is counted by cut. Numbers are well below what was seen, so that a campaign of another seed reaches them too.
 """
 
 import sys

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Power cuts at chosen clocks of random traffic; after each the drive is started again, all its blocks are read, and the judge (judge/) says whether docs/contract.md allows what was seen.
+"""Power cuts at chosen clocks of random traffic; after each the drive is started again, its blocks are read, and the judge (judge/) says whether docs/contract.md allows that.
 
     power_cut.py [--preset quick] [--cuts 240] [--seed 1] [--only CUT] [--jobs 2] [--gap CLOCKS] [--stop] [--ways] [--failing] [--wave]
 
-Traffic (sim/traffic) runs on in sessions, each with a flavour and a range of blocks; before each cut it is taken to an instant drawn from cut_moments.py. There the process forks: the child cuts the power,
-cuts it again in some of the recoveries, lets the drive come back, reads, sometimes ends in order and reads again, and writes. The last cut of a session is made in the main process instead: traffic goes on
-with what was recovered. Cut n of a seed and preset is always the same: `--only n` replays one, with `--wave` with a waveform of it. A cut that fails leaves its history below build/powercut.
-With `--ways` half of the cuts leave pages and blocks in the ways of models/nand_faults.py: unreadable, fading, looking erased. With `--failing` 2 % of the blocks are bad from the factory, 1 % of the pages
-fail, and 3 % of the blocks from their third erase on. Before the last line, which counts cuts, is a table of what was seen; a campaign of many cuts must have seen all of it (coverage.py).
+Traffic (sim/traffic) runs on in sessions, each with a flavour and a range of blocks; before each cut it is taken to an instant drawn from cut_moments.py.
+There the process forks: the child cuts the power, lets the drive come back, reads, sometimes ends in order and reads again, and writes; cuts in a recovery are
+forked off that recovery. The last cut of a session is made in the main process instead: traffic goes on with what was recovered. Cut n of a seed and preset is always
+the same: `--only n` replays one, with `--wave` with a waveform of its last boot. A cut that fails leaves its history below build/powercut. With `--ways` half of the
+cuts leave pages and blocks in the ways of models/nand_faults.py: unreadable, fading, looking erased. With `--failing` 2 % of the blocks are bad from the factory,
+1 % of the pages fail, and 3 % of the blocks from their third erase on. Before the last line, which counts cuts, is a table of what was seen; a campaign of many cuts
+must have seen all of it (coverage.py).
 """
 
 import json
@@ -48,14 +50,17 @@ class Session:
 
 
 class Cut:
-    """Cut `number`: all its draws are its own, so they do not depend on other cuts."""
+    """A moment at which the power is cut, and the cuts from number `first` on that begin there: number first + k is cut k times more, in its recoveries.
 
-    def __init__(self, seed, number, gap, ways, pace):
-        self.number, self.rng, self.pace = number, random.Random(f"power cut {seed} {number}"), pace
+    What they share is simulated once: each is forked off the recovery of the one before. All draws are the moment's own or those of one number, so they do not depend on
+    other cuts."""
+
+    def __init__(self, seed, first, gap, ways, pace):
+        self.first, self.seed, self.pace, self.ways = first, seed, pace, ways
+        self.rng = random.Random(f"power cut {seed} {first}")
         self.gap, self.moment = self.rng.randrange(1, 2 * gap), cut_moments.draw(self.rng)
-        self.mount_cuts = self.rng.choices([0, 1, 2, 3], [6, 3, 1, 1])[0]
-        self.ways = ways
-        self.again = self.rng.randrange(4 if ways else 8) == 0
+        self.deepest = self.rng.choices([0, 1, 2, 3], [6, 3, 1, 1])[0]
+        self.number, self.where = first, f"before cut {first}"
 
     def way(self):
         drawn = self.ways and self.rng.randrange(2)
@@ -65,27 +70,32 @@ class Cut:
         traffic.run(self.gap * session.longer)
         self.moment(traffic, self.rng, self.pace)
         torn = traffic.drive.under_way()
-        self.where = f"cut {self.number}, clock {traffic.drive.clock}, {session.flavour.name}, {self.moment.__name__}, tears {[t.name for t in torn]}"
+        self.where = f"clock {traffic.drive.clock}, {session.flavour.name}, {self.moment.__name__}, tears {[t.name for t in torn]}"
         return [f"moment: {self.moment.__name__}", *coverage.torn(torn)]
 
-    def survive(self, traffic, session, wave=None):
-        """Cuts, starts the drive and reads what it holds. Returns what was seen."""
-        drive, seen = traffic.drive, []
+    def cut(self, traffic):
         traffic.cut(self.rng.getrandbits(32), **self.way())
-        if wave:
-            drive.trace(wave)
-        for number in range(self.mount_cuts):
-            torn = cut_moments.part_of_boot(traffic, self.rng, self.pace)
-            self.where += f", then in recovery at {drive.clock} {[t.name for t in torn]}"
-            seen += ["cut in a recovery", *(f"{name}, in a recovery" for name in coverage.torn(torn))] + ["third cut in a row"] * (number == 1)
-            traffic.cut(self.rng.getrandbits(32), in_recovery=True, **self.way())
+
+    def cut_again(self, traffic):
+        """In the recovery that is under way, at a moment drawn for it. Returns what was seen."""
+        torn = cut_moments.part_of_boot(traffic, self.rng, self.pace)
+        self.where += f", then in recovery at {traffic.drive.clock} {[t.name for t in torn]}"
+        return ["cut in a recovery", *(f"{name}, in a recovery" for name in coverage.torn(torn))]
+
+    def again(self, traffic):
+        self.number += 1
+        traffic.cut(self.rng.getrandbits(32), in_recovery=True, **self.way())
+
+    def survive(self, traffic, session):
+        """Starts the drive and reads what it holds. Returns what was seen."""
+        drive, own = traffic.drive, random.Random(f"number {self.seed} {self.number}")
         traffic.boot()
-        seen += coverage.mounted(traffic)
+        seen = coverage.mounted(traffic) + ["third cut in a row"] * (self.number - self.first >= 2)
         for txid in range(TXIDS):
             assert drive.tx(txid) == (TxState.FREE, 0), f"txid {txid} is {drive.tx(txid)} after recovery (guarantee 8)"
         self.read(traffic, session)
-        if self.again:
-            traffic.off(self.rng.getrandbits(32))
+        if own.randrange(4 if self.ways else 8) == 0:
+            traffic.off(own.getrandbits(32))
             traffic.boot()
             self.read(traffic, session)
             seen.append("read again after an orderly end")
@@ -99,18 +109,36 @@ class Cut:
             traffic.read(session.first, session.blocks)
         traffic.judge_now()
 
-    def attempt(self, traffic, session, child=False, wave=None):
+    def attempt(self, traffic, session, child=False):
         """(verdict, what was seen); in a child also that the drive takes writes again. Says what went wrong."""
         try:
-            seen = self.survive(traffic, session, wave)
+            seen = self.survive(traffic, session)
             if child:
-                traffic.begin(self.rng.getrandbits(32), session.flavour, session.first, session.blocks)
-                traffic.finish(4)
+                traffic.begin(self.seed + self.number, session.flavour, session.first, session.blocks)
+                traffic.finish(3)
                 traffic.judge_now(end=True)
             return True, seen
         except Exception as wrong:
             self.report(traffic, wrong)
             return False, []
+
+    def family(self, traffic, session, into):
+        """All cuts of this moment, in processes of their own one after the other; what they have seen goes `into` a pipe, a line each."""
+        self.cut(traffic)
+        seen = []
+        while self.number < self.first + self.deepest:
+            before = self.where
+            more = self.cut_again(traffic)
+            pid = os.fork()
+            if pid:  # this one goes on without that cut
+                os.waitpid(pid, 0)
+                self.where = before
+                break
+            seen = more
+            self.again(traffic)
+        good, own = self.attempt(traffic, session, child=True)
+        os.write(into, (json.dumps([good, seen + own]) + "\n").encode())
+        os._exit(0)
 
     def report(self, traffic, wrong):
         traffic.collect()
@@ -118,32 +146,36 @@ class Cut:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("".join(f"{line}\n" for line in traffic.lines))
         why = traceback.format_exc() if isinstance(wrong, (AssertionError, TypeError, KeyError)) else f"{type(wrong).__name__}: {wrong}\n"
-        print(f"{self.where}:\n{why}firmware: {traffic.drive.uart.strip().splitlines()[-2:]}\nhistory: {path.relative_to(ROOT)}; again: {self.command}", flush=True)
+        said = traffic.drive.uart.strip().splitlines()[-2:]
+        print(f"cut {self.number}, {self.where}:\n{why}firmware: {said}\nhistory: {path.relative_to(ROOT)}; again: {self.command.format(self.number)}", flush=True)
 
 
 class Children:
-    """Forked cuts under way, at most `jobs`; `failed` and `seen` grow as they end."""
+    """Forked moments under way, at most `jobs`; `failed`, `seen` and `ended` grow as they end."""
 
     def __init__(self, jobs):
-        self.jobs, self.running, self.failed, self.seen = jobs, [], 0, Counter()
+        self.jobs, self.running, self.failed, self.ended, self.seen = jobs, [], 0, 0, Counter()
 
     def fork(self, cut, traffic, session):
         out, into = os.pipe()
         pid = os.fork()
         if not pid:
-            good, seen = cut.attempt(traffic, session, child=True)
-            os.write(into, json.dumps(seen).encode())
-            os._exit(0 if good else 1)
+            os.close(out)
+            cut.family(traffic, session, into)
         os.close(into)
-        self.running.append((pid, out))
+        self.running.append((pid, out, cut.deepest + 1))
         self.reap(self.jobs - 1)
 
     def reap(self, most):
         while len(self.running) > most:
-            pid, out = self.running.pop(0)
-            self.failed += os.waitpid(pid, 0)[1] != 0
-            self.seen.update(json.loads(os.read(out, 1 << 16) or "[]"))
-            os.close(out)
+            pid, out, cuts = self.running.pop(0)
+            with os.fdopen(out) as lines:
+                verdicts = [json.loads(line) for line in lines]
+            os.waitpid(pid, 0)
+            for _, seen in verdicts:
+                self.seen.update(seen)
+            self.ended += cuts
+            self.failed += cuts - sum(good for good, _ in verdicts)  # one that has died has no verdict
 
 
 class Campaign:
@@ -151,10 +183,11 @@ class Campaign:
         faults = Faults(seed=seed, **FAILING) if failing else Faults(seed=seed) if ways else None
         self.drive = Drive(preset, faults=faults, trace=wave)
         self.pace = cut_moments.Pace.of(preset)
-        self.preset, self.cuts, self.seed, self.only, self.gap, self.stop, self.ways, self.failing, self.wave = preset, cuts, seed, only, gap or 8 * self.pace.page, stop, ways, failing, wave
+        self.preset, self.cuts, self.seed, self.only, self.gap = preset, cuts, seed, only, gap or 8 * self.pace.page
+        self.stop, self.ways, self.failing, self.wave = stop, ways, failing, wave
         self.flags = "".join(f" --{name}" for name, on in (("ways", ways), ("failing", failing)) if on) + (f" --gap {gap}" if gap else "")
         self.traffic = Traffic(self.drive, preset=preset, seed=seed, client="power_cut", entries=self.drive.tx_entries, **({"unreadable": True} if failing or ways else {}))
-        self.children, self.sessions, self.done = Children(jobs), 0, 0
+        self.children, self.sessions, self.alone = Children(jobs), 0, 0
         self.open_session()
 
     def open_session(self):
@@ -164,54 +197,69 @@ class Campaign:
         self.left = self.session.cuts
 
     def one(self, number):
-        """Makes cut `number`; False: traffic cannot go on."""
+        """The moment of cuts from `number` on; returns the number behind them, None: traffic cannot go on."""
         cut = Cut(self.seed, number, self.gap, self.ways, self.pace)
         cut.name = f"{self.preset}-{self.seed}" + self.flags.replace(" --", "-").replace(" ", "")
-        cut.command = f"python cocotb_tests/system/power_cut.py --preset {self.preset} --seed {self.seed}{self.flags} --only {number} --wave"
-        cut.where = f"before cut {number}, {self.session.flavour.name}"
-        self.done += 1
+        cut.command = f"python cocotb_tests/system/power_cut.py --preset {self.preset} --seed {self.seed}{self.flags} --only {{}} --wave"
         try:
             seen = cut.approach(self.traffic, self.session)
             self.traffic.judge_now()
         except Exception as wrong:
             cut.report(self.traffic, wrong)
+            self.alone += 1
             self.children.failed += 1
-            return False
+            return None
         self.children.seen.update(seen)
         self.left -= 1
-        if self.only == number:
-            wave = ROOT / "build/powercut" / f"{cut.name}-{number}.fst"
-            wave.parent.mkdir(parents=True, exist_ok=True)
-            good, _ = cut.attempt(self.traffic, self.session, child=True, wave=wave if self.wave else None)
-            print(f"{cut.where}: {'passed' if good else 'failed'}" + (f"; {wave.relative_to(ROOT)}" if self.wave else ""))
-            sys.exit(0 if good else 1)
-        if self.left:
+        last = not self.left
+        if self.only is not None and number <= self.only <= number + (0 if last else cut.deepest):
+            sys.exit(self.replay(cut))
+        if not last:
             if self.only is None:
                 self.children.fork(cut, self.traffic, self.session)
-            return True
+            return number + cut.deepest + 1
+        cut.cut(self.traffic)
         good, seen = cut.attempt(self.traffic, self.session)
         self.children.seen.update(seen)
+        self.alone += 1
         self.children.failed += not good
         if good:
             self.open_session()
-        return good
+        return number + 1 if good else None
+
+    def replay(self, cut):
+        """Cut `only` in this process, with a waveform if asked for; the exit code."""
+        wave = ROOT / "build/powercut" / f"{cut.name}-{self.only}.fst"
+        wave.parent.mkdir(parents=True, exist_ok=True)
+        cut.cut(self.traffic)
+        while cut.number < self.only:
+            cut.cut_again(self.traffic)
+            cut.again(self.traffic)
+        if self.wave:
+            self.drive.trace(wave)
+        good, _ = cut.attempt(self.traffic, self.session, child=True)
+        print(f"cut {self.only}: {cut.where}: {'passed' if good else 'failed'}" + (f"; {wave.relative_to(ROOT)}" if self.wave else ""))
+        return 0 if good else 1
 
     def run(self):
-        for number in range(self.cuts):
-            if not self.one(number):
-                print(f"traffic cannot go on after cut {number}")
-                break
+        number = said = 0
+        while number is not None and number < self.cuts:
+            number = self.one(number)
             if self.stop and self.children.failed:
                 break
-            if number % 100 == 99:
-                print(f"{number + 1} cuts, {self.children.failed} failed", flush=True)
+            if number and number - said >= 100:
+                said = number
+                print(f"{number} cuts, {self.children.failed} failed", flush=True)
+        if number is None:
+            print("traffic cannot go on after this cut")
         self.children.reap(0)
-        missing = coverage.report(self.traffic, self.children.seen, self.done, self.preset, self.failing)
+        done = self.children.ended + self.alone
+        missing = coverage.report(self.traffic, self.children.seen, done, self.preset, self.failing)
         if self.failing or self.ways:
             print(f"faults met in the main process: {self.drive.faults_seen()}")
         if missing:
             print(f"the campaign shows too little: {', '.join(missing)}")
-        print(f"{self.done - self.children.failed} passed, {self.children.failed} failed")
+        print(f"{done - self.children.failed} passed, {self.children.failed} failed")
         return 1 if self.children.failed or missing else 0
 
 

@@ -86,8 +86,9 @@ class Traffic {
       while (commands && busy_ < OTX_TAGS) {
         if (!left_) new_mood();
         pause_until_ = 0;
+        const uint64_t before = id_;
         one();
-        commands--;
+        commands -= id_ != before;
       }
       otx_step(OTX_TRAFFIC_STUCK), collect();
     }
@@ -146,7 +147,7 @@ class Traffic {
     mood_ = next_moods[flavour_][below(16)];
     left_ = 5 + below(mood_ == many_trims || mood_ == rewriting ? 120 : 28);
     depth_ = depths[below(sizeof depths / sizeof depths[0])];
-    txids_ = below(3) == 0 ? OTX_TXIDS : 1 + below(5);
+    txids_ = below(3) == 0 ? uint32_t(OTX_TXIDS) : 1 + below(5);
     txid_base_ = mood_ == rewriting && below(2) ? txid_base_ : below(OTX_TXIDS);
     if (mood_ == rewriting) txids_ = 1;
     spread_ = below(3) ? blocks_ : 1 + below(std::min<uint32_t>(blocks_, 8));
@@ -155,7 +156,7 @@ class Traffic {
   }
 
   void fill() {
-    while (busy_ < (left_ ? depth_ : OTX_TAGS)) {
+    while (busy_ < (left_ ? depth_ : uint32_t(OTX_TAGS))) {
       if (!left_) {
         new_mood();
         continue;
@@ -167,9 +168,9 @@ class Traffic {
   }
 
   uint32_t count() {
-    if (mood_ == long_writes) return below(2) ? OTX_MAX_BLOCKS : 1 + below(OTX_MAX_BLOCKS);
+    if (mood_ == long_writes) return below(2) ? uint32_t(OTX_MAX_BLOCKS) : 1 + below(OTX_MAX_BLOCKS);
     const uint32_t r = below(100);
-    return r < 62 ? 1 : r < 80 ? 2 + below(3) : r < 90 ? 5 + below(4) : r < 96 ? 9 + below(23) : OTX_MAX_BLOCKS;
+    return r < 62 ? 1 : r < 80 ? 2 + below(3) : r < 90 ? 5 + below(4) : r < 96 ? 9 + below(23) : uint32_t(OTX_MAX_BLOCKS);
   }
 
   void one() {
