@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Power cuts at chosen clocks of random traffic; after each the drive is started again, its blocks are read, and the judge (judge/) says whether docs/contract.md allows that.
 
-    power_cut.py [--preset quick] [--cuts 240] [--seed 1] [--only CUT] [--jobs 2] [--gap CLOCKS] [--stop] [--ways] [--failing] [--wave]
+    power_cut.py [--preset quick] [--cuts 240] [--seed 1] [--only CUT] [--jobs 2] [--gap CLOCKS] [--stop] [--ways] [--failing] [--wave] [--firmware BIN]
 
 Traffic (sim/traffic) runs on in sessions, each with a flavour and a range of blocks; before each cut it is taken to an instant drawn from cut_moments.py.
 There the process forks: the child cuts the power, lets the drive come back, reads, sometimes ends in order and reads again, and writes; cuts in a recovery are
@@ -179,9 +179,9 @@ class Children:
 
 
 class Campaign:
-    def __init__(self, preset, cuts, seed, only, jobs, gap, stop, ways, failing, wave):
+    def __init__(self, preset, cuts, seed, only, jobs, gap, stop, ways, failing, wave, firmware):
         faults = Faults(seed=seed, **FAILING) if failing else Faults(seed=seed) if ways else None
-        self.drive = Drive(preset, faults=faults, trace=wave)
+        self.drive = Drive(preset, faults=faults, trace=wave, firmware=firmware)
         self.pace = cut_moments.Pace.of(preset)
         self.preset, self.cuts, self.seed, self.only, self.gap = preset, cuts, seed, only, gap or 8 * self.pace.page
         self.stop, self.ways, self.failing, self.wave = stop, ways, failing, wave
@@ -273,6 +273,7 @@ class Campaign:
 @click.option("--stop", is_flag=True, help="end at the first failed cut")
 @click.option("--ways", is_flag=True, help="half of the cuts tear in the ways of the NAND's faults")
 @click.option("--failing", is_flag=True, help="programs and erases fail, blocks are bad from the factory")
+@click.option("--firmware", type=click.Path(exists=True, dir_okay=False), help="another binary than the preset's")
 @click.option("--wave", is_flag=True, help="with --only: a waveform of that cut (the preset with tracing, tools/drive_build.sh PRESET)")
 def main(**options):
     """Power cuts, judged by the contract."""
