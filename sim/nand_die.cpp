@@ -543,6 +543,19 @@ void Die::read_cells(uint32_t row, std::vector<uint8_t> &page) {
   if (drive_.faults.on) drive_.faults.read(drive_.store, number_, row, page, read_level_, drive_.part.retries);
 }
 
+void Die::page_begins(What what, uint32_t row, const std::vector<uint8_t> &page) {
+  std::vector<Jobs::Target> targets;
+  targets.push_back({row, page});
+  if (what == What::Program) jobs_.program(std::move(targets), false, false);
+  else jobs_.erase(std::move(targets), false);
+  work(1, 0, 0);
+}
+
+bool Die::page_ends() {
+  jobs_.finish();
+  return jobs_.results(-1) & 1;
+}
+
 void Die::finish_some(uint64_t seed) {
   if (!hung_ && !suspended() && wait_ != Wait::Dead) jobs_.finish_some(seed);
 }

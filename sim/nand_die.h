@@ -24,6 +24,11 @@ class Die {
   int mode() const;  // SDR timing mode, -1: none, the part's own times
   int under_way() const { return wait_ == Wait::Dead ? 0 : jobs_.under_way(); }
 
+  // Whole operations without a bus, for sim/traffic/page_nand.cpp; of a die whose pins rest.
+  void page_begins(Jobs::What what, uint32_t row, const std::vector<uint8_t> &page);
+  bool page_ends();  // whether it failed
+  void page_read(uint32_t row, std::vector<uint8_t> &page) { begin_read(), work(1, 0, 0), read_cells(row, page); }
+
  private:
   // What R/B# is low for. Array: programs or erases, from their command to their end; LastProgram: 10h behind a cache program, until that one is over; Planes: 11h, D1h.
   enum class Wait { None, Reset, Read, Param, Features, Array, CacheProgram, LastProgram, Planes, CacheRead, CacheEnd, Suspend, Dead };

@@ -69,6 +69,9 @@ int otx_nand_set_faults(const struct otx_nand_faults *faults, char *message, siz
 // The next otx_nand_power_cut leaves every program and erase under way unfinished, in these ways (ANY: by that cut's seed). Faults must be set.
 void otx_nand_next_cut(uint32_t program, uint32_t erase);
 
+// Every page that fades reads wrong from the next read on.
+void otx_nand_fade(void);
+
 int otx_nand_is_bad(uint32_t die, uint32_t block);  // bad from the factory, whatever its mark says now
 uint64_t otx_nand_faults_seen(int kind);
 

@@ -61,6 +61,9 @@ uint32_t checked_row(uint32_t die, uint32_t row) {
 
 }  // namespace
 
+Die &page_die(int number) { return die_of(number); }
+const Drive &page_drive() { return drive; }
+
 uint64_t Drive::random() { return mixed(seed += 0x9E3779B97F4A7C15u); }
 
 void rule_broken(const std::string &text) {
@@ -211,6 +214,11 @@ void otx_nand_next_cut(uint32_t program, uint32_t erase) {
     rule_broken("a test chooses a power cut " + std::string(drive.faults.on ? "that there is not" : "while faults are off"));
   }
   chosen_cut = true, cut_program = program, cut_erase = erase;
+}
+
+void otx_nand_fade(void) {
+  for (uint32_t die = 0; die < drive.store.dies(); die++)
+    for (uint32_t row = 0; row < drive.store.rows(); row++) drive.store.good_reads(die, row) = drive.store.good_reads(die, row) != 0;
 }
 
 int otx_nand_is_bad(uint32_t die, uint32_t block) { return drive.faults.bad(die, block); }

@@ -23,8 +23,20 @@
 #ifdef OTX_TRACE
 #include "verilated_fst_c.h"
 #endif
+#ifdef OTX_SNAPSHOT
+#include <sys/mman.h>
 
-extern "C" void otx_mem_close_all();
+#include "verilated_save.h"
+#endif
+
+extern "C" {
+void otx_mem_close_all();
+void otx_mem_keep();
+void otx_mem_restore();
+bool otx_page_looked();
+void otx_page_keep();
+void otx_page_restore();
+}
 
 namespace {
 
@@ -140,11 +152,54 @@ void one_clock() {
     if (request) requests.push_back(wanted);
 }
 
-void forget() {
+// Every boot is the same until the firmware looks at the first cell, so with OTX_SNAPSHOT only the first two are simulated up to there: the first tells which clock that is, the second is kept.
+#ifdef OTX_SNAPSHOT
+uint64_t first_look;  // the last clock before it, 0: not known
+int kept = -1;        // file in memory
+std::string kept_name() { return "/proc/self/fd/" + std::to_string(kept); }
+
+void keep() {
+    kept = memfd_create("otx", MFD_CLOEXEC);
+    VerilatedSave file;
+    file.open(kept_name());
+    file << *top;
+    file.close();
+    otx_mem_keep();
+    otx_page_keep();
+}
+
+// The drive is at the clock before the first look; false: that is not kept.
+bool restore() {
+    if (kept < 0) return false;
+    VerilatedRestore file;
+    file.open(kept_name());
+    file >> *top;
+    file.close();
+    otx_mem_restore();
+    otx_page_restore();
+    now = first_look;
+    return true;
+}
+
+void boot_clock() {
+    one_clock();
+    if (!first_look && otx_page_looked()) first_look = now - 2;
+    if (kept < 0 && now == first_look) keep();
+}
+#else
+constexpr int kept = -1;
+bool restore() { return false; }
+void boot_clock() { one_clock(); }
+#endif
+
+void stop() {
     otx_trace(nullptr);
     top.reset();
     context.reset();
     otx_mem_close_all();
+}
+
+void forget() {
     for (Slot& s : slots) s = Slot{};
     commands.clear();
     requests.clear();
@@ -204,7 +259,10 @@ int otx_open(const char* image, const char* path, char* message, size_t size) {
 }
 
 void otx_power_on() {
+    otx_trace(nullptr);
     forget();
+    if (top && restore()) return;
+    stop();
     context = std::make_unique<VerilatedContext>();
     context->threads(1);  // no pool: its threads would be missing after fork()
     context->traceEverOn(true);
@@ -218,7 +276,7 @@ void otx_power_on() {
 }
 
 int otx_boot(uint64_t clocks) {
-    for (const uint64_t end = now + clocks; now < end && !top->enabled;) one_clock();
+    for (const uint64_t end = now + clocks; now < end && !top->enabled;) boot_clock();
     return top->enabled ? 0 : -1;
 }
 
@@ -247,6 +305,7 @@ int otx_enabled() { return top->enabled; }
 int otx_fault() { return top->fault; }
 const char* otx_uart() { return uart.c_str(); }
 uint32_t otx_lbas() { return OTX_LBAS; }
+uint32_t otx_tx_entries() { return OTX_TX_ENTRIES; }
 uint32_t otx_clock_ps() { return OTX_CLOCK_PS; }
 const char* otx_preset() { return OTX_PRESET; }
 
@@ -271,7 +330,9 @@ void otx_trace_pause(int pause) { paused = pause != 0; }
 
 void otx_power_cut(uint64_t seed) {
     otx_nand_power_cut(seed);
+    otx_trace(nullptr);
     forget();
+    if (kept < 0) stop();
 }
 
 int otx_close(uint64_t clocks) {
@@ -285,6 +346,7 @@ int otx_close(uint64_t clocks) {
         if (!otx_submit(&flush, nullptr)) while (now < end && !idle()) one_clock();
         result = idle() ? 0 : -1;
     }
+    stop();
     forget();
     otx_nand_store_close();
     return result;

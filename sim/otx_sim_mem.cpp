@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // The words of the simulated memories (otx_sim_mem.sv): zero pages from the system, read through a pattern, so that a fresh memory is neither zero nor paid for.
-// A model is built, used and destroyed by one thread; otx_mem_close_all gives the memories of a destroyed model back. Tests of memory errors call
+// A model is built, used and destroyed by one thread; otx_mem_close_all gives the memories of a destroyed model back. otx_mem_keep keeps what they hold, otx_mem_restore brings it back. Tests of memory errors call
 // otx_sim_mem_set_bad (AXI accesses to these bytes fail until it is called again or the power goes) and otx_sim_mem_put32 (another word at that address).
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <vector>
 
 namespace {
+constexpr size_t page_bytes = 4096, page_words = page_bytes / 8;
+
 struct Mem {
     uint64_t* words;
     size_t bytes;
     uint32_t base;
+    std::vector<bool> written = std::vector<bool>((bytes + page_bytes - 1) / page_bytes);  // pages
+    std::map<size_t, std::vector<uint64_t>> kept;                                           // by page
 };
 std::vector<Mem*> mems;
 constexpr uint64_t pattern = 0xA55A'C33C'9669'0FF0;
@@ -39,6 +45,7 @@ void otx_mem_write(void* mem, int index, long long data, char strobes) {
     for (int b = 0; b < 8; b++)
         if (strobes >> b & 1) mask |= UINT64_C(0xFF) << 8 * b;
     uint64_t& word = static_cast<Mem*>(mem)->words[index];
+    static_cast<Mem*>(mem)->written[size_t(index) / page_words] = true;
     word = (word & ~mask) | ((uint64_t(data) ^ pattern) & mask);
 }
 
@@ -52,6 +59,26 @@ void otx_sim_mem_set_bad(uint32_t from, uint32_t bytes) {
 void otx_sim_mem_put32(uint32_t address, uint32_t value) {
     for (Mem* m : mems)
         if (const uint32_t at = address - m->base; at < m->bytes) otx_mem_write(m, int(at >> 3), (long long)(uint64_t(value) << 32 | value), char(at & 4 ? 0xF0 : 0x0F));
+}
+
+void otx_mem_keep() {
+    for (Mem* m : mems) {
+        m->kept.clear();
+        for (size_t page = 0; page < m->written.size(); page++)
+            if (m->written[page]) m->kept[page].assign(m->words + page * page_words, m->words + (page + 1) * page_words);
+    }
+}
+
+void otx_mem_restore() {
+    otx_sim_mem_set_bad(0, 0);
+    for (Mem* m : mems) {
+        madvise(m->words, m->bytes, MADV_DONTNEED);
+        m->written.assign(m->written.size(), false);
+        for (const auto& [page, words] : m->kept) {
+            std::copy(words.begin(), words.end(), m->words + page * page_words);
+            m->written[page] = true;
+        }
+    }
 }
 
 void otx_mem_close_all() {

@@ -58,6 +58,7 @@ K9F8G08 = NandTiming()
 # Bus times of ONFI 4.0 SDR mode 5 and a short array; tREA leaves 4 ns for pads and board, so a page takes 2 clocks a byte at 100 MHz. For simulation only.
 MODE_5 = dict(t_wp=10, t_wh=7, t_wc=20, t_rp=10, t_reh=7, t_rc=20, t_rea=16, t_cls=10, t_cs=15, t_als=10, t_ds=7, t_adl=400, t_whr=80, t_io=4)
 QUICK = replace(K9F8G08, **MODE_5, t_r=1_000, t_prog=10_000, t_bers=10_000)
+SHORT = replace(QUICK, t_r=500, t_prog=5_000, t_bers=5_000, t_rst=1_000)
 SUSPENDS = replace(QUICK, t_susp=1_000)
 
 
@@ -222,9 +223,12 @@ LONGER = dict(ecc_t=24, spare_bytes=224)
 
 UNWATCHED = dict(patrol_us=0)  # the clocks of a simulation depend on nothing but its commands
 
+NEAR = dict(table_latency=1, frame_latency=1)
+
 FEW_FRAMES = dict(write_frames=40, read_frames=8, firmware_frames=8)
 
 # tiny to small: for tests. rich: all that a part can do, at once; wide: that, with all the dies there can be.
+# quick, quick4: for campaigns of random traffic and power cuts, with whole pages in place of the NAND's bus (sim/traffic/page_channel.sv).
 # sim: the drive of `make run`. paper: the size of TxSSD's board.
 PRESETS = {
     g.preset: g
@@ -234,6 +238,8 @@ PRESETS = {
         Geometry("small", 2, 2, 24, 16, 256, **FEW_FRAMES, scramble=1, timing=SUSPENDS, **ONFI, **UNWATCHED),
         Geometry("rich", 2, 2, 32, 16, 256, **FEW_FRAMES, **LONGER, **CAPABLE, scramble=1, timing=SUSPENDS, **ONFI, **UNWATCHED),
         Geometry("wide", 8, 8, 16, 8, 2048, **FEW_FRAMES, **LONGER, **CAPABLE, scramble=1, timing=SUSPENDS, **ONFI, **UNWATCHED),
+        Geometry("quick", 1, 1, 32, 16, 64, **FEW_FRAMES, tx_entries=48, timing=SHORT, **ONFI, **UNWATCHED, **NEAR),
+        Geometry("quick4", 4, 1, 24, 16, 1088, **FEW_FRAMES, tx_entries=48, timing=SHORT, **ONFI, **UNWATCHED, **NEAR),
         Geometry("sim", 4, 2, 192, 64, 65_536, **UNWATCHED),
         Geometry("paper", 8, 8, 2560, 64, 8_388_608, write_frames=512, read_frames=256, **UNWATCHED),
         Geometry("ecpix5", 1, 2, 4096, 64, 393_216, clock_mhz=75),

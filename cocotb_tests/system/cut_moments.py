@@ -1,88 +1,101 @@
 # SPDX-License-Identifier: Apache-2.0
-"""At which instants the power is cut: each function takes a workload (or a booting drive) to a clock worth cutting at. All draws are from the `rng` given."""
+"""At which instants the power is cut: each function takes traffic to a clock worth cutting at. All draws are from the `rng` given; `pace` has the clocks of this preset."""
 
-import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
 
-from cocotb_tests.system.drive import Torn
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "soc")]
 
-SEEK = 80_000  # clocks after which a moment that does not come is given up; the cut is then where the workload is
+import geometry  # noqa: E402
+
+from cocotb_tests.system.drive import Torn  # noqa: E402
+from cocotb_tests.system.traffic import Until, mask  # noqa: E402
+
+WHOLE_PAGES = ("quick", "quick4")  # of sim/Makefile
 
 
-def any_clock(work, rng):
+@dataclass(frozen=True)
+class Pace:
+    program: int  # clocks of the array
+    erase: int
+    page: int  # on the bus
+    seek: int  # clocks after which a moment that does not come is given up; the cut is then where the traffic is
+    boot: int  # the longest part of a boot that is let pass without looking
+
+    @classmethod
+    def of(cls, preset):
+        g = geometry.preset(preset)
+        page = 520 if preset in WHOLE_PAGES else 8_448
+        clocks = [t * 1_000 // g.clock_ps for t in (g.timing.t_prog, g.timing.t_bers)]
+        return cls(*clocks, page, 16 * page, 130_000 if preset in WHOLE_PAGES else 300_000)
+
+
+def any_clock(traffic, rng, pace):
     """Wherever the gap has led."""
 
 
-def after_submission(work, rng):
+def after_submission(traffic, rng, pace):
     """Soon after a FLUSH, FUA or COMMIT was submitted."""
-    sent = work.sent
-    work.run(SEEK, lambda: work.sent > sent)
-    work.run(rng.choice([rng.randrange(1, 400), rng.randrange(1, 20_000)]))
+    traffic.run(pace.seek, Until.SENT)
+    traffic.run(rng.choice([rng.randrange(1, 400), rng.randrange(1, 3 * pace.page)]))
 
 
-def next_promise(work):
-    """The clock at which the next FLUSH, FUA or COMMIT completes, found in a copy of the process; now if none does."""
-    out, into = os.pipe()
-    pid = os.fork()
-    if not pid:
-        try:
-            kept = work.kept
-            if work.run(SEEK, lambda: work.kept > kept):
-                os.write(into, str(work.drive.clock).encode())
-        finally:
-            os._exit(0)
-    os.close(into)
-    clock = int(os.read(out, 20) or work.drive.clock)
-    os.close(out)
-    os.waitpid(pid, 0)
-    return clock
+def after_completion(traffic, rng, pace):
+    """Just after a FLUSH, FUA or COMMIT has completed."""
+    traffic.run(pace.seek, Until.KEPT)
+    traffic.run(rng.choice([rng.randrange(1, 20), rng.randrange(1, 400)]))
 
 
-def around_completion(work, rng):
-    """Just before or just after a FLUSH, FUA or COMMIT completes."""
-    near, far = rng.randrange(-30, 31), rng.randrange(-1_500, 300)
-    work.run(max(1, next_promise(work) + rng.choice([near, far]) - work.drive.clock))
+def end_of_log_page(traffic, rng, pace):
+    """Around the end of the program of a log page, which is when a FUA or a COMMIT completes."""
+    if traffic.run(pace.seek, Until.TORN, mask(Torn.LOG)):
+        traffic.run(max(1, pace.program + rng.randrange(-40, 60)))
 
 
-def log_page(work, rng):
+def log_page(traffic, rng, pace):
     """While a log page is programmed."""
-    work.run(SEEK, lambda: Torn.LOG in work.drive.under_way(), 100)
-    work.run(rng.randrange(1, 800))
+    if traffic.run(pace.seek, Until.TORN, mask(Torn.LOG)):
+        traffic.run(rng.randrange(1, pace.program))
 
 
-def several_dies(work, rng):
+def data_page(traffic, rng, pace):
+    if traffic.run(pace.seek, Until.TORN, mask(Torn.DATA)):
+        traffic.run(rng.randrange(1, pace.program))
+
+
+def erase(traffic, rng, pace):
+    if traffic.run(pace.seek, Until.TORN, mask(Torn.BLOCK)):
+        traffic.run(rng.randrange(1, pace.erase))
+
+
+def several_dies(traffic, rng, pace):
     """While several dies program; with one die, while it does."""
-    most = min(2, len(work.drive.under_way()))
-    work.run(SEEK, lambda: sum(map(bool, work.drive.under_way())) >= most, 100)
-    work.run(rng.randrange(1, 300))
+    if traffic.run(pace.seek, Until.TORN, mask(Torn.DATA, Torn.LOG, dies=min(2, len(traffic.drive.under_way())))):
+        traffic.run(rng.randrange(1, pace.program // 2))
 
 
-def merge_walk(work, rng):
+def merge_walk(traffic, rng, pace):
     """While the entries of a committed or aborted transaction are walked through."""
-    ended = len(work.walks)
-    if work.run(SEEK, lambda: any(work.walks[ended:])):
-        work.run(rng.randrange(1, 2 + 60 * max(work.walks[ended:])))
+    if traffic.run(pace.seek, Until.WALK):
+        traffic.run(rng.randrange(1, 200))
 
 
-MOMENTS = {any_clock: 3, after_submission: 4, around_completion: 5, log_page: 3, several_dies: 3, merge_walk: 2}
+MOMENTS = {any_clock: 3, after_submission: 3, after_completion: 4, end_of_log_page: 3, log_page: 3, data_page: 2, erase: 1, several_dies: 2, merge_walk: 2}
 
 
 def draw(rng):
     return rng.choices(list(MOMENTS), list(MOMENTS.values()))[0]
 
 
-def part_of_boot(drive, rng):
-    """Lets a part of the boot pass: some clocks, or up to the program of a map page, directory or root or an erase. Returns what a cut would tear now."""
-    goal = rng.choice([None, None, {Torn.BLOCK}, {Torn.MAP, Torn.DIRECTORY}, {Torn.ROOT}])
+def part_of_boot(traffic, rng, pace):
+    """Lets a part of the boot pass: some clocks, or up to the program of a map page, directory, root or table or an erase. Returns what a cut would tear now."""
+    goal = rng.choice([None, None, [Torn.BLOCK], [Torn.MAP, Torn.DIRECTORY], [Torn.ROOT, Torn.BBT]])
     if goal is None:
-        drive.boot_some(rng.randrange(1, 250_000))
+        traffic.boot_until(rng.randrange(1, pace.boot))
     else:
-        again = rng.randrange(1, 4) if Torn.BLOCK in goal else 1  # which of the erases
-        before = False
-        for _ in range(20_000):
-            there = not goal.isdisjoint(drive.under_way())
-            again -= there and not before
-            before = there
-            if not again or drive.boot_some(100):
-                break
-        drive.boot_some(rng.randrange(1, 800))
-    return drive.under_way()
+        again = rng.randrange(1, 4) if Torn.BLOCK in goal else rng.randrange(1, 3)
+        if traffic.boot_until(20 * pace.boot, mask(*goal), again):
+            traffic.boot_until(rng.randrange(1, pace.program))
+    return traffic.drive.under_way()

@@ -82,7 +82,7 @@ def load(preset, trace=False, folder=None):
     lib.otx_poll.argtypes = [ctypes.POINTER(Cpl)]
     lib.otx_trace.argtypes = [ctypes.c_char_p]
     lib.otx_clock.restype = ctypes.c_uint64
-    lib.otx_lbas.restype = lib.otx_clock_ps.restype = ctypes.c_uint32
+    lib.otx_lbas.restype = lib.otx_tx_entries.restype = lib.otx_clock_ps.restype = ctypes.c_uint32
     lib.otx_uart.restype = lib.otx_preset.restype = ctypes.c_char_p
     lib.otx_nand_under_way.argtypes = [ctypes.c_uint32]
     lib.otx_power_on.restype = lib.otx_power_cut.restype = None
@@ -102,7 +102,7 @@ class Drive:
         nand_faults.set_faults(self.lib, faults)
         nand_faults.set_part_faults(self.lib, part_faults)
         open_image(self.lib, image, firmware)
-        self.lbas = self.lib.otx_lbas()
+        self.preset, self.lbas, self.tx_entries = preset, self.lib.otx_lbas(), self.lib.otx_tx_entries()
         self.pending = {}  # tag -> (opcode, buffer)
         self.done = {}  # tag -> Completion, not yet asked for
         if boot:

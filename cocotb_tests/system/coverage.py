@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a campaign of power cuts has seen: the table that is printed at its end, and what of it a campaign of `FULL` cuts or more must show.
+
+`WANTED` has one line each: how often in 1,000 cuts at least, and on which presets (None: all). The counts of commands are those of the main process
+(sim/traffic/recorder.h), which all cuts share; the rest is counted by cut. Numbers are well below what was seen, so that a campaign of another seed reaches them too.
+"""
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "soc")]
+
+import geometry  # noqa: E402
+
+FULL = 600  # cuts of a campaign that must have shown everything
+RING = 1024  # entries of the completeness ring
+
+
+def torn(kinds):
+    """What is torn at one cut, by die, as counted."""
+    names = sorted({t.name for t in kinds if t})
+    return [f"torn: {name}" for name in names] + (["torn: several dies"] if sum(map(bool, kinds)) > 1 else [])
+
+
+def mounted(traffic):
+    """What a recovery has met, from the firmware's report."""
+    g = geometry.preset(traffic.drive.preset)
+    pages, entries, dropped = traffic.mounted
+    pool = g.frames - g.firmware_frames - 2
+    seen = {
+        "recovery with a log": pages > 0,
+        "log that wraps the ring of 1,024 entries": entries > RING,
+        "log of several blocks in each lane": pages > g.lanes * g.pages_per_block,
+        "log longer than the frames": pages > pool,
+        "recovery that dropped commands": dropped > 0,
+    }
+    return [name for name, yes in seen.items() if yes]
+
+
+# name: (times in 1,000 cuts, presets)
+ONE, FOUR = ("quick",), ("quick4",)
+WANTED = {
+    "commands": (20_000, None),
+    "of 1 block": (4_000, None),
+    "of 2 to 8 blocks": (2_000, None),
+    "of 9 to 31 blocks": (300, None),
+    "of 32 blocks": (100, None),
+    "with all 32 tags busy": (100, None),
+}
+
+
+def report(traffic, seen, cuts, preset, failing):
+    """Prints the table; returns what is missing."""
+    counts = dict(traffic.counters()) | dict(sorted(seen.items()))
+    width = max(map(len, counts))
+    print(f"{'seen in ' + str(cuts) + ' cuts':{width}}  times")
+    for name, n in counts.items():
+        print(f"{name:{width}}  {n}")
+    if cuts < FULL:
+        return []
+    wanted = {name: per * cuts // 1_000 for name, (per, presets) in WANTED.items() if presets is None or preset in presets}
+    return [f"{name}: {counts.get(name, 0)} of {n}" for name, n in wanted.items() if counts.get(name, 0) < max(1, n)]

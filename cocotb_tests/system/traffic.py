@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random traffic on a simulated drive (sim/traffic/traffic.h) with its history, judged as it grows.
+
+    traffic = Traffic(Drive("quick"), preset="quick", seed=1)
+    traffic.begin(seed, Flavour.MIXED, 0, 40); traffic.run(5_000); traffic.cut(7); traffic.boot(); traffic.read(0, 40); traffic.judge_now()
+
+`lines`: the history so far, one JSON object each. While traffic runs, nobody else submits commands. os.fork() copies drive, history and judge.
+"""
+
+import ctypes
+import json
+import re
+from enum import IntEnum
+
+from cocotb_tests.models import nand_faults
+from cocotb_tests.system.drive import BOOT_CLOCKS, Query, Status
+from judge import Judge, Violation
+
+LOST_LOG_PAGES, DOUBTFUL = 9, 10  # of QUERY, where the drive has them
+MOUNTED = re.compile(r"mounted generation [\d,]+: ([\d,]+) log pages?, ([\d,]+) entr(?:y|ies), ([\d,]+) dropped")
+
+
+class Flavour(IntEnum):
+    MIXED, PLAIN, TX, RELAXED, LONG_LOG, FILL, REWRITE = range(7)
+
+
+class Until(IntEnum):
+    CLOCKS, SENT, KEPT, TORN, WALK = range(5)
+
+
+class Stuck(Exception):
+    """Commands are under way and nothing completes."""
+
+
+class Closed(Exception):
+    """The drive does not come back after a power cut, or not writable."""
+
+
+def mask(*kinds, dies=1):
+    """The argument of Until.TORN: one of these (drive.Torn) on so many dies."""
+    return sum(1 << (7 if k == 256 else k) for k in set(kinds)) | dies << 8
+
+
+def declare(lib):
+    lib.otx_traffic_begin.argtypes = [ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_char_p]
+    lib.otx_traffic_run.argtypes = [ctypes.c_uint64, ctypes.c_int, ctypes.c_uint32]
+    lib.otx_traffic_boot.argtypes = [ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint32]
+    lib.otx_traffic_finish.argtypes = [ctypes.c_uint32]
+    lib.otx_traffic_read.argtypes = [ctypes.c_uint32] * 3
+    lib.otx_traffic_cut.argtypes = [ctypes.c_uint64, ctypes.c_int]
+    lib.otx_traffic_off.argtypes = [ctypes.c_uint64]
+    lib.otx_traffic_up.argtypes = [ctypes.c_char_p]
+    lib.otx_traffic_take.argtypes = [ctypes.POINTER(ctypes.c_size_t)]
+    lib.otx_traffic_take.restype = lib.otx_traffic_counter_name.restype = ctypes.c_char_p
+    lib.otx_traffic_counter.restype = ctypes.c_uint64
+
+
+class Traffic:
+    def __init__(self, drive, **fields):
+        self.drive, self.lib = drive, drive.lib
+        self.judge, self.lines, self.fed = Judge(), [], 0
+        self.fields = json.dumps(fields)[1:-1].encode()
+        self.mounted = (0, 0, 0)  # of the last boot: log pages, entries, dropped
+        declare(self.lib)
+
+    # Commands
+
+    def begin(self, seed, flavour, first, blocks):
+        self.lib.otx_traffic_begin(seed, flavour, first, blocks, self.fields)
+
+    def run(self, clocks, until=Until.CLOCKS, arg=0):
+        """Whether `until` has come."""
+        return self._good(self.lib.otx_traffic_run(clocks, until, arg)) == 1
+
+    def finish(self, commands=0):
+        self._good(self.lib.otx_traffic_finish(commands))
+
+    def read(self, first, blocks, times=1):
+        self._good(self.lib.otx_traffic_read(first, blocks, times))
+
+    def _good(self, result):
+        if result < 0:
+            raise Stuck(f"commands are under way at clock {self.drive.clock} and nothing completes any more (guarantee 12)")
+        return result
+
+    # Power
+
+    def cut(self, seed, in_recovery=False, program=None, erase=None):
+        nand_faults.next_cut(self.lib, program, erase)
+        self.lib.otx_traffic_cut(seed, in_recovery)
+
+    def off(self, seed):
+        """Orderly: all has completed, nothing is unflushed."""
+        self.lib.otx_traffic_off(seed)
+
+    def boot_until(self, clocks, arg=0, times=1):
+        """Lets a part of the boot pass; whether what was waited for is there (or the clocks are over)."""
+        return self.lib.otx_traffic_boot(clocks, arg, times) != 0
+
+    def boot(self):
+        """The rest of the boot, and what the drive says of it; Closed if it cannot be written now."""
+        drive = self.drive
+        enabled = self.lib.otx_traffic_boot(BOOT_CLOCKS, 0, 1) == 0
+        said = drive.uart.strip().splitlines()
+        mode = "closed" if not enabled else "read-only" if "read-only" in drive.uart else "open"
+        up = {"mode": mode, "said": said[-1] if said else ""}
+        if enabled:
+            up["dropped"] = drive.query(Query.DROPPED)
+            for name, what in (("log_pages", LOST_LOG_PAGES), ("doubtful", DOUBTFUL)):
+                c = drive.wait(drive.submit(0x98, arg=what))
+                if c.status == Status.SUCCESS:
+                    up[name] = c.result
+        self.lib.otx_traffic_up(json.dumps(up)[1:-1].encode())
+        found = MOUNTED.search(drive.uart)
+        self.mounted = tuple(int(n.replace(",", "")) for n in found.groups()) if found else (0, 0, 0)
+        if mode != "open":
+            raise Closed(f"after the power cut the drive is {mode}: {up['said']!r} (guarantee 11)")
+
+    # History
+
+    def collect(self):
+        """New lines of the history."""
+        length = ctypes.c_size_t()
+        self.lines += self.lib.otx_traffic_take(ctypes.byref(length)).decode().splitlines()
+
+    def judge_now(self, end=False):
+        """Judges what is new; at the `end` also that every command was answered."""
+        self.collect()
+        for line in self.lines[self.fed :]:
+            self.judge.feed(json.loads(line))
+        self.fed = len(self.lines)
+        if self.judge.violation is None and end:
+            self.judge.finish()
+        if self.judge.violation is not None:
+            raise self.judge.violation
+
+    def counters(self):
+        """{name: how often}, of sim/traffic/recorder.h."""
+        out, number = {}, 0
+        while name := self.lib.otx_traffic_counter_name(number):
+            out[name.decode()] = self.lib.otx_traffic_counter(number)
+            number += 1
+        return out
+
+
+__all__ = ["Closed", "Flavour", "Stuck", "Traffic", "Until", "Violation", "mask"]
