@@ -70,7 +70,10 @@ class DataPath(p: OtxParam) extends Component {
   val giveUp = out port Bool()
   val logLeft = in port UInt(32 bits)
   val fault = in port Bool()
-  val full = in port Bool()
+  val full, logFull = in port Bool()
+  val takes = out port Bool() // has a place for a command that is not a READ
+  val framesFree = out port UInt(16 bits)
+  val fetched, settled = master port Flow(UInt(6 bits)) // to the command queue: a WRITE has all its frames; it takes no further page
   val dropped, lostLogPages, doubtful = in port UInt(32 bits)
   val frame = master port Axi4(p.axi)
   val releasedPages = out port UInt(32 bits)
@@ -89,7 +92,10 @@ class DataPath(p: OtxParam) extends Component {
   private val port = new RemapPort(4)
 
   private val routes = StreamDemux(dpCmd, (dpCmd.opcode === Opcode.READ).asUInt, 2)
-  fill.cmd << routes(0)
+  private val others = StreamFifo(HostCmd(), 2, latency = 1) // the next one is here when the one before has its data
+  others.io.push << routes(0)
+  fill.cmd << others.io.pop
+  takes := others.io.availability =/= 0
   reader.cmd << routes(1).halfPipe()
 
   // Host data and frames
@@ -108,6 +114,10 @@ class DataPath(p: OtxParam) extends Component {
   sequencer.filled << fill.filled.halfPipe()
   sequencer.frames << fill.frames
   table.giveBack << sequencer.giveBack
+  framesFree := table.freeCount
+  fetched.valid := RegNext(fill.filled.fire && fill.filled.cmd.opcode === Opcode.WRITE) init False
+  fetched.payload := RegNext(fill.filled.cmd.count.resize(6 bits))
+  settled << sequencer.settled
   table.describe << sequencer.describe
   tx << sequencer.tx
   sequencer.txState := txState
@@ -126,6 +136,7 @@ class DataPath(p: OtxParam) extends Component {
   sequencer.logLeft := logLeft
   sequencer.fault := fault
   sequencer.full := full
+  sequencer.logFull := logFull
   sequencer.dropped := dropped
   sequencer.lostLogPages := lostLogPages
   sequencer.doubtful := doubtful
@@ -152,7 +163,8 @@ class DataPath(p: OtxParam) extends Component {
   // Pages that failed or are moved
   rescue.failed << table.failed
   table.rescued << rescue.rescued
-  rescue.move << move
+  private val logShort = RegNext(logLeft <= Sequencer.reserve(p)) init True
+  rescue.move << move.haltWhen(logShort && !fault) // what is kept of the log is not for these: nothing is lost without them
   rescue.alloc << pages(1).haltWhen(sequencer.holdsPage) // pages go to their block in the order in which they were taken
   relocate << rescue.relocate
   rescue.head := head

@@ -44,7 +44,8 @@ class Sequencer(p: OtxParam) extends Component {
   val waiter = master port Stream(LogWait())
   val allocLeft, logLeft, releasedPages, commits = in port UInt(32 bits)
   val dropped, lostLogPages, doubtful = in port UInt(32 bits)
-  val full, fault = in port Bool()
+  val full, logFull, fault = in port Bool()
+  val settled = master port Flow(UInt(6 bits)) // blocks of a WRITE that takes no further page
   val done = master port Stream(Completion())
   val wantsPage, holdsPage = out port Bool() // waits for a page; has one that it has not issued
   val evCommit = out port Bool()
@@ -219,6 +220,11 @@ class Sequencer(p: OtxParam) extends Component {
   waiter.txid := t
   waiter.index := Mux(isFlush, head, index + 1)
 
+  private val hasPages = allocLeft >= n || !isWrite
+  private val hasLog = logLeft > Sequencer.reserve(p)
+  settled.valid := RegNext(filled.fire && isWrite) init False
+  settled.payload := RegNext(n)
+
   private val answer = c.arg.mux(
     U(0) -> (tCount @@ U(0, 13 bits) @@ tState),
     U(1) -> U(p.lbas, 32 bits),
@@ -294,13 +300,13 @@ class Sequencer(p: OtxParam) extends Component {
     }
     is(Room) {
       when(fault)(end(Status.READ_ONLY))
-        .elsewhen((allocLeft >= n || !isWrite) && logLeft > Sequencer.reserve) {
+        .elsewhen(hasPages && hasLog) {
           when(c.opcode === Opcode.BEGIN)(change(TxOpcode.BEGIN, Finish))
             .elsewhen(Mux(c.hasTx, n > tLeft, committing))(state := Probe)
             .elsewhen(opening)(change(TxOpcode.BEGIN, Append))
             .otherwise(state := Append)
         }
-        .elsewhen(full)(end(Status.CAPACITY))
+        .elsewhen(!hasPages && full || !hasLog && logFull)(end(Status.CAPACITY))
     }
     is(Probe)(when(op.ready)(state := Probed))
     is(Probed) {
@@ -388,6 +394,6 @@ class Sequencer(p: OtxParam) extends Component {
 
 object Sequencer {
 
-  /** Log pages kept for the records of open transactions: 32 COMMITs, each in a page of its own, and the rest of what was under way. */
-  val reserve = 40
+  /** Log pages that new writes leave alone (above, "The log's reserve"). */
+  def reserve(p: OtxParam): Int = 36 + p.lanes * p.pagesPerBlock
 }
