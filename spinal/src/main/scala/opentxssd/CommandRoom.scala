@@ -51,13 +51,7 @@ class CommandRoom(p: OtxParam) extends Component {
   private val needsPages = RegNext(promised(settled) + held.blocks)
   private val needsFrames = RegNext(promised(fetched) + held.blocks)
   private val fits = RegNext((allocLeft >= needsPages || full) && framesFree >= needsFrames || fault) init False
-  logOpen := RegNext(logLeft > CommandRoom.logReserve(p) || logFull || fault) init False
+  logOpen := RegNext(logLeft > LogReserve.open(p) || logFull || fault) init False
   go.valid := holds && age === 2 && fits && logOpen
   go.payload := held.tag
-}
-
-object CommandRoom {
-
-  /** The log is open above this many pages: those that the sequencer keeps, and two for each of the three commands that may be before one in the data path. */
-  def logReserve(p: OtxParam): Int = Sequencer.reserve(p) + 6
 }

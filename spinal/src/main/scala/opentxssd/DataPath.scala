@@ -23,8 +23,9 @@ import spinal.lib.bus.amba4.axi._
   * No deadlock. Waits go only downwards in this list, so there is no cycle; the bottom depends on nobody.
   *  1. The host gives `wdata` that was asked for and takes `rdata` and completions; nothing of one is waited for in giving the other: a READ needs no frame of a WRITE that is not
   *     linked, and `wdataReq` waits only for frames.
-  *  2. FrameFill waits for frames (at most 32 are with the Sequencer, 32 here; all others are being programmed or read) and for the Sequencer.
-  *  3. The Sequencer waits for firmware (pages, or `full`), for the log to take entries and waits, for the scheduler to take programs, and for COMMITTING to end: that needs log and
+  *  2. FrameFill waits for frames (at most 32 are with the Sequencer, 32 here; all others are being programmed or read) and for the Sequencer. The command queue sends a WRITE when it finds its frames and pages
+  *     (`framesFree`, `fetched`, `settled`), and one command that is no READ when `takes` says that there is a place: so none of these waits in front of a READ, and for firmware only after a failing block.
+  *  3. The Sequencer waits for firmware (pages, or `full`; log pages, or `logFull`), for the log to take entries and waits, for the scheduler to take programs, and for COMMITTING to end: that needs log and
   *     frame table only. After `fault` it does not wait for COMMITTING and FrameFill does not wait for frames.
   *  4. A frame comes free by its program, or its rescue (pages, or `full` and then `giveUp`; log; flash), its SWAP and its readers: Deliver, which waits only for frame memory and host. A page read waits for a read frame: Deliver again.
   *  5. Lookups, swaps and links wait for the engine. The engine waits for its answers to be taken: each user takes them unconditionally (ReadPath keeps room for a whole group, the
@@ -163,7 +164,7 @@ class DataPath(p: OtxParam) extends Component {
   // Pages that failed or are moved
   rescue.failed << table.failed
   table.rescued << rescue.rescued
-  private val logShort = RegNext(logLeft <= Sequencer.reserve(p)) init True
+  private val logShort = RegNext(logLeft <= LogReserve.kept(p)) init True
   rescue.move << move.haltWhen(logShort && !fault) // what is kept of the log is not for these: nothing is lost without them
   rescue.alloc << pages(1).haltWhen(sequencer.holdsPage) // pages go to their block in the order in which they were taken
   relocate << rescue.relocate

@@ -16,7 +16,8 @@ import spinal.lib._
   * Completion: at the end of the command, or by the log's `waitDone` when the command went to `waiter` (FLUSH, FUA, COMMIT, RELAXED or not). Checks come in this order and change nothing: TX_INVALID or TX_BUSY;
   * what happened to the data; READ_ONLY; CAPACITY; TX_FULL. MEDIA_ERROR: the remap engine answered with an error (other blocks of the command may be linked).
   * WRITE_FAULT: a failing block took the pages away, and there is no other (other blocks of the command may be linked).
-  * COMMIT, ABORT and RECOVER use the last 40 log pages, which nothing else may touch. After `fault` no loop here goes on waiting.
+  * CAPACITY: there is no room and none will come, of data (`full`) or of the log (`logFull`). COMMIT, ABORT and RECOVER use the last log pages, which nothing else may touch (`LogReserve`). The command
+  * queue sends what needs room when there is some, so Room waits only for what a failing block took away meanwhile. After `fault` no loop here goes on waiting.
   *
   * Figures: a plain WRITE of one block takes 10 clocks and the engine's PLAIN. Reset loses the command, sequence numbers start again (the generation tells them apart).
   */
@@ -221,7 +222,7 @@ class Sequencer(p: OtxParam) extends Component {
   waiter.index := Mux(isFlush, head, index + 1)
 
   private val hasPages = allocLeft >= n || !isWrite
-  private val hasLog = logLeft > Sequencer.reserve(p)
+  private val hasLog = logLeft > LogReserve.kept(p)
   settled.valid := RegNext(filled.fire && isWrite) init False
   settled.payload := RegNext(n)
 
@@ -390,10 +391,4 @@ class Sequencer(p: OtxParam) extends Component {
       }
     }
   }
-}
-
-object Sequencer {
-
-  /** Log pages that new writes leave alone (above, "The log's reserve"). */
-  def reserve(p: OtxParam): Int = 36 + p.lanes * p.pagesPerBlock
 }
