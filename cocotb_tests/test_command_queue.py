@@ -10,6 +10,7 @@ from streams import Sink, Source, start
 
 VERILOG = os.environ.get("OTX_VERILOG_DIR", "build/tiny/verilog")
 LBAS = 1024
+LOG_OPEN = 36 + 16 + 6  # log pages above which commands that need some go out: preset tiny has one lane, blocks of 16 pages
 FLUSH, WRITE, READ, ZEROES, TRIM, BEGIN, COMMIT, ABORT, RECOVER, QUERY = 0x00, 0x01, 0x02, 0x08, 0x09, 0x80, 0x84, 0x88, 0x94, 0x98
 SUCCESS, INVALID_OPCODE, INVALID_FIELD, LBA_RANGE, TX_INVALID, NOT_READY = 0, 1, 2, 3, 4, 13
 WRITES, RANGED, NAMES = (WRITE, ZEROES, TRIM), (WRITE, ZEROES, TRIM, READ), (BEGIN, COMMIT, ABORT)
@@ -18,6 +19,10 @@ FIELDS = "opcode lba count txid hasTx fua commit relaxed barrier order stream ta
 
 def command(opcode, tag, **fields):
     return {f: 0 for f in FIELDS} | dict(opcode=opcode, tag=tag) | fields
+
+
+def names_tx(c):
+    return c["opcode"] in NAMES or c["opcode"] == QUERY and c["arg"] in (0, 6)
 
 
 def expected_status(c, enabled=True):
@@ -32,21 +37,21 @@ def expected_status(c, enabled=True):
         return INVALID_FIELD
     if c["relaxed"] and (c["fua"] or op != COMMIT and not c["commit"]):
         return INVALID_FIELD
-    if (c["hasTx"] and op in (FLUSH, RECOVER)) or (op == QUERY and c["arg"] > 10):
+    if c["hasTx"] != names_tx(c) and not ranged or (op == QUERY and c["arg"] > 10):
         return INVALID_FIELD
     if ranged and c["lba"] + c["count"] > LBAS:
         return LBA_RANGE
-    if (op in NAMES or (ranged and c["hasTx"]) or (op == QUERY and c["arg"] in (0, 6))) and c["txid"] > 31:
+    if c["hasTx"] and c["txid"] > 31:
         return TX_INVALID
     return SUCCESS
 
 
 def conflicts(a, b):
     def in_tx(c):
-        return c["opcode"] in NAMES or (c["opcode"] in RANGED and c["hasTx"])
+        return names_tx(c) or (c["opcode"] in RANGED and c["hasTx"])
 
     def controls(c):
-        return c["opcode"] in NAMES or (c["opcode"] == WRITE and c["commit"])
+        return names_tx(c) or (c["opcode"] == WRITE and c["commit"])
 
     both_ranged = a["opcode"] in RANGED and b["opcode"] in RANGED
     overlap = both_ranged and a["lba"] < b["lba"] + b["count"] and b["lba"] < a["lba"] + a["count"]
@@ -61,13 +66,37 @@ class Bench:
     def __init__(self, dut, seed=1, stall=0.0, hold=False):
         self.dut, self.rng, self.hold = dut, random.Random(seed), hold
         self.order, self.under_way, self.sent, self.statuses = [], {}, [], {}
-        self.most = 0
+        self.most = self.counted = 0
         self.cmd = Source(dut, "cmd", stall, self.rng)
         self.done = Source(dut, "dpDone", stall, self.rng)
         self.out = Sink(dut, "dpCmd", self.dispatched, stall, self.rng)
         self.cpl = Sink(dut, "cpl", self.completed, stall, self.rng)
         dut.enable.value = 1
         self.states([0] * 32)
+        self.room = dict(takes=1, allocLeft=2000, logLeft=1000, framesFree=2000, full=0, logFull=0, fault=0)
+        for name, value in self.room.items():
+            getattr(dut, name).value = value
+        for flow in ("fetched", "settled"):
+            getattr(dut, f"{flow}_valid").value = 0
+
+    def set(self, **room):
+        for name, value in room.items():
+            getattr(self.dut, name).value = value
+
+    async def pulse(self, flow, blocks):
+        """The data path: a WRITE of so many blocks has its frames, or its pages."""
+        valid, payload = getattr(self.dut, f"{flow}_valid"), getattr(self.dut, f"{flow}_payload")
+        valid.value, payload.value = 1, blocks
+        await FallingEdge(self.dut.clk)
+        valid.value = 0
+
+    async def goes(self, *tags, clocks=60):
+        """Those commands, and no others, have gone out since the last call when so many clocks have passed."""
+        for _ in range(clocks):
+            await FallingEdge(self.dut.clk)
+        went = [c["tag"] for c in self.sent[self.counted :]]
+        assert sorted(went) == sorted(tags), f"{went} went out, not {tags}"
+        self.counted = len(self.sent)
 
     def states(self, states):
         for i, s in enumerate(states):
@@ -102,9 +131,12 @@ class Bench:
         finished = set()
         while True:
             waiting = [c for c in self.sent if id(c) not in finished]
-            if waiting and self.rng.random() < 0.2:
+            if waiting and self.rng.random() < 0.06:
                 c = self.rng.choice(waiting)
                 finished.add(id(c))
+                if c["opcode"] == WRITE:
+                    await self.pulse("fetched", c["count"])
+                    await self.pulse("settled", c["count"])
                 await self.done.send(tag=c["tag"], status=SUCCESS, result=c["lba"])
             else:
                 await FallingEdge(self.dut.clk)
@@ -124,11 +156,18 @@ class Bench:
 def random_command(rng, tag):
     op = rng.choice([READ, READ, WRITE, WRITE, TRIM, ZEROES, FLUSH, BEGIN, COMMIT, ABORT, RECOVER, QUERY, rng.randrange(256)])
     c = command(op, tag, lba=rng.randrange(40), count=rng.choice([1, 1, 2, 3, 32]), txid=rng.randrange(4), hasTx=rng.random() < 0.4 and op in RANGED)
+    if op == QUERY:
+        c["arg"] = rng.choice([0, 0, 1, 6, 10])
+    if op in RANGED:
+        c["fua"] = int(op != READ and rng.random() < 0.2)
+    else:
+        c["hasTx"], c["lba"], c["count"] = int(names_tx(c)), rng.getrandbits(32), rng.getrandbits(16)
+    c["stream"] = rng.getrandbits(16)
     c["commit"] = int(op == WRITE and c["hasTx"] and rng.random() < 0.2)
-    c["relaxed"] = int((op == COMMIT or c["commit"]) and rng.random() < 0.5)
+    c["relaxed"] = int((op == COMMIT or c["commit"]) and rng.random() < 0.5 and not c["fua"])
     if rng.random() < 0.15:
         wrong = dict(lba=rng.choice([LBAS - 1, LBAS, 2**32 - 1]), count=rng.choice([0, 33, 65535]), txid=rng.choice([32, 255]), arg=rng.randrange(14))
-        wrong |= dict(barrier=1, order=1, fua=1, relaxed=1, commit=1)
+        wrong |= dict(barrier=1, order=1, fua=1, relaxed=1, commit=1, hasTx=int(not c["hasTx"]))
         field = rng.choice(sorted(wrong))
         c[field] = wrong[field]
     return c
@@ -147,15 +186,20 @@ async def bad_commands_get_their_own_status_and_never_go_out(dut):
         (command(READ, 0, lba=LBAS - 1, count=2), LBA_RANGE),
         (command(WRITE, 0, lba=2**32 - 1, count=1), LBA_RANGE),
         (command(WRITE, 0, lba=0, count=1, hasTx=1, txid=32), TX_INVALID),
-        (command(COMMIT, 0, txid=32), TX_INVALID),
+        (command(COMMIT, 0, hasTx=1, txid=32), TX_INVALID),
         (command(QUERY, 0, arg=11), INVALID_FIELD),
-        (command(QUERY, 0, arg=6, txid=32), TX_INVALID),
+        (command(QUERY, 0, arg=6, hasTx=1, txid=32), TX_INVALID),
+        *[(command(op, 0, hasTx=has), INVALID_FIELD) for op, has in ((BEGIN, 0), (COMMIT, 0), (ABORT, 0), (FLUSH, 1), (RECOVER, 1))],
+        *[(command(QUERY, 0, arg=arg, hasTx=int(arg not in (0, 6))), INVALID_FIELD) for arg in range(11)],
         (command(WRITE, 0, count=1, commit=1), INVALID_FIELD),
         (command(WRITE, 0, count=1, hasTx=1, relaxed=1), INVALID_FIELD),
         (command(WRITE, 0, count=1, hasTx=1, commit=1, relaxed=1, fua=1), INVALID_FIELD),
         (command(ABORT, 0, relaxed=1), INVALID_FIELD),
         (command(FLUSH, 0, relaxed=1), INVALID_FIELD),
-        (command(READ, 0, count=1, order=2), INVALID_FIELD),
+        *[(command(op, 0, count=1, order=2), INVALID_FIELD) for op in (READ, WRITE, TRIM, ZEROES, FLUSH)],
+        *[(command(op, 0, count=1, barrier=1), INVALID_FIELD) for op in (READ, WRITE, TRIM, ZEROES, FLUSH)],
+        *[(command(op, 0, count=1, commit=1, hasTx=1), INVALID_FIELD) for op in (READ, TRIM, ZEROES, BEGIN, COMMIT, ABORT)],
+        *[(command(op, 0, count=1, fua=1, hasTx=int(op in NAMES)), INVALID_FIELD) for op in (READ, FLUSH, BEGIN, COMMIT, ABORT, RECOVER)],
     ]
     for c, status in cases:
         assert expected_status(c) == status, f"model: {c}"
@@ -184,9 +228,7 @@ async def thirty_two_independent_commands_are_under_way_at_once(dut):
     await b.begin()
     for tag in range(32):
         await b.submit(command(WRITE, tag, lba=tag * 32, count=32))
-    for _ in range(40):
-        await FallingEdge(dut.clk)
-    assert len(b.sent) == 32
+    await b.goes(*range(32), clocks=400)
     for tag in reversed(range(32)):
         await b.done.send(tag=tag)
     await with_timeout(b.drain(), 10, "us")
@@ -199,7 +241,7 @@ async def commands_on_one_block_go_out_one_after_the_other_in_their_order(dut):
     for tag in (5, 2, 9, 0):
         await b.submit(command(WRITE, tag, lba=7, count=1))
     for n, tag in enumerate((5, 2, 9, 0)):
-        for _ in range(10):
+        for _ in range(20):
             await FallingEdge(dut.clk)
         assert [c["tag"] for c in b.sent] == [5, 2, 9, 0][: n + 1]
         await b.done.send(tag=tag)
@@ -218,6 +260,136 @@ async def a_write_to_a_txid_whose_walk_is_under_way_waits_and_others_do_not(dut)
     b.states([0] * 32)
     await with_timeout(b.drain(), 10, "us")
     assert [c["tag"] for c in b.sent] == [1, 0]
+
+
+OTHERS = [command(BEGIN, 10, hasTx=1, txid=1), command(TRIM, 11, lba=900, count=3), command(ZEROES, 12, lba=910, count=3, hasTx=1, txid=2)]
+FREE = [command(COMMIT, 20, hasTx=1, txid=5), command(ABORT, 21, hasTx=1, txid=6), command(FLUSH, 22), command(QUERY, 23, arg=2), command(READ, 24, lba=800, count=32)]
+
+
+@cocotb.test()
+@cocotb.parametrize(what=["allocLeft", "framesFree"])
+async def a_write_without_pages_or_frames_waits_and_only_writes_wait_behind_it(dut, what):
+    b = Bench(dut, hold=True)
+    await b.begin()
+    b.set(**{what: 31})
+    for c in (command(WRITE, 0, lba=0, count=32), command(WRITE, 1, lba=40, count=1), *OTHERS, *FREE):
+        await b.submit(c)
+    await b.goes(*[c["tag"] for c in (*OTHERS, *FREE)], clocks=100)
+    b.set(**{what: 32})
+    await b.goes(0)  # the small one did not take what the large one waits for
+    b.set(**{what: 1})  # the first one's are gone, but it is not known that it takes no more
+    await b.goes()
+    await b.pulse("settled" if what == "allocLeft" else "fetched", 32)
+    await b.goes(1)
+
+
+@cocotb.test()
+async def without_log_pages_what_needs_some_waits_and_nothing_else_does(dut):
+    b = Bench(dut, hold=True)
+    await b.begin()
+    b.set(logLeft=LOG_OPEN)
+    needs = (command(WRITE, 0, lba=0, count=1), *OTHERS)
+    for c in (*needs, *FREE):
+        await b.submit(c)
+    await b.goes(*[c["tag"] for c in FREE], clocks=100)
+    b.set(logLeft=LOG_OPEN + 1)
+    await b.goes(*[c["tag"] for c in needs])
+
+
+@cocotb.test()
+@cocotb.parametrize(short=[{"allocLeft": 0}, {"framesFree": 0}, {"logLeft": LOG_OPEN}, {"takes": 0}])
+async def nobody_is_overtaken_for_ever_while_room_comes_and_goes(dut, short):
+    """Commands that need no room come all the time, room for one that needs some now and then. Tags 0 to 2 are used again at once, and 20 and 30 have their turn too."""
+    b = Bench(dut, hold=True)
+    await b.begin()
+    b.set(**short)
+    op, other = (TRIM if "logLeft" in short else WRITE), (READ if "takes" in short else FLUSH)
+    went, others = [], 0
+    for tag in (0, 1, 2, 20, 30):
+        await b.submit(command(op, tag, lba=tag * 20, count=1))
+    for _ in range(12):
+        n = len(b.sent)
+        for tag in (25, 5):
+            await b.submit(command(other, tag, lba=900, count=1))
+        for _ in range(60):
+            await FallingEdge(dut.clk)
+        assert [c["tag"] for c in b.sent[n:]] in ([5, 25], [25, 5])
+        b.set(**{k: v + 1 for k, v in short.items()})
+        while len(b.sent) < n + 3:
+            await FallingEdge(dut.clk)
+        b.set(**short)
+        for _ in range(40):
+            await FallingEdge(dut.clk)
+        for c in b.sent[n:]:
+            if c["opcode"] == WRITE:
+                await b.pulse("fetched", 1)
+                await b.pulse("settled", 1)
+            await b.done.send(tag=c["tag"])
+        went += [c["tag"] for c in b.sent[n:] if c["opcode"] == op]
+        for _ in range(10):
+            await FallingEdge(dut.clk)
+        for tag in (0, 1, 2):
+            if tag not in b.under_way:
+                await b.submit(command(op, tag, lba=tag * 20, count=1))
+    dut._log.info("%s went", went)
+    assert {20, 30} <= set(went), f"{went} went"
+
+
+@cocotb.test()
+@cocotb.parametrize((("known", "short"), [("full", "allocLeft"), ("logFull", "logLeft"), ("fault", "framesFree"), ("fault", "logLeft"), ("fault", "allocLeft")]))
+async def where_no_room_will_come_commands_go_out_to_hear_it(dut, known, short):
+    b = Bench(dut, hold=True)
+    await b.begin()
+    b.set(**{short: 0})
+    await b.submit(command(WRITE, 0, lba=0, count=2))
+    await b.goes()
+    b.set(**{known: 1})
+    await b.goes(0)
+
+
+@cocotb.test()
+async def reads_go_out_while_the_data_path_takes_nothing_else(dut):
+    b = Bench(dut, hold=True)
+    await b.begin()
+    b.set(takes=0)
+    for c in (command(WRITE, 0, lba=0, count=32), *OTHERS, *FREE, command(READ, 25, lba=700, count=1)):
+        await b.submit(c)
+    await b.goes(24, 25, clocks=100)
+    b.set(takes=1)
+    b.out.stall = 1.0  # a command is on its way: nobody else goes before it is taken
+    await b.goes()
+    await b.submit(command(READ, 26, lba=600, count=1))
+    await b.goes()
+    b.out.stall = 0.0
+    await b.goes(0, 26, *[c["tag"] for c in (*OTHERS, *FREE) if c["tag"] != 24], clocks=200)
+
+
+@cocotb.test()
+@cocotb.parametrize(arg=[0, 6])
+async def a_query_of_a_txid_keeps_its_place_among_the_commands_of_that_txid(dut, arg):
+    b = Bench(dut, hold=True)
+    await b.begin()
+    asks = [command(QUERY, tag, arg=arg, hasTx=1, txid=7) for tag in (1, 3)]
+    order = [command(WRITE, 0, count=1, hasTx=1, txid=7), asks[0], command(COMMIT, 2, hasTx=1, txid=7), asks[1]]
+    for c in (*order, command(RECOVER, 4), command(QUERY, 5, arg=arg, hasTx=1, txid=8), command(QUERY, 6, arg=1)):
+        await b.submit(c)
+    await b.goes(0, 6, clocks=100)
+    for done in range(5):
+        await b.done.send(tag=done)
+        await b.goes(done + 1)
+
+
+@cocotb.test()
+async def fields_that_an_opcode_does_not_take_change_nothing(dut):
+    """LBA and count of a command without a range, the number of a txid that is not named, `stream`, `arg`."""
+    b = Bench(dut, hold=True)
+    await b.begin()
+    await b.submit(command(WRITE, 0, lba=0, count=32, stream=0xFFFF, arg=2**32 - 1, txid=255))
+    odd = dict(lba=2**32 - 1, count=65535, stream=1, arg=0)
+    over = dict(lba=0, count=32, stream=1)  # as the WRITE's
+    for c in (command(FLUSH, 1, txid=255, **odd), command(QUERY, 2, txid=99, **odd | dict(arg=1)), command(BEGIN, 3, hasTx=1, **over, arg=7), command(QUERY, 4, **over, arg=2)):
+        await b.submit(c)
+    await b.goes(0, 1, 2, 3, 4, clocks=100)
 
 
 @cocotb.test()

@@ -164,6 +164,66 @@ async def page_closes_when_a_rescue_needs_it(dut):
     assert int(dut.durable.value) == 1 and int(dut.mark.value) == 1 and b.model.pages[0].entries[0].kind == RELOCATE
 
 
+def others(b):
+    """`noMore` of all lanes but lane 0."""
+    return (1 << b.g["lanes"]) - 2
+
+
+@cocotb.test()
+async def an_entry_without_a_place_waits_for_a_block_and_is_a_fault_when_none_will_come(dut):
+    b = await bench(dut, blocks=2)
+    for round_ in range(2):
+        for n in range(b.g["lanes"] * b.g["pagesPerBlock"]):
+            assert int(dut.logLeft.value) == b.g["lanes"] * b.g["pagesPerBlock"] - n, "as many pages as can be placed in turn"
+            b.group(Entry(kind=TRIM, lpn=n))
+            await b.flushed()
+            await b.clocks(10)
+        dut.noMore.value = others(b)
+        await b.flushed()  # nothing new needs no page
+        b.group(Entry(kind=TRIM, lpn=77))
+        await b.clocks(300)
+        assert int(dut.logLeft.value) == 0 and b.model.head == len(b.model.plan) - 1 and not int(dut.fault.value)
+        if round_ == 0:
+            b.blocks(1)
+            await b.flushed()
+            for n in range(b.g["lanes"] * b.g["pagesPerBlock"] - 1):
+                b.group(Entry(kind=TRIM, lpn=n))
+                await b.flushed()
+            b.blocks(1)
+            await b.clocks(30)
+    dut.noMore.value = 1
+    b.model.fault = True
+    await b.until(lambda: int(dut.fault.value) and b.model.head == len(b.model.plan), 40)
+    b.wait(1, len(b.model.plan))
+    await b.until(lambda: b.ended[-1][2] == WRITE_FAULT)
+
+
+@cocotb.test()
+async def a_page_without_a_place_waits_for_a_block_and_is_a_fault_when_none_will_come(dut):
+    b = await bench(dut, blocks=2)
+    for lacks in (False, True):
+        await to_place(b, 5)
+        b.auto_program = False
+        number = len(b.model.pages)
+        b.group(Entry(kind=TRIM))
+        b.wait(1, len(b.model.plan))
+        await b.until(lambda number=number: number in b.flying)
+        b.finish_program(number, status=1)  # the block is left, and the next one has none behind it
+        dut.noMore.value = others(b)
+        await b.clocks(300)
+        assert number not in b.flying and not int(dut.fault.value)
+        if not lacks:
+            b.blocks(1)
+            await b.until(lambda number=number: number in b.flying)
+            b.finish_program(number)
+            b.auto_program = True
+            await b.until(lambda: b.model.durable == len(b.model.plan))
+    dut.noMore.value = 1
+    b.model.fault = True
+    await b.until(lambda: b.ended and b.ended[-1][2] == WRITE_FAULT, 60)
+    assert int(dut.fault.value)
+
+
 @cocotb.test()
 async def random_histories_with_failing_programs_agree_with_the_model(dut):
     seed = int(os.environ.get("SEED", "1"))

@@ -34,6 +34,7 @@ from models.spinal import generated
 from runner import run
 
 simulated = cocotb.test(timeout_time=20, timeout_unit="ms")
+RESERVE = 36 + GEOMETRY.lanes * GEOMETRY.pages_per_block  # log pages that writes leave alone (Sequencer.scala)
 
 
 def nand(b, lpn):
@@ -188,16 +189,142 @@ async def without_pages_a_write_waits_or_ends_with_capacity_and_its_frames_come_
     b.pin["full"].set(1)
     assert await b.run(WRITE, 0, 32) == CAPACITY and await b.run(WRITE, 0, 20, txid=4) == CAPACITY
     assert len(b.log) == 6 and b.state[4] == FREE
-    assert await b.run(WRITE, 20, 2, txid=4) == SUCCESS
-    b.pin["logLeft"].set(40)
-    assert [await b.run(op, 0, txid=t) for op, t in ((WRITE, None), (TRIM, None), (WRITE, 4), (BEGIN, 5))] == [CAPACITY] * 4
-    assert await b.run(COMMIT, txid=4) == SUCCESS and await b.run(FLUSH) == SUCCESS and await b.run(READ, 20) == SUCCESS
-    b.pin["logLeft"].set(41)
-    assert await b.run(TRIM, 3) == SUCCESS
+    assert await b.run(TRIM, 0, 32) == SUCCESS and await b.run(BEGIN, txid=5) == SUCCESS, "these need no page of data"
     await b.quiet()
     b.pin["full"].set(0)
     b.alloc.queue += [{"payload": n} for n in range(16, 200)]
     await b.all_frames_are_free()
+
+
+@simulated
+@cocotb.parametrize(command=[(WRITE, None), (TRIM, None), (ZEROES, None), (WRITE, 4), (TRIM, 4), (BEGIN, 9), (WRITE, 9)])
+async def at_the_reserve_of_the_log_a_write_waits_until_pages_come_or_none_will(dut, command):
+    op, txid = command
+    b = await DataPathBench(dut).begin(log_left=RESERVE + 1)
+    assert await b.run(TRIM, 40, txid=4) == SUCCESS, "one page more is enough"
+    b.pin["logLeft"].set(RESERVE)
+    b.pin["full"].set(1)  # of data: says nothing about the log
+    held = b.submit(op, 0, txid=txid)
+    await b.clocks(3000)
+    assert held not in b.results and len(b.log) == 1 and b.state[9] == FREE
+    b.pin["logLeft"].set(RESERVE + 1)
+    await b.until(lambda: held in b.results)
+    assert b.results[held]["status"] == SUCCESS
+    b.pin["logLeft"].set(RESERVE)
+    held, entries = b.submit(op, 0, txid=txid if op != BEGIN else 10), len(b.log)
+    await b.clocks(3000)
+    assert held not in b.results
+    b.pin["logFull"].set(1)
+    await b.until(lambda: held in b.results)
+    assert b.results[held]["status"] == CAPACITY and len(b.log) == entries and b.state[10] == FREE
+    await b.quiet()
+
+
+@simulated
+async def the_reserve_of_the_log_is_there_for_the_end_of_all_transactions(dut):
+    b = await DataPathBench(dut).begin()
+    assert [await b.run(WRITE if t % 2 else BEGIN, t, txid=t) for t in range(32)] == [SUCCESS] * 32
+    b.pin["logFull"].set(1)
+    b.pin["logLeft"].set(1)
+    assert [await b.run(op, 0, txid=t) for op, t in ((WRITE, None), (TRIM, 1), (ZEROES, None), (WRITE, 31))] == [CAPACITY] * 4
+    assert [await b.run(COMMIT, txid=t, relaxed=t % 2) for t in range(12)] == [SUCCESS] * 12
+    assert [await b.run(ABORT, txid=t) for t in range(12, 24)] == [SUCCESS] * 12
+    assert [await b.run(op) for op in (FLUSH, QUERY, READ, RECOVER)] == [SUCCESS] * 4
+    b.pin["logLeft"].set(0)
+    assert [await b.run(op) for op in (FLUSH, QUERY, READ, RECOVER)] == [SUCCESS] * 4, "nothing new: no page"
+    await b.until(lambda: set(b.state) == {FREE})
+    assert await b.run(BEGIN, txid=3) == CAPACITY and b.state[3] == FREE
+    await b.quiet()
+
+
+@simulated
+async def without_pages_of_data_the_end_of_the_log_says_nothing(dut):
+    b = await DataPathBench(dut).begin(pages=3)
+    b.pin["logFull"].set(1)
+    held = b.submit(WRITE, 0, 4)
+    await b.clocks(4000)
+    assert held not in b.results
+    b.alloc.queue += [{"payload": 3}]
+    await b.until(lambda: held in b.results)
+    assert b.results[held]["status"] == SUCCESS
+    await b.quiet()
+
+
+@simulated
+async def a_page_that_firmware_moved_waits_for_a_log_that_is_above_its_reserve(dut):
+    b = await DataPathBench(dut).begin(log_left=RESERVE + 1)
+    assert await b.run(WRITE, 7) == SUCCESS
+    await b.quiet()
+    b.pin["logLeft"].set(RESERVE)
+    await b.clocks(10)
+    b.copy(7, 900)
+    await b.clocks(1000)
+    assert len(b.log) == 1
+    b.pin["logLeft"].set(RESERVE + 1)
+    await b.until(lambda: len(b.log) == 2)
+    assert await b.run(READ, 7) == SUCCESS and b.blocks[b.last] == {0: 1}
+    await b.quiet()
+
+
+@simulated
+async def the_queue_hears_once_when_a_write_has_its_frames_and_when_it_takes_no_more_pages(dut):
+    b = await DataPathBench(dut).begin(pages=9)
+    fetched, settled = (b.flows[n][2] for n in ("fetched", "settled"))
+    free = GEOMETRY.write_frames
+    assert int(dut.framesFree.value) == free and int(dut.takes.value) == 1
+    b.hold_programs = True
+    assert await b.run(WRITE, 0, 5) == SUCCESS
+    assert (fetched, settled) == ([5], [5]) and int(dut.framesFree.value) == free - 5
+    b.let_programs_end()
+    await b.quiet()
+    assert await b.run(WRITE, 0, 3, txid=2, commit=1) == SUCCESS and (fetched, settled) == ([5, 3], [5, 3])
+    b.hold_waits = True
+    assert await b.run(WRITE, 60, 1, txid=9) == SUCCESS
+    commit = b.submit(COMMIT, txid=9)
+    await b.until(lambda: b.waits)
+    assert await b.run(WRITE, 0, 7, txid=9) == TX_INVALID
+    b.hold_waits = False
+    await b.until(lambda: commit in b.results)
+    b.pin["full"].set(1)
+    assert await b.run(WRITE, 0, 9) == CAPACITY
+    for op in (TRIM, ZEROES, FLUSH, READ):
+        assert await b.run(op, 0, 2) == SUCCESS
+    assert (fetched, settled) == ([5, 3, 1, 7, 9],) * 2
+    b.pin["full"].set(0)
+    waits = [b.submit(WRITE, 8 * n, 2) for n in range(4)]  # one is with the sequencer, one has its data, two have a place in front
+    await b.clocks(4000)
+    assert int(dut.takes.value) == 0 and len(fetched) == 6 and not b.results.get(waits[0])
+    b.alloc.queue = [{"payload": n} for n in range(100, 200)]
+    await b.until(lambda: all(t in b.results for t in waits))
+    assert int(dut.takes.value) == 1
+    await b.quiet()
+    assert int(dut.framesFree.value) == free
+
+
+@simulated
+async def a_command_that_is_refused_does_not_open_its_transaction(dut):
+    b = await DataPathBench(dut).begin()
+    b.count[3] = GEOMETRY.tx_entries - 9  # stands for a table of nine entries
+    await b.clocks(10)
+    assert await b.run(WRITE, 0, 10, txid=3) == TX_FULL and await b.run(TRIM, 0, 10, txid=3) == TX_FULL
+    b.count[3] = 0
+    assert await b.run(WRITE, 0, 10, txid=3) == SUCCESS and b.state[3] == OPEN
+    b.memory.bad = set(range(GEOMETRY.write_frames))
+    assert await b.run(WRITE, 0, 2, txid=4) == WRITE_FAULT
+    b.memory.bad = set()
+    assert b.state[4] == FREE and [e["serial"] & 31 for e in b.log] == [3] * 10
+    await b.quiet()
+
+
+@simulated
+async def values_that_a_command_does_not_take_change_nothing(dut):
+    b = await DataPathBench(dut).begin(pages=20)
+    assert await b.run(WRITE, 5, 2, txid=1) == SUCCESS
+    odd = dict(lba=2**32 - 1, count=65535, stream=0xFFFF)
+    for op, more in ((FLUSH, dict(arg=7)), (BEGIN, dict(txid=2, arg=9)), (QUERY, dict(arg=1)), (COMMIT, dict(txid=1, arg=3)), (ABORT, dict(txid=2)), (RECOVER, dict(arg=1))):
+        assert await b.run(op, **odd, **more) == SUCCESS, op
+    assert b.replay() == {5: 0, 6: 1} and [e["kind"] for e in b.log] == [1, 1, 2, 3]
+    await b.quiet()
 
 
 @simulated

@@ -141,7 +141,7 @@ class OtxCore(LiteXModule):
         ports = {}
         can = 7 if g.read_retries else 4
         recovery = [(name, 32) for name in ["dropped", "lost_log_pages", "doubtful"]]  # what QUERY says of it
-        controls = [("enable", 1), ("full", 1), ("read_only", 1), ("generation", 32), ("drive_id", 32), *recovery, ("nand_mode", 3), ("nand_can", can)]
+        controls = [("enable", 1), ("full", 1), ("log_full", g.lanes), ("read_only", 1), ("generation", 32), ("drive_id", 32), *recovery, ("nand_mode", 3), ("nand_can", can)]
         for name, width in controls:
             register = CSRStorage(width, name=name)
             setattr(self, name, register)

@@ -53,12 +53,13 @@ class DataPathBench(Stepper, EngineModel):
         sink("relocate", ENTRY, self.relocate)
         self.event_sink = sink("badBlock", [], self.bad_block)
         self.move = source("move", "lpn source target sequence".split())
-        inputs = ["durable", "eventWaits", "allocLeft", "head", "logLeft", "fault", "full", "dropped", "lostLogPages", "doubtful", "useCount", "memoryErrors", "older", "reached"]
+        inputs = ["durable", "eventWaits", "allocLeft", "head", "logLeft", "fault", "full", "logFull", "dropped", "lostLogPages", "doubtful", "useCount", "memoryErrors", "older", "reached"]
         self.pin = {n: Pin(getattr(dut, n)) for n in inputs}
         self.state_pins = [Pin(getattr(dut, f"txState_{t}")) for t in range(32)]
         self.count_pins = [Pin(getattr(dut, f"txCount_{t}")) for t in range(32)]
         self.shown_txs = None
         self.asked, self.give_up, self.rescue_to = (reader(getattr(dut, n)) for n in ("useTxid", "giveUp", "rescueTo"))
+        self.flows = {n: (reader(getattr(dut, f"{n}_valid")), reader(getattr(dut, f"{n}_payload")), []) for n in ("fetched", "settled")}
         self.add(self)
         # host
         self.free_tags, self.active, self.results, self.blocks, self.data, self.stamp, self.allowed, self.part = list(range(32)), {}, {}, {}, {}, 0, {}, []
@@ -114,6 +115,9 @@ class DataPathBench(Stepper, EngineModel):
                 what()
         self.settle_waits()
         self.step_engine(clock)
+        for valid, blocks, seen in self.flows.values():
+            if valid():
+                seen.append(blocks())
         if self.give_up():
             self.failed = 1
         if self.rescue_to() > self.durable and self.rng.random() < 0.02:

@@ -117,7 +117,7 @@ class Bench:
 
     async def begin(self, blocks=3, enable=True):
         d = self.dut
-        for name, value in dict(enable=0, reset=1, generation=GENERATION, driveId=DRIVE, giveUp=0, rescueTo=0).items():
+        for name, value in dict(enable=0, reset=1, generation=GENERATION, driveId=DRIVE, giveUp=0, noMore=0, rescueTo=0).items():
             getattr(d, name).value = value
         cocotb.start_soon(Clock(d.clk, 10, "ns").start())
         for _ in range(4):

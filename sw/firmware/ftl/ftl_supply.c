@@ -40,7 +40,7 @@ static bool wants(const struct ftl_queue *q) { return (uint32_t)q->waiting + q->
 
 /* True: every lane has all it wants, or there is nothing for it. */
 static bool supply_log(struct ftl *f, struct ftl_supply *s) {
-    uint32_t room = hal_log_room(), reserve = ftl_blocks_mount_reserve(&f->geometry);
+    uint32_t room = hal_log_room(), reserve = ftl_blocks_mount_reserve(&f->geometry), ended = 0;
     bool content = true;
     for (uint32_t l = 0; l < f->geometry.lanes; l++) {
         struct ftl_queue *q = &s->lane[l];
@@ -51,6 +51,11 @@ static bool supply_log(struct ftl *f, struct ftl_supply *s) {
             start_erase(f, s, FTL_MAX_DIES + l, block);
         }
         if (wants(q) && f->blocks.total > reserve) content = false;
+        if (q->waiting == 0 && q->coming == 0 && f->blocks.total <= reserve) ended |= 1u << l;
+    }
+    if (s->log_full != ended) {
+        s->log_full = ended;
+        hal_log_full(ended);
     }
     return content;
 }

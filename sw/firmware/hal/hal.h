@@ -74,6 +74,8 @@ void hal_identity(uint32_t drive_id, const struct ftl_lost *lost);
 void hal_enable(void);
 void hal_read_only(void);
 void hal_full(bool full);
+/* No further block will come for the log lanes whose bits are set. */
+void hal_log_full(uint32_t lanes);
 
 /* Failing blocks (docs/decisions/011-failing-nand.md). hal_bad_block: looks at the oldest event "a program of the running drive failed in this block"; false:
  * there is none. hal_bad_block_taken: takes it; before that hal_full(false), if the drive is to get a block for it. */

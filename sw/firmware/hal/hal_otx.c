@@ -79,6 +79,8 @@ void hal_read_only(void) { otx_read_only_write(1); }
 
 void hal_full(bool full) { otx_full_write(full); }
 
+void hal_log_full(uint32_t lanes) { otx_log_full_write(lanes); }
+
 bool hal_bad_block(uint32_t *block_id) {
     if (!otx_bad_block_valid_read()) return false;
     *block_id = otx_bad_block_read();

@@ -44,6 +44,7 @@ struct sim_part {
 
 struct sim {
     struct ftl_geometry g;
+    uint32_t log_full;
     uint32_t generation, drive_id, dropped, lost_log_pages, doubtful;
     bool enabled, full, read_only;
     struct sim_fifo data[FTL_MAX_DIES], lane[FTL_MAX_LANES];

@@ -32,15 +32,19 @@ static void a_full_drive_says_so_keeps_a_log_and_mounts(void) {
         CHECK(sim.lane[0].n >= 2);
         uint32_t last = drive.ftl.blocks.total;
         CHECK(last >= ftl_blocks_mount_reserve(&sim.g));
+        CHECK(last == ftl_blocks_mount_reserve(&sim.g) || sim.log_full == 0);
         drive_append((struct ftl_entry){.kind = FTL_TRIM, .n = 1, .lpn = drive_lpn(9), .arg = 1});
         for (uint32_t i = 0; i < 600 && (i == 0 || drive_can_close()); i++) { /* the log goes on, down to the last block it may have */
             if (drive_can_close()) drive_close();
             drive_finish_log();
             drive_supply(20);
             drive_append((struct ftl_entry){.kind = FTL_TRIM, .n = 1, .lpn = drive_lpn(9), .arg = 1});
+            for (uint32_t l = 0; l < sim.g.lanes; l++) /* who is told that no block comes gets none, and the others do */
+                CHECK(!(sim.log_full >> l & 1u) == (drive.supply.lane[l].waiting + drive.supply.lane[l].coming != 0 || drive.ftl.blocks.total > ftl_blocks_mount_reserve(&sim.g)));
         }
+        CHECK(sim.log_full != 0);
         for (uint32_t i = 0; i < 3; i++) remounted();
-        CHECK(drive_value(drive_lpn(9)) == NOTHING && !sim.full);
+        CHECK(drive_value(drive_lpn(9)) == NOTHING && !sim.full && sim.log_full == 0);
         drive_start();
         CHECK(fill(20) == 20);
     }

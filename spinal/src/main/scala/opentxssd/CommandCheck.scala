@@ -12,16 +12,20 @@ case class CommandCheck(p: OtxParam, cmd: HostCmd, enable: Bool) extends Area {
   val writesData = is(Opcode.WRITE)
   val clears = is(Opcode.TRIM, Opcode.WRITE_ZEROES)
   val writes = writesData || clears
-  val ranged = writes || is(Opcode.READ)
+  val reads = is(Opcode.READ)
+  val ranged = writes || reads
   val recovers = is(Opcode.RECOVER)
   val namesTx = is(Opcode.BEGIN, Opcode.COMMIT, Opcode.ABORT)
   val queriesTx = is(Opcode.QUERY) && (cmd.arg === 0 || cmd.arg === 6)
 
-  /** Belongs to a transaction: it must keep order with what opens, commits or aborts it. */
-  val inTx = namesTx || (ranged && cmd.hasTx)
+  /** Needs pages of the log, now or, when what it opens ends, later. */
+  val takesLog = writes || is(Opcode.BEGIN)
 
-  /** Opens, commits or aborts: everything else of the same transaction keeps order with it. */
-  val controlsTx = namesTx || (writesData && cmd.commit)
+  /** Belongs to a transaction: it must keep order with what opens, commits, aborts or queries it. */
+  val inTx = namesTx || queriesTx || (ranged && cmd.hasTx)
+
+  /** Opens, commits, aborts or queries: everything else of the same transaction keeps order with it. */
+  val controlsTx = namesTx || queriesTx || (writesData && cmd.commit)
 
   /** Would open a txid that is FREE. */
   val opensTx = is(Opcode.BEGIN) || (writes && cmd.hasTx)
@@ -32,10 +36,10 @@ case class CommandCheck(p: OtxParam, cmd: HostCmd, enable: Bool) extends Area {
     (cmd.fua && !writes) ||
     (cmd.commit && !(writesData && cmd.hasTx)) ||
     (cmd.relaxed && !is(Opcode.COMMIT) && !cmd.commit) || (cmd.relaxed && cmd.fua) ||
-    (cmd.hasTx && (recovers || is(Opcode.FLUSH)))
+    (cmd.hasTx && !(ranged || namesTx || queriesTx)) || (!cmd.hasTx && (namesTx || queriesTx))
   private val badQuery = is(Opcode.QUERY) && cmd.arg > 10
   private val pastEnd = ranged && (cmd.lba +^ cmd.count) > U(p.lbas, 33 bits)
-  private val badTxid = (inTx || queriesTx) && cmd.txid >= OtxParam.txids
+  private val badTxid = inTx && cmd.txid >= OtxParam.txids
 
   val status = UInt(4 bits)
   status := Status.SUCCESS

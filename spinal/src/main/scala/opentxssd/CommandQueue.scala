@@ -7,9 +7,10 @@ import spinal.lib._
 /** Up to 32 host commands at once: independent ones overlap, dependent ones keep their order, each gets exactly one completion.
   *
   * Contract. `cmd` is taken one per two clocks while its tag is unused; a command whose tag is still under way waits at the port. A malformed command is completed from here
-  * with its own status, changes nothing and never reaches `dpCmd`. A legal one goes out on `dpCmd` at the earliest eight clocks after it was taken, once nothing
-  * older conflicts with it (docs/interfaces.md, "Command queue to data path"); among those that may go the choice is round robin, so none starves; one goes out per
-  * three clocks. `dpDone` is passed on to `cpl` one clock later; when that is taken it frees the tag and those that waited for it. `busy`: some command has not been
+  * with its own status, changes nothing and never reaches `dpCmd`. A legal one goes out on `dpCmd` at the earliest ten clocks after it was taken (a WRITE fourteen), once nothing
+  * older conflicts with it (docs/interfaces.md, "Command queue to data path") and there is room for what it needs (`CommandRoom`); those that need no room go past it. Commands other than READ go out only while
+  * the data path `takes` them, so a READ never stands behind one. Among those that may go the choice is round robin, so none starves; one goes out per
+  * six clocks. `dpDone` is passed on to `cpl` one clock later; when that is taken it frees the tag and those that waited for it. `busy`: some command has not been
   * completed.
   *
   * Between the steps of a decision stand registers (check, compare, may go, choice), so that none of them limits the clock.
@@ -26,6 +27,11 @@ class CommandQueue(p: OtxParam) extends Component {
   val dpCmd = master port Stream(HostCmd())
   val dpDone = slave port Stream(Completion())
   val txState = in port Vec(UInt(3 bits), OtxParam.txids)
+  val takes = in port Bool() // the data path has a place for a command that is not a READ
+  val allocLeft, logLeft = in port UInt(32 bits)
+  val framesFree = in port UInt(16 bits)
+  val full, logFull, fault = in port Bool()
+  val fetched, settled = slave port Flow(UInt(6 bits))
   val busy = out port Bool()
 
   private val tags = OtxParam.tags
@@ -35,6 +41,7 @@ class CommandQueue(p: OtxParam) extends Component {
   private case class Footprint() extends Bundle {
     val first, end = UInt(lbaBits bits)
     val ranged, writes, inTx, controlsTx, opensTx, recovers = Bool()
+    val reads, takesLog, takesPages = Bool()
     val txid = UInt(5 bits)
   }
 
@@ -58,6 +65,9 @@ class CommandQueue(p: OtxParam) extends Component {
   fresh.print.controlsTx := check.controlsTx
   fresh.print.opensTx := check.opensTx
   fresh.print.recovers := check.recovers
+  fresh.print.reads := check.reads
+  fresh.print.takesLog := check.takesLog
+  fresh.print.takesPages := check.writesData
   fresh.print.txid := arrived.txid.resized
   fresh.status := check.status
   fresh.legal := check.status === Status.SUCCESS
@@ -115,24 +125,68 @@ class CommandQueue(p: OtxParam) extends Component {
     val early = Vec(print.map(begin => begin.opensTx && draining(begin.txid))).asBits
     free := valid & ~waits & ~early
   }
-  private val mayGo = free & ~sent
-  private val later = Reg(Bits(tags bits)) init 0 // tags behind the one that went last
-  private val behind = mayGo & later
+
+  // Room: what is missing shuts some of them out, known two clocks after the last one went
+  private val room = new CommandRoom(p)
+  room.allocLeft := allocLeft
+  room.logLeft := logLeft
+  room.framesFree := framesFree
+  room.full := full
+  room.logFull := logFull
+  room.fault := fault
+  room.fetched << fetched
+  room.settled << settled
+  private val passing = RegInit(False) // one that is no READ is on its way to `dpCmd`
+  private val open = takes && !passing
+  private def ofTags(what: Footprint => Bool) = Vec(print.map(what)).asBits
+  private val shut = RegNext(ofTags(c => !c.reads && !open || c.takesLog && !room.logOpen || c.takesPages && !room.hold.ready))
+
+  // A kind that may go, in turn, then a command of that kind, in turn: so those that are shut out for a while lose no turn to others
+  private val mayGo = free & ~sent & ~shut
+  private val kinds = Vec(Seq[Footprint => Bool](_.reads, _.takesPages, c => c.takesLog && !c.takesPages, c => !c.reads && !c.takesLog).map(ofTags))
+  private val wanted = RegNext(Vec(kinds.map(k => (mayGo & k).orR)).asBits) init 0
+  private val kind = Reg(Bits(kinds.size bits)) init 0 // chosen for a clock
+  private val turn = RegInit(B(1, kinds.size bits)) // the kind behind the last one
+  private val later = Reg(Bits(tags bits)) init 0 // tags behind the one of their kind that went last
   private val candidates = Reg(Bits(tags bits)) init 0 // a clock of them, then the first is picked
   private val picked = Reg(Flow(UInt(log2Up(tags) bits)))
   picked.valid.init(False)
+  private val pickedWrites = Reg(Bool()) // it is a WRITE: it asks for room first
+  private val pickedKind = Reg(Bits(kinds.size bits))
   private val going = Stream(HostCmd())
-  candidates := 0
-  when(!picked.valid && candidates === 0)(candidates := Mux(behind.orR, behind, mayGo))
-  picked.valid := Mux(picked.valid, !going.ready, candidates.orR)
-  when(!picked.valid)(picked.payload := OHToUInt(OHMasking.first(candidates)))
+  private val idle = !picked.valid && candidates === 0 && kind === 0
+  private val fromRoom = room.go.valid && open && idle
+  private val since = Reg(UInt(2 bits)) init 0 // clocks since the last one went: then `wanted` knows it
+  since := Mux(picked.valid || fromRoom, U(0), Mux(since === 2, since, since + 1))
+  private val chosen = OHMasking.roundRobin(wanted, turn)
+  kind := 0
+  when(idle && !fromRoom && since === 2)(kind := chosen)
+  when(kind.orR) {
+    pickedKind := kind
+    turn := kind.rotateLeft(1)
+  }
+  private val ofKind = mayGo & kinds.zipWithIndex.map { case (k, i) => k & B(tags bits, default -> kind(i)) }.reduce(_ | _)
+  candidates := Mux((ofKind & later).orR, ofKind & later, ofKind) // none without a kind
+  private val first = OHMasking.first(candidates)
+  room.hold.valid := picked.valid && pickedWrites
+  picked.valid := Mux(picked.valid, !Mux(pickedWrites, room.hold.ready, going.ready), candidates.orR)
+  when(!picked.valid) {
+    picked.payload := OHToUInt(first)
+    pickedWrites := pickedKind(1)
+  }
   when(picked.valid) {
     sent(picked.payload) := True
-    for (i <- 1 until tags) later(i) := picked.payload < i
+    for (i <- 0 until tags; (k, n) <- kinds.zipWithIndex) when(k(i) && pickedKind(n))(later(i) := picked.payload < i)
   }
-  going.valid := picked.valid
-  going.payload := commands.readAsync(picked.payload)
+  when(enter)(later(entered.cmd.tag) := False)
+  going.valid := fromRoom || picked.valid && !pickedWrites
+  going.payload := commands.readAsync(Mux(fromRoom, room.go.payload, picked.payload))
+  room.go.ready := fromRoom && going.ready
+  room.hold.tag := picked.payload
+  room.hold.blocks := going.count.resized
   dpCmd << going.stage()
+  when(dpCmd.fire && dpCmd.opcode =/= Opcode.READ)(passing := False)
+  when(going.fire && going.opcode =/= Opcode.READ)(passing := True)
 
   // A malformed command is answered between the others; neither can hold the other up for ever
   cpl << StreamArbiterFactory().roundRobin.transactionLock.onArgs(malformed, finish)

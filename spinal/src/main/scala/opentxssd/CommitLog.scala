@@ -26,7 +26,8 @@ import spinal.lib.bus.amba4.axi._
   * Watermark and counts: MAP entries are outstanding until `pageDone`; those with `inTx` count for txid `serial[4:0]`, `pageDone` with `hasTx`
   * counts down. `pageDone` waits in a clock in which an entry is appended.
   *
-  * Errors: a log page whose program fails is written again elsewhere (`LogPages`). One that fails at four places, a data page that can not be saved (`pageDone` without `ok`), `giveUp` or a write error of the frame memory sets `fault`. From then on no page begins to close, all
+  * Errors: a log page whose program fails is written again elsewhere (`LogPages`). One that fails at four places, a data page that can not be saved (`pageDone` without `ok`), `giveUp`, an entry or a page without a place
+  * in a lane that gets no further block (`noMore`), or a write error of the frame memory sets `fault`. From then on no page begins to close, all
   * waits, old and new, end with WRITE_FAULT, COMMITs without being made visible (recovery decides about them), and entries are taken and dropped: nobody hangs.
   * After a write error of the frame memory only reset helps.
   *
@@ -51,6 +52,7 @@ class CommitLog(p: OtxParam) extends Component {
   val tx = master port Stream(TxOp())
   val logBlock = slave port Stream(LogBlock())
   val logBlockRoom = out port Bits(p.lanes bits)
+  val noMore = in port Bits(p.lanes bits) // this lane gets no further block
   val logLeft = out port UInt(32 bits)
   val program = master port Stream(FlashOp())
   val programDone = slave port Stream(FlashDone())
@@ -110,6 +112,7 @@ class CommitLog(p: OtxParam) extends Component {
   lanes.waiting := living.pages.waiting
   lanes.advance := living.pages.advance
   lanes.skip := living.pages.skip
+  lanes.noMore := noMore
   logBlockRoom := lanes.room & B(p.lanes bits, default -> enable)
   logLeft := lanes.left
   living.pages.closed.valid := assembler.closing
@@ -152,7 +155,10 @@ class CommitLog(p: OtxParam) extends Component {
   tx << waiters.tx
   waitDone << waiters.waitDone
 
-  when(living.pages.failed || (done.valid && !done.ok) || writer.error || giveUp)(living.fault := True)
+  private val stuck = merged.valid && !lanes.some && lanes.ends || living.pages.lacks && lanes.over
+  private val stuckFor = Reg(UInt(4 bits)) init 0 // clocks: a block may be on its way here
+  stuckFor := Mux(!stuck, U(0), Mux(stuckFor.andR, stuckFor, stuckFor + 1))
+  when(living.pages.failed || (done.valid && !done.ok) || writer.error || giveUp || stuckFor.andR)(living.fault := True)
   fault := living.fault
   dirty := assembler.head =/= living.pages.durable || assembler.head =/= watermark.mark
   evRecord := assembler.pushed && merged.kind === LogKind.COMMIT

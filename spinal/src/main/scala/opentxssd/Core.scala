@@ -35,6 +35,7 @@ class Core(p: OtxParam) extends Component {
   val refresh_at = in port UInt(p.correctedBits bits)
   val enable = in port Bool()
   val full = in port Bool()
+  val log_full = in port Bits(p.lanes bits)
   val read_only = in port Bool() // set before `enable`: the mount could not write what a drive needs that takes writes
   val generation = in port UInt(32 bits)
   val drive_id = in port UInt(32 bits)
@@ -83,6 +84,15 @@ class Core(p: OtxParam) extends Component {
   data.txState := remap.txState
   data.txCount := remap.txCount
   queue.txState := remap.txState
+  queue.takes := data.takes
+  queue.allocLeft := data.allocLeft
+  queue.logLeft := data.logLeft
+  queue.framesFree := data.framesFree
+  queue.full := data.full
+  queue.logFull := data.logFull
+  queue.fault := data.fault
+  queue.fetched << data.fetched
+  queue.settled << data.settled
   remap.tx << Core.settled(StreamArbiterFactory().roundRobin.transactionLock.onArgs(log.tx, data.tx))
   table << remap.table.pipelined(ar = StreamPipe.FULL, aw = StreamPipe.HALF, w = StreamPipe.HALF, r = StreamPipe.M2S, b = StreamPipe.M2S)
 
@@ -161,6 +171,8 @@ class Core(p: OtxParam) extends Component {
 
   // state
   data.full := full
+  data.logFull := RegNext(log_full.orR) init False
+  log.noMore := log_full
   data.dropped := dropped
   data.lostLogPages := lost_log_pages
   data.doubtful := doubtful

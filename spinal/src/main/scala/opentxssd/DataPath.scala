@@ -23,8 +23,9 @@ import spinal.lib.bus.amba4.axi._
   * No deadlock. Waits go only downwards in this list, so there is no cycle; the bottom depends on nobody.
   *  1. The host gives `wdata` that was asked for and takes `rdata` and completions; nothing of one is waited for in giving the other: a READ needs no frame of a WRITE that is not
   *     linked, and `wdataReq` waits only for frames.
-  *  2. FrameFill waits for frames (at most 32 are with the Sequencer, 32 here; all others are being programmed or read) and for the Sequencer.
-  *  3. The Sequencer waits for firmware (pages, or `full`), for the log to take entries and waits, for the scheduler to take programs, and for COMMITTING to end: that needs log and
+  *  2. FrameFill waits for frames (at most 32 are with the Sequencer, 32 here; all others are being programmed or read) and for the Sequencer. The command queue sends a WRITE when it finds its frames and pages
+  *     (`framesFree`, `fetched`, `settled`), and one command that is no READ when `takes` says that there is a place: so none of these waits in front of a READ, and for firmware only after a failing block.
+  *  3. The Sequencer waits for firmware (pages, or `full`; log pages, or `logFull`), for the log to take entries and waits, for the scheduler to take programs, and for COMMITTING to end: that needs log and
   *     frame table only. After `fault` it does not wait for COMMITTING and FrameFill does not wait for frames.
   *  4. A frame comes free by its program, or its rescue (pages, or `full` and then `giveUp`; log; flash), its SWAP and its readers: Deliver, which waits only for frame memory and host. A page read waits for a read frame: Deliver again.
   *  5. Lookups, swaps and links wait for the engine. The engine waits for its answers to be taken: each user takes them unconditionally (ReadPath keeps room for a whole group, the
@@ -70,7 +71,10 @@ class DataPath(p: OtxParam) extends Component {
   val giveUp = out port Bool()
   val logLeft = in port UInt(32 bits)
   val fault = in port Bool()
-  val full = in port Bool()
+  val full, logFull = in port Bool()
+  val takes = out port Bool() // has a place for a command that is not a READ
+  val framesFree = out port UInt(16 bits)
+  val fetched, settled = master port Flow(UInt(6 bits)) // to the command queue: a WRITE has all its frames; it takes no further page
   val dropped, lostLogPages, doubtful = in port UInt(32 bits)
   val frame = master port Axi4(p.axi)
   val releasedPages = out port UInt(32 bits)
@@ -89,7 +93,10 @@ class DataPath(p: OtxParam) extends Component {
   private val port = new RemapPort(4)
 
   private val routes = StreamDemux(dpCmd, (dpCmd.opcode === Opcode.READ).asUInt, 2)
-  fill.cmd << routes(0)
+  private val others = StreamFifo(HostCmd(), 2, latency = 1) // the next one is here when the one before has its data
+  others.io.push << routes(0)
+  fill.cmd << others.io.pop
+  takes := others.io.availability =/= 0
   reader.cmd << routes(1).halfPipe()
 
   // Host data and frames
@@ -108,6 +115,10 @@ class DataPath(p: OtxParam) extends Component {
   sequencer.filled << fill.filled.halfPipe()
   sequencer.frames << fill.frames
   table.giveBack << sequencer.giveBack
+  framesFree := table.freeCount
+  fetched.valid := RegNext(fill.filled.fire && fill.filled.cmd.opcode === Opcode.WRITE) init False
+  fetched.payload := RegNext(fill.filled.cmd.count.resize(6 bits))
+  settled << sequencer.settled
   table.describe << sequencer.describe
   tx << sequencer.tx
   sequencer.txState := txState
@@ -126,6 +137,7 @@ class DataPath(p: OtxParam) extends Component {
   sequencer.logLeft := logLeft
   sequencer.fault := fault
   sequencer.full := full
+  sequencer.logFull := logFull
   sequencer.dropped := dropped
   sequencer.lostLogPages := lostLogPages
   sequencer.doubtful := doubtful
@@ -152,7 +164,8 @@ class DataPath(p: OtxParam) extends Component {
   // Pages that failed or are moved
   rescue.failed << table.failed
   table.rescued << rescue.rescued
-  rescue.move << move
+  private val logShort = RegNext(logLeft <= LogReserve.kept(p)) init True
+  rescue.move << move.haltWhen(logShort && !fault) // what is kept of the log is not for these: nothing is lost without them
   rescue.alloc << pages(1).haltWhen(sequencer.holdsPage) // pages go to their block in the order in which they were taken
   relocate << rescue.relocate
   rescue.head := head

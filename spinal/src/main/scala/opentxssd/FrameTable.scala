@@ -30,6 +30,7 @@ class FrameTable(p: OtxParam) extends Component {
   setDefinitionName("otx_frame_table")
 
   val free = master port Stream(UInt(16 bits))
+  val freeCount = out port UInt(16 bits)
   val giveBack, unpin = slave port Stream(UInt(16 bits))
   val pin = slave port Flow(UInt(16 bits))
   val describe = slave port Flow(FrameDescriptor())
@@ -45,6 +46,7 @@ class FrameTable(p: OtxParam) extends Component {
   private val bits = log2Up(p.writeFrames)
   private val list = new FreeList(p.writeFrames)
   free << list.take
+  freeCount := list.count
 
   // After the program: swap, or report the failure
   private val descriptors = Mem(FrameDescriptor(), p.writeFrames)

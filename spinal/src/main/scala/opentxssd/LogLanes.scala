@@ -13,6 +13,8 @@ import spinal.lib._
   * `block` is taken when the lane has room (`room`, one bit per lane); a block for a lane that does not exist is taken and ignored. A block that was taken counts
   * in the next clock. `turn` is the lane of the next new page; `left`: how many log pages can still be placed from it on when `waiting` ones have been, `some`: one or more; two clocks late.
   *
+  * `noMore`: no further block comes to this lane. `over`: so it is for lane `lane`; `ends`: and a lane without a place for the next page is such a one (as late as `some`).
+  *
   * Reset: all lanes empty.
   */
 class LogLanes(p: OtxParam) extends Component {
@@ -30,6 +32,8 @@ class LogLanes(p: OtxParam) extends Component {
   val advance, skip = in port Bool()
   val left = out port UInt(32 bits)
   val some = out port Bool()
+  val noMore = in port Bits(p.lanes bits)
+  val over, ends = out port Bool()
 
   private val ids = Mem(UInt(idBits bits), 32) // {lane, place in its ring of 8}
   private val first = List.fill(p.lanes)(Reg(UInt(3 bits)) init 0) // place of the current block
@@ -85,6 +89,8 @@ class LogLanes(p: OtxParam) extends Component {
   }
   private val least = stops.reduceBalancedTree((a, b) => Mux(a < b, a, b))
   private val taken = RegNext(waiting) init 0
+  over := (0 until p.lanes).map(l => lane === l && noMore(l)).reduce(_ || _)
+  ends := RegNext(stops.zipWithIndex.map { case (n, l) => n <= taken && noMore(l) }.reduce(_ || _)) init False
   some := RegNext(least > taken) init False
   left := RegNext(Mux(least > taken, least - taken, U(0)).resize(32)) init 0
 }

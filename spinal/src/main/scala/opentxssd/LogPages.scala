@@ -35,6 +35,7 @@ class LogPages(p: OtxParam) extends Component {
   val current, next = in port UInt(p.blockBits + p.dieBits bits)
   val lanePage = in port UInt(p.pageBits bits)
   val advance, skip = out port Bool()
+  val lacks = out port Bool() // a page waits for a block of `lane`
   val badBlock = master port Stream(UInt(24 bits))
   // the header's second half
   val watermark = in port UInt(48 bits)
@@ -85,6 +86,7 @@ class LogPages(p: OtxParam) extends Component {
   offered := state === State.Head && available && !leaving && !header.fire
   leaving := False
 
+  lacks := state === State.Head && !available && !leaving
   lane := laneNow
   advance := header.fire
   skip := leaving

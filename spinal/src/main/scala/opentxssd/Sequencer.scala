@@ -16,7 +16,8 @@ import spinal.lib._
   * Completion: at the end of the command, or by the log's `waitDone` when the command went to `waiter` (FLUSH, FUA, COMMIT, RELAXED or not). Checks come in this order and change nothing: TX_INVALID or TX_BUSY;
   * what happened to the data; READ_ONLY; CAPACITY; TX_FULL. MEDIA_ERROR: the remap engine answered with an error (other blocks of the command may be linked).
   * WRITE_FAULT: a failing block took the pages away, and there is no other (other blocks of the command may be linked).
-  * COMMIT, ABORT and RECOVER use the last 40 log pages, which nothing else may touch. After `fault` no loop here goes on waiting.
+  * CAPACITY: there is no room and none will come, of data (`full`) or of the log (`logFull`). COMMIT, ABORT and RECOVER use the last log pages, which nothing else may touch (`LogReserve`). The command
+  * queue sends what needs room when there is some, so Room waits only for what a failing block took away meanwhile. After `fault` no loop here goes on waiting.
   *
   * Figures: a plain WRITE of one block takes 10 clocks and the engine's PLAIN. Reset loses the command, sequence numbers start again (the generation tells them apart).
   */
@@ -44,7 +45,8 @@ class Sequencer(p: OtxParam) extends Component {
   val waiter = master port Stream(LogWait())
   val allocLeft, logLeft, releasedPages, commits = in port UInt(32 bits)
   val dropped, lostLogPages, doubtful = in port UInt(32 bits)
-  val full, fault = in port Bool()
+  val full, logFull, fault = in port Bool()
+  val settled = master port Flow(UInt(6 bits)) // blocks of a WRITE that takes no further page
   val done = master port Stream(Completion())
   val wantsPage, holdsPage = out port Bool() // waits for a page; has one that it has not issued
   val evCommit = out port Bool()
@@ -219,6 +221,11 @@ class Sequencer(p: OtxParam) extends Component {
   waiter.txid := t
   waiter.index := Mux(isFlush, head, index + 1)
 
+  private val hasPages = allocLeft >= n || !isWrite
+  private val hasLog = logLeft > LogReserve.kept(p)
+  settled.valid := RegNext(filled.fire && isWrite) init False
+  settled.payload := RegNext(n)
+
   private val answer = c.arg.mux(
     U(0) -> (tCount @@ U(0, 13 bits) @@ tState),
     U(1) -> U(p.lbas, 32 bits),
@@ -294,13 +301,13 @@ class Sequencer(p: OtxParam) extends Component {
     }
     is(Room) {
       when(fault)(end(Status.READ_ONLY))
-        .elsewhen((allocLeft >= n || !isWrite) && logLeft > Sequencer.reserve) {
+        .elsewhen(hasPages && hasLog) {
           when(c.opcode === Opcode.BEGIN)(change(TxOpcode.BEGIN, Finish))
             .elsewhen(Mux(c.hasTx, n > tLeft, committing))(state := Probe)
             .elsewhen(opening)(change(TxOpcode.BEGIN, Append))
             .otherwise(state := Append)
         }
-        .elsewhen(full)(end(Status.CAPACITY))
+        .elsewhen(!hasPages && full || !hasLog && logFull)(end(Status.CAPACITY))
     }
     is(Probe)(when(op.ready)(state := Probed))
     is(Probed) {
@@ -384,10 +391,4 @@ class Sequencer(p: OtxParam) extends Component {
       }
     }
   }
-}
-
-object Sequencer {
-
-  /** Log pages kept for the records of open transactions: 32 COMMITs, each in a page of its own, and the rest of what was under way. */
-  val reserve = 40
 }
