@@ -3,9 +3,9 @@
 
     campaign.py [NAME [--seed N] [--items N] [--scheduler tcp://HOST:PORT] [--workers N] [--list FILE] [--results FILE]]
 
-Without a name: the campaigns of tools/campaigns.toml and how long an item of each takes. Items run on two processes of this machine, or on the workers of a scheduler (campaign_item.py
-says what a worker needs). Each result goes into build/campaign/results.sqlite as it comes, the output of the item into a log beside it; an item that has passed or failed on this very
-tree with this seed is not run again. The last line is "N passed, M failed"; exit code 1 when one failed, 2 for wrong arguments, in one line.
+Without a name: the campaigns of tools/campaigns.toml and how long an item of each takes. Items run on two processes of this machine, or on the workers of a scheduler
+(campaign_item.py says what a worker needs). Each result goes into build/campaign/results.sqlite as it comes, the output of the item into a log beside it; an item that has passed
+or failed on this very tree with this seed is not run again. The last line is "N passed, M failed"; exit code 1 when one failed, 2 for wrong arguments, in one line.
 """
 
 import json
@@ -95,15 +95,14 @@ def overview(known, results):
 
 def workers(scheduler, processes):
     """A Dask client: of a scheduler, or of processes that end with this one."""
-    import cloudpickle
     import dask
     from distributed import Client, LocalCluster
 
-    sys.modules.setdefault("campaign_item", sys.modules[run_item.__module__])
-    cloudpickle.register_pickle_by_value(sys.modules[run_item.__module__])
     dask.config.set({"distributed.worker.daemon": False, "distributed.admin.tick.limit": "1h", "distributed.scheduler.allowed-failures": 0})
     if scheduler:
-        return Client(scheduler, timeout="20s", set_as_default=False), None
+        client, cluster = Client(scheduler, timeout="20s", set_as_default=False), None
+        client.upload_file(str(ROOT / "tools/campaign_item.py"))
+        return client, cluster
     cluster = LocalCluster(n_workers=processes, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1", silence_logs=50)
     return Client(cluster, set_as_default=False), cluster
 
@@ -124,11 +123,12 @@ def run(campaign, todo, seed, tree, results, scheduler, processes):
             if future.status == "finished":
                 worker, started, seconds, verdict, seen, found, text = future.result()
             else:
-                worker, started, seconds, verdict, seen, found, text = "", time.time(), 0.0, "not run", {}, f"its worker ended ({future.status})", ""
+                worker, started, seconds, verdict, seen, found, text = "", time.time(), 0.0, "not run", {}, f"{future.status}: {future.exception()}", ""
             log = logs / f"{re.sub(r'[^A-Za-z0-9]+', '_', name)}-{seed + number}-{tree}.log"
             log.parent.mkdir(parents=True, exist_ok=True)
             log.write_text(text)
-            row = dict(campaign=campaign.name, item=name, seed=seed + number, tree=tree, started=time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(started)), seconds=round(seconds, 1))
+            when = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(started))
+            row = dict(campaign=campaign.name, item=name, seed=seed + number, tree=tree, started=when, seconds=round(seconds, 1))
             results.put(**row, verdict=verdict, seen=json.dumps(seen), found=found, log=os.path.relpath(log, ROOT), worker=worker)
             print(f"{done} of {len(todo)}: {name}, seed {seed + number}: {verdict}, {seconds:.0f} s of a processor{', ' + found if found else ''}", flush=True)
     finally:

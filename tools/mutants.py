@@ -6,8 +6,8 @@ on the unchanged tree. What becomes of a mutant, with its seconds:
 
 killed    it builds and its test fails
 SURVIVED  its test passes
-timeout   its test takes more than LIMIT times the processor time of the unchanged run, and LEAST_S more, or rests for STILL_S: nobody has seen anything wrong. It counts as killed only
-          when the mutant says `ends = "never"` and `why`: to hang is what it does
+timeout   its test takes more than LIMIT times the processor time of the unchanged run, and LEAST_S more, or rests for STILL_S: nobody has seen anything wrong.
+          It counts as killed only when the mutant says `ends = "never"` and `why`: to hang is what it does
 WRONG     it cannot be applied or does not build
 
 Exit code 1 when one is not killed, 2 for wrong arguments. Runs side by side have a copy of the tree each, which is kept and brought up to date.

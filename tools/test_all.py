@@ -2,7 +2,7 @@
 """Runs all tests, group after group, and counts them. The last line is `N passed, M failed`; exit code 1 when M is not 0.
 
 `test_all.py [group ...]` runs only those. A group is a command that either prints its own last line `N passed, M failed`, or leaves JUnit files, or is one test.
-Beside what passed stands the processor time of each group and its budget: that of a first run, with nothing built and an empty ccache, on a machine where all of it takes 25 minutes.
+Beside what passed stands the processor time of each group and its budget: that of a first run, with nothing built and an empty ccache, in all 25 minutes.
 Times are told, not judged. Below are the slowest tests of all groups: a command adds lines "seconds<TAB>test" to the file that OTX_TIMES names.
 """
 
@@ -22,8 +22,8 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @dataclass(frozen=True)
 class Group:
-    """`budget` in seconds of a processor; `results` is where JUnit results are, a glob below build/, or "" when the command prints its count or is one test; `after` are groups whose
-    output it needs."""
+    """`budget` in seconds of a processor; `results` is where JUnit results are, a glob below build/, or "" when the command prints its count or is one test;
+    `after` are groups whose output it needs."""
 
     name: str
     budget: int
@@ -32,10 +32,11 @@ class Group:
     after: tuple = ()
 
 
+PRESETS = ("tiny", "small library", "tiny24 library", "rich library", "sim untrained")
 # Two at a time, each the first in this order whose `after` have ended: the long ones early. What one writes below build/ no other touches that may run beside it.
 GROUPS = [
     Group("verilog", 75, "tools/verilog.sh tiny && tools/verilog.sh sim"),
-    Group("build", 200, " && ".join(f"tools/drive_build.sh {preset}" for preset in ("tiny", "small library", "tiny24 library", "rich library", "sim untrained")), after=("verilog",)),
+    Group("build", 200, " && ".join(f"tools/drive_build.sh {preset}" for preset in PRESETS), after=("verilog",)),
     Group("system", 450, "python -m pytest -q --junitxml=build/system.xml cocotb_tests/system", "system.xml", after=("build",)),
     Group("formal", 180, "tools/formal.sh", after=("verilog",)),
     Group("blocks", 340, "python -m pytest -q --ignore=cocotb_tests/system cocotb_tests", "cocotb/**/test_*.xml", after=("verilog",)),
