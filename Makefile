@@ -8,7 +8,7 @@ PYTHON := .venv/bin/python
 ENV := . tools/env.sh &&
 
 .DEFAULT_GOAL := help
-.PHONY: help setup verilog drive-build run drive wave lint synth area formal mutants test bench powercut soak dram bitstream clean
+.PHONY: help setup verilog drive-build run drive wave lint synth area formal mutants campaign test bench powercut soak dram bitstream clean
 
 help: ## list the targets
 	@grep -hE '^[a-z][a-z0-9_-]*:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -43,11 +43,14 @@ synth: setup ## every HDL block through Yosys; LUT, FF and memories of each
 area: setup ## blocks alone placed and routed on ECP5-85F, and counted for Artix-7; BLOCK=otx_remap_engine for one (minutes each)
 	@$(ENV) python tools/area.py --xilinx $(BLOCK)
 
-formal: setup ## all proofs
+formal: setup ## the proofs of `make test`; all tasks at full depth: make campaign C=proofs
 	@tools/verilog.sh tiny && $(ENV) tools/formal.sh
 
 mutants: setup ## each one-line mutation must be killed by its test or proof
 	@$(ENV) python tools/mutants.py
+
+campaign: setup ## what is longer than `make test`, as items on Dask: C=name ITEMS=n SEED=1 SCHEDULER=tcp://host:port; without C the list
+	@$(ENV) python tools/campaign.py $(C) $(if $(SEED),--seed $(SEED)) $(if $(ITEMS),--items $(ITEMS)) $(if $(SCHEDULER),--scheduler $(SCHEDULER))
 
 powercut: setup ## power cuts, more of them: CUTS=2000 SEED=1 DRIVE=small (four dies; tiny: one, rich: suspension, cache, planes, longer code, read retry; wide: 64 dies)
 	@$(ENV) tools/drive_build.sh $(or $(DRIVE),small) library && python cocotb_tests/system/power_cut.py --preset $(or $(DRIVE),small) --cuts $(or $(CUTS),2000) --seed $(or $(SEED),1)

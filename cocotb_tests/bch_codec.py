@@ -38,7 +38,7 @@ def built(name, file, *variables):
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / "lock", "w") as lock, open(folder / "build.log", "w") as log:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        command = ["make", "-f", "sim/ecc/Makefile", *variables, f"build/ecc/{name}/{file}"]
+        command = ["make", "-f", "sim/ecc/Makefile", "OPT=-O0", *variables, f"build/ecc/{name}/{file}"]
         if subprocess.run(command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT).returncode:
             raise RuntimeError(f"build of the ECC blocks failed, see {os.path.relpath(log.name, ROOT)}:\n{(folder / 'build.log').read_text()[-2000:]}")
     return c.CDLL(str(folder / file))

@@ -12,6 +12,7 @@ import bch_codec
 import bchlib
 import numpy as np
 import pytest
+from amount import amount
 from bch_codec import CLEAN, FAILED, FIXED, Codec
 from models.bch_model import PRIMITIVE, Bch
 
@@ -80,33 +81,36 @@ def bench():
     return get
 
 
-@pytest.mark.parametrize(("m", "t", "length"), CODES, ids=IDS)
-def test_model_agrees_with_bchlib_and_galois(m, t, length):
+def encoder_of_galois(m, t, model):
+    """data -> data and parity, by galois; its generator is that of the model."""
     import galois
 
-    rng, model, bch = random.Random(SEED), Bch(m, t), reference(m, t)
     field = galois.GF(2**m, irreducible_poly=galois.Poly.Int(PRIMITIVE[m]))
     other = galois.BCH(2**m - 1, d=2 * t + 1, extension_field=field, alpha=field(2))
     assert int(other.generator_poly) == model.generator
+    return lambda data: np.packbits(np.array(other.encode(galois.GF2(np.unpackbits(np.frombuffer(data, np.uint8)))), np.uint8)).tobytes()
+
+
+@pytest.mark.parametrize(("m", "t", "length"), CODES, ids=IDS)
+def test_model_agrees_with_bchlib_and_galois(m, t, length):
+    rng, model, bch, encode = random.Random(SEED), Bch(m, t), reference(m, t), None
+    if amount(False, True):  # galois compiles itself for seconds for each code
+        encode = encoder_of_galois(m, t, model)
     for n in range(3):
         data = rng.randbytes(length - n)
         parity = model.encode(data)
         assert parity == bytes(bch.encode(data)) and len(parity) == model.parity_bytes == m * t // 8
-        whole = other.encode(galois.GF2(np.unpackbits(np.frombuffer(data, np.uint8))))
-        assert np.packbits(np.array(whole, np.uint8)).tobytes() == data + parity
+        assert not encode or encode(data) == data + parity
         for errors in (0, 1, t):
             places = rng.sample(range(8 * len(data + parity)), errors)
             assert model.decode(flip(data + parity, places)) == masks(places)
 
 
-@pytest.mark.parametrize("inverted", [True, False], ids=["inverted", "plain"])
-@pytest.mark.parametrize(("m", "t", "length"), CODES[:2], ids=IDS[:2])
+@pytest.mark.parametrize(("m", "t", "length", "inverted"), [(*CODES[0], True), (*CODES[1], True), (*CODES[2], False)], ids=[*IDS[:2], f"{IDS[2]}-plain"])
 def test_parity_is_that_of_bchlib_and_of_the_model(m, t, length, inverted):
-    if not inverted and m == 14:
-        pytest.skip("the plain code is tried at one size")
     codec, bch, model, rng = Codec(m, t, inverted=inverted), reference(m, t), Bch(m, t, inverted), random.Random(SEED)
     longest = (2**m - 1) // 8 - m * t // 8
-    for n, size in enumerate([1, 2, length, length + 24, longest] + [rng.randrange(1, longest + 1) for _ in range(45)]):
+    for n, size in enumerate([1, 2, length, min(length + 24, longest), longest] + [rng.randrange(1, longest + 1) for _ in range(45)]):
         data = rng.randbytes(size) if n % 7 else b"\xff" * size
         parity = codec.encode(data, n % 8)
         assert parity == (inverse(bch.encode(inverse(data))) if inverted else bytes(bch.encode(data))) == model.encode(data)
@@ -136,10 +140,10 @@ def test_eight_chunks_of_a_page_are_encoded_side_by_side(bench):
     assert [bytes(g) for g in got] == words
 
 
-def test_10_000_chunks_with_up_to_t_errors(bench):
+def test_thousands_of_chunks_with_up_to_t_errors(bench):
     b = bench()
     seen = dict.fromkeys(range(9), 0)
-    for batch in range(50):
+    for batch in range(amount(15, 50)):
         words = [b.word(b.rng.choice([512, 512, 536, b.rng.randrange(1, 1010)])) for _ in range(200)]
         places = [b.places(w, b.rng.randrange(0, b.t + 1)) for w in words]
         results = b.codec.decode([flip(w, p) for w, p in zip(words, places, strict=True)], gap=batch % 5 * 10, stall=batch % 3 * 30, seed=SEED + batch)
@@ -147,7 +151,7 @@ def test_10_000_chunks_with_up_to_t_errors(bench):
             b.check(result, p)
             seen[len(p)] += 1
     print(f"chunks by number of errors: {seen}")
-    assert sum(seen.values()) == 10_000
+    assert sum(seen.values()) == amount(3_000, 10_000)
 
 
 @pytest.mark.parametrize(("m", "t", "length"), CODES[1:], ids=IDS[1:])

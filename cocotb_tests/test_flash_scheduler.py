@@ -5,6 +5,7 @@ import os
 
 import cocotb
 import pytest
+from amount import amount
 from models.flash_bench import BLOCKS, CLIENTS, PAGES, FlashBench, page, verilog
 from models.flash_model import BLANK, CHUNK, CRC, ERASED, FAIL, ID, OK, OOB, PARAMETERS, TIMEOUT, Op
 from models.way_order import MOST_PASSED, most_passed
@@ -265,7 +266,7 @@ async def pages_with_wrong_bits(b, counts, block=1):
 
 @cocotb.test(timeout_time=5, timeout_unit="ms")
 async def host_reads_and_verifies_with_many_corrected_bits_are_reported_and_nothing_else(dut):
-    for at in (5, 1, 8, 0, 9, 15):
+    for at in amount((5, 8, 0), (5, 1, 8, 0, 9, 15)):
         b = await FlashBench(dut, times={op: (20, 20) for op in Op}).begin(refresh_at=at)
         b.clock = 0
         counts = [*range(9), 5, 4, 8]
@@ -421,7 +422,7 @@ async def random_operations_with_random_stalls_agree_with_the_model(dut):
     dut._log.info("SEED=%d", seed)
     b = await FlashBench(dut, seed, stall=0.15, wrong=0.3).begin()
     load = Workload(b, b.rng)
-    count = 90 * len(dies(b))
+    count = amount(40, 90) * len(dies(b))
     for _ in range(count):
         await b.until(lambda: len(load.frames) > 30)
         load.submit()

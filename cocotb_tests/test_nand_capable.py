@@ -4,6 +4,7 @@
 import os
 import random
 
+from amount import amount
 from models.nand_host import CACHE_PROGRAM, CACHE_READ, SEVERAL_PLANES, STATUS_ENHANCED, Host, Op, Status
 from models.nand_page import stored
 from models.nand_pins import CACHE_PROGRAMS, CACHE_READS, FAIL_PROGRAM, QUICK, SHARED, SUSPENSIONS, Nand, Part
@@ -138,12 +139,12 @@ async def random_work(dut, stall, steps):
 
 @sentence
 async def random_operations_agree_with_the_golden_pages(dut):
-    await random_work(dut, 0.0, 8)
+    await random_work(dut, 0.0, amount(4, 8))
 
 
 @sentence
 async def random_operations_with_stalls_agree_too(dut):
-    await random_work(dut, 0.1, 4)
+    await random_work(dut, 0.1, amount(2, 4))
 
 
 def test_nand_capable():

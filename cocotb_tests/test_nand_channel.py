@@ -6,6 +6,7 @@ import random
 
 import cocotb
 import pytest
+from amount import amount
 from cocotb.triggers import with_timeout
 from models.nand_host import Host, Op, Status
 from models.nand_page import stored
@@ -252,12 +253,12 @@ async def random_work(dut, stall, steps):
 
 @sentence
 async def random_operations_on_two_ways_agree_with_the_golden_pages(dut):
-    await random_work(dut, 0.0, 30)
+    await random_work(dut, 0.0, amount(30 if CLK_PS == 10_000 else 16, 30))
 
 
 @sentence
 async def random_operations_with_stalls_on_every_stream_agree_too(dut):
-    await random_work(dut, 0.1, 20)
+    await random_work(dut, 0.1, amount(14, 20))
 
 
 def simulate(module, clk_ps, **parameters):

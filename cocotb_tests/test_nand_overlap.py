@@ -4,6 +4,7 @@
 import os
 import random
 
+from amount import amount
 from models.nand_host import CACHE_PROGRAM, CACHE_READ, SEVERAL_PLANES, STATUS_ENHANCED, Host, Op, Status
 from models.nand_page import stored
 from models.nand_pins import FAIL_ERASE, FAIL_PROGRAM, HANG, QUICK, Nand, Part
@@ -307,7 +308,7 @@ async def random_work(dut, can, stall, steps):
 
 @sentence
 async def random_operations_agree_with_the_golden_pages(dut):
-    await random_work(dut, CACHE | SEVERAL_PLANES | STATUS_ENHANCED, 0.0, 5)
+    await random_work(dut, CACHE | SEVERAL_PLANES | STATUS_ENHANCED, 0.0, amount(3, 5))
 
 
 @sentence
@@ -317,7 +318,7 @@ async def random_operations_with_stalls_agree_too(dut):
 
 @sentence
 async def random_operations_without_planes_agree_too(dut):
-    await random_work(dut, CACHE, 0.0, 3)
+    await random_work(dut, CACHE, 0.0, amount(2, 3))
 
 
 def test_nand_overlap():
