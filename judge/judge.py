@@ -18,7 +18,7 @@ from judge.command import Command
 from judge.format import Malformed
 from judge.order import NEVER, Violation
 from judge.statuses import DONE, NOTHING, PERHAPS, WRITES, faults, verdict
-from judge.transactions import CLOSED, EITHER, ENDS, OPEN, Transactions
+from judge.transactions import CLOSED, EITHER, OPEN, Transactions
 
 SWEEP = 256  # events between two sweeps
 
@@ -162,7 +162,7 @@ class Judge(Transactions):
                 self.leave(self.tx[command.tx], command)
         elif op in WRITES and command.tx is None:
             self.plain(command, did)
-        elif command.tx is not None and (op in WRITES or op in ENDS or op == "BEGIN"):
+        elif command.tx is not None and op in ("COMMIT", "ABORT", "BEGIN", *WRITES):
             self.in_transaction(command, did)
         elif op == "FLUSH":
             if did is DONE:
