@@ -38,15 +38,45 @@ def mounted(traffic):
     return [name for name, yes in seen.items() if yes]
 
 
-# name: (times in 1,000 cuts, presets)
-ONE, FOUR = ("quick",), ("quick4",)
 WANTED = {
-    "commands": (20_000, None),
-    "of 1 block": (4_000, None),
-    "of 2 to 8 blocks": (2_000, None),
-    "of 9 to 31 blocks": (300, None),
-    "of 32 blocks": (100, None),
-    "with all 32 tags busy": (100, None),
+    "commands": (1_500, None),
+    "of 1 block": (600, None),
+    "of 2 to 8 blocks": (300, None),
+    "of 9 to 31 blocks": (40, None),
+    "of 32 blocks": (40, None),
+    "with all 32 tags busy": (40, None),
+    "plain WRITE": (200, None),
+    "WRITE FUA": (40, None),
+    "WRITE in a transaction": (300, None),
+    "TRIM": (40, None),
+    "WRITE ZEROES": (30, None),
+    "TRIM or WRITE ZEROES in a transaction": (100, None),
+    "BEGIN": (30, None),
+    "implied open": (200, None),
+    "COMMIT": (40, None),
+    "COMMIT RELAXED": (60, None),
+    "WRITE COMMIT": (80, None),
+    "ABORT": (20, None),
+    "FLUSH": (30, None),
+    "READ": (100, None),
+    "READ with txid": (50, None),
+    "READ of 32 blocks": (10, None),
+    "bad input": (10, None),
+    "commit of TRIMs alone": (5, None),
+    "commit of TRIMs and WRITEs": (10, None),
+    "commit beside an overlapping open one": (80, None),
+    "CAPACITY": (10, ("quick",)),
+    "TX_INVALID": (10, None),
+    "cut in a recovery": (150, None),
+    "third cut in a row": (40, None),
+    "read again after an orderly end": (40, None),
+    "recovery that dropped commands": (10, None),
+    "recovery with a log": (200, None),
+    "torn: DATA": (30, None),
+    "torn: LOG": (10, None),
+    "torn: BLOCK": (10, None),
+    "torn: BLOCK, in a recovery": (20, None),
+    "torn: MAP, in a recovery": (10, None),
 }
 
 

@@ -46,7 +46,8 @@ class Session:
         self.blocks = min(lbas, rng.choice([8, 20, 20, 40, 64]))
         edge = 1024 - rng.randrange(1, self.blocks) if lbas > 1024 else 0  # around the end of the first map page
         self.first = min(rng.choice([0, edge, edge, lbas - self.blocks]), lbas - self.blocks)
-        self.longer = 6 if self.flavour == Flavour.LONG_LOG else 1  # its gaps
+        longer = {Flavour.LONG_LOG: [40], Flavour.PLAIN: [1, 1, 1, 12], Flavour.TX: [1, 1, 4], Flavour.REWRITE: [1, 8]}  # gaps, for logs of many entries or pages
+        self.longer = rng.choice(longer.get(self.flavour, [1]))
 
 
 class Cut:
@@ -186,7 +187,7 @@ class Campaign:
         self.preset, self.cuts, self.seed, self.only, self.gap = preset, cuts, seed, only, gap or 8 * self.pace.page
         self.stop, self.ways, self.failing, self.wave = stop, ways, failing, wave
         self.flags = "".join(f" --{name}" for name, on in (("ways", ways), ("failing", failing)) if on) + (f" --gap {gap}" if gap else "")
-        self.traffic = Traffic(self.drive, preset=preset, seed=seed, client="power_cut", entries=self.drive.tx_entries, **({"unreadable": True} if failing or ways else {}))
+        self.traffic = Traffic(self.drive, preset=preset, seed=seed, client="power_cut", entries=self.drive.tx_entries)
         self.children, self.sessions, self.alone = Children(jobs), 0, 0
         self.open_session()
 
