@@ -304,7 +304,7 @@ async def nobody_is_overtaken_for_ever_while_room_comes_and_goes(dut, short):
     await b.begin()
     b.set(**short)
     op, other = (TRIM if "logLeft" in short else WRITE), (READ if "takes" in short else FLUSH)
-    went, others = [], 0
+    went = []
     for tag in (0, 1, 2, 20, 30):
         await b.submit(command(op, tag, lba=tag * 20, count=1))
     for _ in range(12):

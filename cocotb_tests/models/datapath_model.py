@@ -53,7 +53,8 @@ class DataPathBench(Stepper, EngineModel):
         sink("relocate", ENTRY, self.relocate)
         self.event_sink = sink("badBlock", [], self.bad_block)
         self.move = source("move", "lpn source target sequence".split())
-        inputs = ["durable", "eventWaits", "allocLeft", "head", "logLeft", "fault", "full", "logFull", "dropped", "lostLogPages", "doubtful", "useCount", "memoryErrors", "older", "reached"]
+        inputs = ["durable", "eventWaits", "allocLeft", "head", "logLeft", "fault", "full", "logFull", "dropped", "lostLogPages", "doubtful"]
+        inputs += ["useCount", "memoryErrors", "older", "reached"]
         self.pin = {n: Pin(getattr(dut, n)) for n in inputs}
         self.state_pins = [Pin(getattr(dut, f"txState_{t}")) for t in range(32)]
         self.count_pins = [Pin(getattr(dut, f"txCount_{t}")) for t in range(32)]
