@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every HDL block through Yosys for ECP5: it must be synthesisable; prints and writes its size (build/synth.json).
 `synth_smoke.py [module ...]`; without names the drive's core, each block that is not in it, and `otx_nand_channel_capable`, of a part that can do everything.
-What has the longer code (`otx_nand_channel_rich`, which can do everything too, `otx_nand_channel_t24`, `otx_nand_corrector_t24`) only by name, for it takes minutes: `make campaign C=synthesis`.
+What has the longer code (`otx_nand_channel_rich`, which can do everything too, `otx_nand_channel_t24`, `otx_nand_corrector_t24`) only by name, for it takes minutes: `make campaign
+C=synthesis`.
 
 A latch, a loop and a net with two drivers fail too. The mapping is the quick one (no abc9); logs are in build/synth/.
 """
