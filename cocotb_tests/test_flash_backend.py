@@ -6,7 +6,6 @@ import random
 import struct
 
 import cocotb
-from amount import amount
 from models.flash_bench import BLOCKS, PAGES, FlashBench, verilog
 from models.flash_model import BLANK, FAIL, OK, OOB, Op
 from models.nand_faults import Faults, set_faults
@@ -163,7 +162,7 @@ async def drifted_pages_come_back_whole_also_in_cache_reads_and_beside_other_wor
     b.weak_sink.open = False
     set_faults(b.nand.c, Faults(seed=SEED, drift_ppm=400_000, ber_drift=2 * 10**10))
     await b.finished(*(b.op("fw", Op.ERASE, b.ppn(*die, block)) for block in range(2) for die in b.dies))
-    places = [b.ppn(*die, block, n) for n in range(amount(PAGES // 2, PAGES)) for die in b.dies for block in (0, 1)]
+    places = [b.ppn(*die, block, n) for n in range(PAGES) for die in b.dies for block in (0, 1)]
     written = {ppn: b.random_page() for ppn in places}
     for at in range(0, len(places), 32):
         for frame, ppn in enumerate(places[at : at + 32]):

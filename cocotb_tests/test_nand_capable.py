@@ -139,7 +139,7 @@ async def random_work(dut, stall, steps):
 
 @sentence
 async def random_operations_agree_with_the_golden_pages(dut):
-    await random_work(dut, 0.0, amount(4, 8))
+    await random_work(dut, 0.0, amount(2, 8))
 
 
 @sentence

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every HDL block through Yosys for ECP5: it must be synthesisable; prints and writes its size (build/synth.json).
-`synth_smoke.py [module ...]`; without names the drive's core, each block that is not in it, and `otx_nand_channel_rich`, of a part that can do everything. The longer code alone
-(`otx_nand_channel_t24`, `otx_nand_corrector_t24`) only by name, for it takes minutes.
+`synth_smoke.py [module ...]`; without names the drive's core, each block that is not in it, and `otx_nand_channel_capable`, of a part that can do everything.
+What has the longer code (`otx_nand_channel_rich`, which can do everything too, `otx_nand_channel_t24`, `otx_nand_corrector_t24`) only by name, for it takes minutes: `make campaign
+C=synthesis`.
 
 A latch, a loop and a net with two drivers fail too. The mapping is the quick one (no abc9); logs are in build/synth/.
 """
 
 import json
+import os
 import re
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -15,13 +18,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 CELLS = {"lut4": ["LUT4"], "ff": ["TRELLIS_FF"], "carry": ["CCU2C"], "dpram": ["TRELLIS_DPR16X4"], "bram": ["DP16KD", "PDPW16KD"]}
 CORE = "otx_core"
-# Blocks with other parameters than their own; of these only `otx_nand_channel_rich` unasked.
+# Blocks with other parameters than their own; of these only `otx_nand_channel_capable` unasked.
 VARIANTS = {
     "otx_nand_channel_t24": dict(T=24),
+    "otx_nand_channel_capable": dict(TSuspNs=1000, Cache=1, Planes=2, Scramble=1),
     "otx_nand_channel_rich": dict(T=24, TSuspNs=1000, Cache=1, Planes=2, Scramble=1),
     "otx_nand_corrector_t24": dict(T=24),
 }
-LONG = ["otx_nand_channel_t24", "otx_nand_corrector_t24"]
+LONG = ["otx_nand_channel_rich", "otx_nand_channel_t24", "otx_nand_corrector_t24"]
 # findings that Yosys itself does not take for errors
 WRONG = re.compile(r"^.*(ERROR:|Latch inferred|multiple conflicting drivers|found logic loop).*$", re.M)
 
@@ -77,7 +81,12 @@ def main(names):
     for module in names or [CORE, *(m for m in todo if m not in (CORE, *LONG))]:
         if module in done:
             continue
+        began = resource.getrusage(resource.RUSAGE_CHILDREN)
         size, error = synthesise(module, todo[module])
+        ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+        if "OTX_TIMES" in os.environ:
+            with open(os.environ["OTX_TIMES"], "a") as times:
+                times.write(f"{ended.ru_utime - began.ru_utime + ended.ru_stime - began.ru_stime:.1f}\tsynthesis of {module}\n")
         if size is None:
             failed += 1
             print(f"FAILED {module}: {error}")

@@ -9,7 +9,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT)]
 
-from cocotb_tests.amount import amount  # noqa: E402
 from cocotb_tests.models.nand_faults import Fault, Faults, Place  # noqa: E402
 from cocotb_tests.system.drive import BLOCK, Opcode, Status  # noqa: E402
 from cocotb_tests.system.test_failing_nand import Filling, data  # noqa: E402
@@ -19,7 +18,7 @@ from cocotb_tests.system.test_page_errors import DATA, G, pages  # noqa: E402
 def test_wear_disturb_age_and_stuck_bits_within_the_code_lose_nothing():
     """The rate grows with each erase, read and operation to some 1e-4; one page in twenty has two bits more that never change."""
     f = Filling("tiny", 11, blocks=150, stuck_bits_ppm=50_000, stuck_bits=2, ber_erase=20_000_000, ber_read=1_000_000, ber_age=10_000)
-    for cycle in range(amount(2, 3)):
+    for cycle in range(3):
         assert f.fill() == 150
         f.verify()
         f.restart(cut=cycle % 2)
