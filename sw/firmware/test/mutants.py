@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Puts each fault of mutants.txt into a copy of the firmware; a fault that no host test finds is a failure.
 
-`mutants.py BUILD_DIR [WORDS]`, run in sw/firmware; WORDS: only faults whose rule begins with them. RUNS: random histories per fault. A test that does not end has not found the fault,
-unless the rule says `(hangs)`.
+`mutants.py BUILD_DIR [WORDS]`, run in sw/firmware; WORDS: only faults whose rule begins with them. RUNS: random histories per fault.
+A test that does not end has not found the fault, unless the rule says `(hangs)`.
 """
 
 import os
@@ -10,7 +10,6 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-
 
 LIMIT_S = 600
 
