@@ -89,13 +89,17 @@ def test_quick_e1_takes_the_same_clocks_for_1_and_10_entries_and_passes(frame, t
     assert 3 * 8 < one < ten and 8 * one < 2 * ten  # an entry is three accesses of a memory that takes 8 clocks
 
 
+ENGINE_PART = [(9, 15), (2.01, 14.0), (23, 36), (2.03, 35.0)]  # clocks of a write in the engine, plain and in a transaction: alone, without a pause; two memories
+
+
 def test_quick_e3_finds_nothing_that_a_transaction_adds_but_a_read_of_table_memory(frame, tmp_path, engine_library, monkeypatch):
     monkeypatch.setattr(e3, "WARM_UP", 12)
     monkeypatch.setattr(simulation_speed, "SETTLE_CLOCKS", 300_000)
     module = types.SimpleNamespace(TITLE=e3.TITLE, plot=e3.plot, run=lambda: e3.run("tiny", 64, 24, 24))
     doc, _ = finished(frame, tmp_path, module, "e3")
-    lookups, drive = doc["rows"][:2], doc["rows"][2:]
+    lookups, engine, drive = doc["rows"][:2], doc["rows"][2:6], doc["rows"][6:]
     assert [(r["plain_clocks"], r["in_tx_clocks"]) for r in lookups] == [(4, 6), (11, 20)]
+    assert [(r["plain_clocks"], r["in_tx_clocks"]) for r in engine] == ENGINE_PART
     assert doc["ours"] == 2 and len(drive) == 2 and all(r["plain_clocks"] > 1000 for r in drive)
 
 
