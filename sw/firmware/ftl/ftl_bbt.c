@@ -72,8 +72,8 @@ bool ftl_bbt_load(struct ftl *f) {
         t->copy[c].holder = NONE;
     }
     if (t->version == 0) ftl_blocks_none_bad(f);
-    bool any = t->version != 0;
-    if (!any || t->seen > t->version) t->version = t->seen + 1; /* what could not be read now must never count again */
+    bool any = t->version != 0, twice = t->copy[0].version == t->copy[1].version; /* then the first of them was complete; one alone may fade and is written again */
+    if (!any || !twice || t->seen > t->version) t->version = t->seen + 1; /* what could not be read now must never count again */
     return any;
 }
 

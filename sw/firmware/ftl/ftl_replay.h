@@ -9,8 +9,8 @@
  *    group or a COMMIT was dropped.
  * 3. Then the tail is applied like the rest, without what was dropped, without order-preserving entries of epochs above the bad one, and without
  *    all COMMITs behind the first that does not count.
- * Pages whose program may have been cut are copied before they count (ftl_copies.h). Blocks that any entry names become BUSY. Nothing else is programmed or erased: a replay that is cut is
- * done again. */
+ * Pages whose program may have been cut are copied before they count (ftl_copies.h). Blocks that any entry names become BUSY. Nothing else is programmed, and only
+ * other anchors are erased (ftl_root_alone): a replay that is cut is done again. Without copies, on a drive that will be read-only, such pages count as they read. */
 #ifndef FTL_REPLAY_H
 #define FTL_REPLAY_H
 

@@ -393,11 +393,11 @@ static void tear(void) {
         else sim_tear(hw.flight[i].ppn, FTL_KIND_LOG, hw.flight[i].number, 0);
         hw.flight[i].done = true;
     }
-    bool busy[FTL_MAX_DIES] = {false};
+    uint32_t at_once = sim.g.cache_ops || sim.g.planes > 1 ? 2 : 1, busy[FTL_MAX_DIES] = {0}; /* pages of a die that were under way: the next one begins only when there is place for it */
     for (uint32_t i = 0; i < hw.datas; i++) {
         uint32_t die = ftl_die_of(&sim.g, hw.data[i].ppn >> sim.g.page_bits), luck = sim_random(3);
-        if (busy[die]) continue;
-        busy[die] = true;
+        if (busy[die] == at_once) continue;
+        busy[die] = luck == 0 ? at_once : busy[die] + 1;
         if (luck == 1) {
             struct sim_page *p = sim_program(hw.data[i].ppn, FTL_KIND_DATA, hw.data[i].lpn, hw.data[i].sequence);
             p->stamp = hw.data[i].value;

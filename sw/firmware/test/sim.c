@@ -184,7 +184,7 @@ static void erase(uint32_t block, bool whole) {
         struct sim_page *p = &sim_pages[(block << sim.g.page_bits) + i];
         uint32_t luck = whole ? 0 : sim_random(4);
         if (luck == 0) p->state = SIM_BLANK;
-        if (luck == 1 && p->state != SIM_BLANK) p->state = SIM_TORN; /* an erase changes no cell that is erased */
+        if (luck == 1 && p->state != SIM_BLANK && p->state != SIM_TORN_BLANK) p->state = SIM_TORN; /* an erase makes no cell look programmed that did not */
         if (luck == 2) sim_may_fade(p);
     }
     sim_last[block] = whole ? -1 : (int)sim.g.pages;

@@ -57,7 +57,22 @@ static void newer_copy_wins_and_the_older_one_follows(void) {
         while (drive.ftl.bbt.copy[first].version != drive.ftl.bbt.version) ftl_bbt_step(&drive.ftl);
         CHECK(drive.ftl.bbt.copy[1 - first].version != drive.ftl.bbt.version);
         remounted();
-        CHECK(is_bad(id) && sim.programs[FTL_KIND_BBT] == 1 && page_of_copy(0)->sequence == page_of_copy(1)->sequence);
+        CHECK(is_bad(id) && sim.programs[FTL_KIND_BBT] == 2 && page_of_copy(0)->sequence == page_of_copy(1)->sequence); /* the newer one may fade */
+    }
+}
+
+/* A version that was cut in its program, and reads still, is the only copy: it is written again before anything counts on it. */
+static void only_copy_that_fades_is_written_again(void) {
+    for (uint32_t fades = 6; fades < 12; fades++) {
+        sim_new(1, 1, 40, 8, 64);
+        mounted();
+        uint32_t id = grown(0, 20);
+        while (drive.ftl.bbt.copy[0].version != drive.ftl.bbt.version) ftl_bbt_step(&drive.ftl);
+        page_of_copy(0)->fades = fades;
+        for (uint32_t i = 0; i < 12; i++) {
+            remounted();
+            CHECK(is_bad(id));
+        }
     }
 }
 
@@ -70,7 +85,7 @@ static void torn_copy_is_written_again_from_the_other(void) {
         page_of_copy(torn)->state = SIM_TORN;
         for (uint32_t i = 0; i < 2; i++) {
             remounted();
-            CHECK(is_bad(id) && sim.programs[FTL_KIND_BBT] == 1 - i);
+            CHECK(is_bad(id) && sim.programs[FTL_KIND_BBT] == 2 - 2 * i);
         }
         page_of_copy(1 - torn)->state = SIM_TORN;
         remounted();
@@ -225,6 +240,7 @@ const struct test bbt_tests[] = {
     {"blocks with a factory mark are bad, and no others", marked_blocks_are_bad_and_nothing_else},
     {"the bad-block table is found again and not written again", table_is_found_again_and_not_written_again},
     {"the newer copy of the table wins and the older one follows", newer_copy_wins_and_the_older_one_follows},
+    {"an only copy of the table that fades is written again", only_copy_that_fades_is_written_again},
     {"a torn copy of the table is written again", torn_copy_is_written_again_from_the_other},
     {"a lost table is built from the factory marks", lost_table_is_built_from_the_marks},
     {"a table cut at every operation is the old or the new one", table_cut_at_every_operation_is_the_old_or_the_new_one},

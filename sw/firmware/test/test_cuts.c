@@ -57,6 +57,7 @@ static void any_geometry(void) {
     const uint32_t *s = shapes[sim_random(5)];
     sim_new(s[0], s[1], s[2], s[3], s[4]);
     sim.g.patrol_clocks = sim_random(2);
+    sim.g.cache_ops = sim_random(2); /* two programs of a die at once */
     sim.clocks_per_ask = 1;
 }
 
@@ -86,7 +87,7 @@ static void random_histories(unsigned long runs, bool whole, bool faults) {
             moved += drive.moved;
             if (sim.closed != 0 && sim_random(4) == 0) sim.dead ^= sim.closed;
             while (sim_random(2)) { /* recovery is cut, too */
-                sim.cut_at = 1 + sim_random(40);
+                sim.cut_at = 1 + sim_random(sim_random(2) ? 40 : 150);
                 if (sim_mount(&drive.ftl) == -1) cuts++;
                 else drive_cut_dropping_all();
             }
