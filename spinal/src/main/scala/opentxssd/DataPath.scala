@@ -30,7 +30,8 @@ import spinal.lib.bus.amba4.axi._
   *  4. A frame comes free by its program, or its rescue (pages, or `full` and then `giveUp`; log; flash), its SWAP and its readers: Deliver, which waits only for frame memory and host. A page read waits for a read frame: Deliver again.
   *  5. Lookups, swaps and links wait for the engine. The engine waits for its answers to be taken: each user takes them unconditionally (ReadPath keeps room for a whole group, the
   *     Sequencer asks one at a time, FrameTable waits for `pageDone`). An open group is a READ's, whose LOOKUPs wait only for places and the engine; the others wait for its end.
-  *  6. `pageDone` and the done streams are always taken: the log and the frame table need nothing from above for that.
+  *  6. `pageDone` and the done streams are always taken: the log and the frame table need nothing from above for that. The rescue's RELOCATE waits for the end of an open group, so for programs to be
+  *     taken: so a failed page waits for the rescue beside the done beats, not before them.
   *
   * So 32 write frames (one command) are enough to make progress; 64 let the next command fill while one is issued.
   */

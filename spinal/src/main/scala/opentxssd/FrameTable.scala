@@ -18,7 +18,7 @@ case class FrameDescriptor() extends Bundle {
   *
   * Contract: `free` gives a frame. It comes back by `giveBack` (never linked), or after its program: `writeDone` -> SWAP of BUF to NAND -> its answer -> `pageDone`,
   * and the last `unpin`. `describe` comes before the program op. A missed SWAP means that the page was overwritten meanwhile: `missed` for one clock. A page whose program
-  * failed goes to `failed`, and its frame stays the place of its data until `rescued` ends in the same way, SWAP done. `rescued` without `ok`: `pageDone` without ok, and the frame stays for ever (the drive is read-only from then
+  * failed goes to `failed`, one at a time, and waits there as long as it must: nothing else here waits for that. Its frame stays the place of its data until `rescued` ends in the same way, SWAP done. `rescued` without `ok`: `pageDone` without ok, and the frame stays for ever (the drive is read-only from then
   * on). So does the frame of a SWAP that met a table memory error (`keep`), because the map may still name it; the drive goes on, and is made read-only in the same way when only 32 frames are left.
   *
   * Pins: a lookup that answers BUF(frame) comes with `pin` in the clock of the answer. A SWAP does not start before the answers of all earlier lookups of its LPN are taken, and later ones start after its own answer; so an answer
@@ -59,7 +59,7 @@ class FrameTable(p: OtxParam) extends Component {
   when(rescued.fire)(saving := False)
   private val ended = descriptors.streamReadSync(StreamArbiterFactory().lowerFirst.noLock.onArgs(toSave, finished(1)), !toSave.valid)
   private val branches = StreamDemux(ended, ended.linked.asUInt, 2)
-  failed << branches(0).map(_.value)
+  failed << branches(0).map(_.value).stage() // one at a time: always taken, so that done beats go past it while the rescue has a move in hand
   private val swaps = Mem(FrameDescriptor(), 4) // sent, not answered: the place is the tag
   private val sent = Reg(Bits(4 bits)) init 0
   private val offering = RegNext(op.valid && !op.ready) init False // an offered op keeps its tag
