@@ -43,10 +43,10 @@ class Session:
         rng = random.Random(f"session {seed} {number}")
         self.seed, self.cuts = rng.getrandbits(48), rng.randrange(4, 13)
         self.flavour = rng.choices(list(FLAVOURS), list(FLAVOURS.values()))[0]
-        self.blocks = min(lbas, rng.choice([8, 20, 20, 40, 64]))
+        self.blocks = min(lbas, 64 if self.flavour == Flavour.LONG_LOG else rng.choice([8, 20, 20, 40, 64]))
         edge = 1024 - rng.randrange(1, self.blocks) if lbas > 1024 else 0  # around the end of the first map page
         self.first = min(rng.choice([0, edge, edge, lbas - self.blocks]), lbas - self.blocks)
-        longer = {Flavour.LONG_LOG: [40], Flavour.PLAIN: [1, 1, 1, 12], Flavour.TX: [1, 1, 4], Flavour.REWRITE: [1, 8]}  # gaps, for logs of many entries or pages
+        longer = {Flavour.LONG_LOG: [12], Flavour.PLAIN: [1, 1, 1, 12], Flavour.TX: [1, 1, 4], Flavour.REWRITE: [1, 8]}  # gaps, for logs of many entries or pages
         self.longer = rng.choice(longer.get(self.flavour, [1]))
 
 
