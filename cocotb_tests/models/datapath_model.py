@@ -8,6 +8,7 @@ import random
 import sys
 from pathlib import Path
 
+from amount import LONG
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
 from models.datapath_engine import COMMITTING, OPEN, RSP, EngineModel, words
@@ -351,8 +352,11 @@ class DataPathBench(Stepper, EngineModel):
         live = sum(w >> 30 == 1 for versions in (self.map, *self.txs) for w, _ in versions.values())
         assert int(self.dut.releasedPages.value) == len(self.pages) - live, "pages are lost or released twice"
 
-    async def all_frames_are_free(self):
-        """As many blocks as there are frames fit while no program ends, and not one more. Call when quiet."""
+    async def all_frames_are_free(self, taken=LONG):
+        """The table has all frames, each once. `taken`: as many blocks as there are frames fit while no program ends, and not one more. Call when quiet."""
+        assert int(self.dut.framesFree.value) == GEOMETRY.write_frames, "frames are lost or given twice"
+        if not taken:
+            return
         self.hold_programs = True
         assert await self.run(WRITE, 900, 32) == SUCCESS and await self.run(WRITE, 940, GEOMETRY.write_frames - 32) == SUCCESS
         more = self.submit(WRITE, 1000, 1)
