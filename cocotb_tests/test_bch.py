@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """BCH codec: parity and corrections of the RTL against bchlib, galois and the model of the definition, over the C library of sim/ecc.
 
-`SEED=n` repeats a run. `ECC_TRIALS=n` is how many words with more errors than can be corrected are tried (2,000 without it).
+`SEED=n` repeats a run. `ECC_TRIALS=n` is how many words with more errors than can be corrected are tried (without it 1,000, with LONG=1 2,000).
 """
 
 import os
@@ -17,7 +17,7 @@ from bch_codec import CLEAN, FAILED, FIXED, Codec
 from models.bch_model import PRIMITIVE, Bch
 
 SEED = int(os.environ.get("SEED", "1"))
-TRIALS = int(os.environ.get("ECC_TRIALS", "2000"))
+TRIALS = int(os.environ.get("ECC_TRIALS", amount("1000", "2000")))
 CODES = [(13, 8, 512), (14, 24, 1024), (8, 2, 20), (14, 4, 1024)]
 IDS = [f"m{m}-t{t}" for m, t, _ in CODES]
 
@@ -110,7 +110,7 @@ def test_model_agrees_with_bchlib_and_galois(m, t, length):
 def test_parity_is_that_of_bchlib_and_of_the_model(m, t, length, inverted):
     codec, bch, model, rng = Codec(m, t, inverted=inverted), reference(m, t), Bch(m, t, inverted), random.Random(SEED)
     longest = (2**m - 1) // 8 - m * t // 8
-    for n, size in enumerate([1, 2, length, min(length + 24, longest), longest] + [rng.randrange(1, longest + 1) for _ in range(45)]):
+    for n, size in enumerate([1, 2, length, min(length + 24, longest), longest] + [rng.randrange(1, longest + 1) for _ in range(amount(15, 45))]):
         data = rng.randbytes(size) if n % 7 else b"\xff" * size
         parity = codec.encode(data, n % 8)
         assert parity == (inverse(bch.encode(inverse(data))) if inverted else bytes(bch.encode(data))) == model.encode(data)

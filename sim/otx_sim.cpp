@@ -327,6 +327,7 @@ int otx_trace([[maybe_unused]] const char* path) {
     recorder.reset();
     paused = false;
     if (!path) return 0;
+    if (!top) return -1;  // power is off
     recorder = std::make_unique<VerilatedFstC>();
     top->trace(recorder.get(), 99);
     recorder->open(path);

@@ -42,7 +42,7 @@ GROUPS = [
     Group("blocks", 340, "python -m pytest -q --ignore=cocotb_tests/system cocotb_tests", "cocotb/**/test_*.xml", after=("verilog",)),
     Group("power cuts quick", 150, "python cocotb_tests/system/power_cut.py --preset quick --cuts 120 --seed 1 --jobs 1 --ways", after=("build",)),
     Group("power cuts small", 90, "python cocotb_tests/system/power_cut.py --preset small --cuts 20 --seed 1 --jobs 1 --ways", after=("build",)),
-    Group("synthesis", 90, "python tools/synth_smoke.py", after=("verilog",)),
+    Group("synthesis", 60, "python tools/synth_smoke.py --quick", after=("verilog",)),
     Group("firmware", 45, "make -s -C sw/firmware test"),
     Group("lint", 30, "tools/lint.sh", after=("verilog",)),
 ]

@@ -146,16 +146,17 @@ def test_data_of_a_failing_program_is_there_and_its_block_is_left():
 
 
 def test_commit_and_flush_hold_what_they_promise_over_failing_programs():
-    f = Filling("small", 9, program_fail_ppm=60_000)
+    f = Filling("quick", 9, program_fail_ppm=60_000)
     for round_ in range(12):
-        status, new = f.write(round_ * 8, 8, txid=2)
+        status, new = f.write(round_ * 8 % 40, 8, txid=2)
         assert status == Status.SUCCESS and f.drive.commit(2).status == Status.SUCCESS
         for at, version in new.items():
             f.version[at] = version
-        status, new = f.write(200 + round_, 1, fua=1)
+        status, new = f.write(40 + round_, 1, fua=1)
         assert status == Status.SUCCESS
-        f.version[200 + round_] = new[200 + round_]
-        f.write(100, 8, txid=3)
+        f.version[40 + round_] = new[40 + round_]
+        f.write(56, 8, txid=3)
+        f.drive.flush()
         f.restart(cut=True)
         f.verify()
     assert f.drive.faults_seen()["program_fails"] > 10

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The served drive as its users see it: processes, sockets, libnbd's own programs. Preset quick."""
 
+import json
 import os
 import signal
 import subprocess
@@ -14,8 +15,9 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT)]
 
 from cocotb_tests.system.drive import Drive  # noqa: E402
+from judge import judge_lines  # noqa: E402
 
-CLIENT = ROOT / "cocotb_tests/system/nbd_client.py"
+CLIENT, RECORDER = ROOT / "cocotb_tests/system/nbd_client.py", ROOT / "cocotb_tests/system/nbd_recorder.py"
 
 
 class Served:
@@ -94,6 +96,39 @@ def test_what_a_client_of_atomic_writes_between_flushes_is_one_transaction(serve
     assert served.client("atomic", "write", "1", "a", "write", "2", "b", "read", "2", "flush", "write", "1", "z") == ["b"]
     assert served.client("drive", "read", "1", "read", "2") == ["a", "b"]
     assert served.client("drive", "fua", "3", "c", "trim", "1", "zero", "2", "read", "1", "read", "2", "read", "3") == ["0", "0", "c"]
+
+
+def recorded(served, history, seed, requests, killed=False):
+    pid = [str(served.process.pid)] if killed else []
+    done = subprocess.run(["/usr/bin/python3", RECORDER, served.socket, history, str(seed), str(requests), *pid], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return [json.loads(line) for line in history.read_text().splitlines()]
+
+
+def stale(events):
+    """The history, a FUA WRITE over a block of it, and a READ that shows what that has replaced: forbidden."""
+    old, new = next(e for e in events if e.get("op") == "WRITE"), 10**6
+    write = {"e": "submit", "id": new, "op": "WRITE", "lba": old["lba"], "n": 1, "fua": 1, "data": [new]}
+    read = {"e": "submit", "id": new + 1, "op": "READ", "lba": old["lba"], "n": 1}
+    return [*events, write, {"e": "done", "id": new, "status": "SUCCESS"}, read, {"e": "done", "id": new + 1, "status": "SUCCESS", "data": old["data"][:1]}]
+
+
+def test_what_clients_of_both_exports_saw_over_sigkill_and_sigterm_is_allowed_by_the_contract(served, tmp_path):
+    history = tmp_path / "history.jsonl"
+    recorded(served, history, 1, 70, killed=True)
+    served.process.wait(60)
+    again = Served(tmp_path, tmp_path / "drive.nand")
+    recorded(again, history, 2, 40)
+    assert again.end(signal.SIGTERM) == 0
+    with history.open("a") as file:
+        file.write('{"e": "off"}\n')
+    last = Served(tmp_path, tmp_path / "drive.nand")
+    events = recorded(last, history, 3, 0)
+    last.end(signal.SIGKILL)
+    verdict = judge_lines(events)
+    assert verdict.good, verdict.violations
+    assert {e.get("op") for e in events} >= {"WRITE", "READ", "TRIM", "WRITE_ZEROES", "FLUSH", "COMMIT"}
+    assert not judge_lines(stale(events)).good
 
 
 def test_unaligned_and_out_of_range_requests_are_refused_and_the_drive_goes_on(served):
