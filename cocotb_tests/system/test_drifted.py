@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole drive on pages whose cells have drifted: they can be read only at another read level of the part (preset tiny24, which has cache reads and two planes beside)."""
+"""The whole drive on pages whose cells have drifted: they can be read only at another read level of the part (preset rich, which has all else that a part can do beside)."""
 
 import random
 import sys
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "soc"), str(ROOT / "cocotb_tests")]
@@ -11,11 +13,11 @@ sys.path[:0] = [str(ROOT), str(ROOT / "soc"), str(ROOT / "cocotb_tests")]
 from cocotb_tests.models.nand_faults import Cut, Fault, Faults, Place  # noqa: E402
 from cocotb_tests.system.drive import Drive, Opcode, Status, TxState  # noqa: E402
 from cocotb_tests.system.test_overlap import filled, holds  # noqa: E402
-from cocotb_tests.system.test_page_errors import data  # noqa: E402
-from cocotb_tests.system.test_refresh import rest, rows, spoil, unread  # noqa: E402
+from cocotb_tests.system.test_page_errors import data, place, rows_of  # noqa: E402
+from cocotb_tests.system.test_refresh import rest, spoil, unread  # noqa: E402
 
 WRONG = 2 * 10**10  # 2e-2 per bit at a wrong level: some 170 bits in a chunk of which 24 can be corrected
-PAGES = 16  # of a block
+pytestmark = pytest.mark.forked
 
 
 def again(drive):
@@ -23,32 +25,38 @@ def again(drive):
     return drive.lib.otx_nand_count(7)
 
 
-def with_levels(count, levels):
-    """A drive with so many blocks, the page of block `lba` at level `levels[lba]`; and their rows."""
-    drive = Drive("tiny24")
-    for lba in range(count):
+@pytest.fixture(scope="module")
+def written():
+    """A drive with eight blocks."""
+    drive = Drive("rich")
+    for lba in range(8):
         drive.write(lba, data(lba))
     drive.flush()
     assert drive.idle()
-    at = [rows(drive, lba)[0] for lba in range(count)]
-    places = [Place(Fault.DRIFTED, 0, at[lba] // PAGES, at[lba] % PAGES, level) for lba, level in levels.items()]
+    return drive
+
+
+def with_levels(drive, levels):
+    """The page of block `lba` has level `levels[lba]`; the rows of the blocks."""
+    at = [rows_of(drive, lba)[0] for lba in range(8)]
+    places = [Place(Fault.DRIFTED, *place(drive, at[lba]), level) for lba, level in levels.items()]
     drive.set_faults(Faults(seed=1, ber_drift=WRONG, places=places))
-    return drive, at
+    return at
 
 
 def test_a_third_of_the_pages_drifted_and_nothing_is_lost_over_power_cuts():
-    drive = Drive("tiny24", faults=Faults(seed=3, drift_ppm=330_000, ber_drift=WRONG, ber=10**8))
+    drive = Drive("rich", faults=Faults(seed=3, drift_ppm=330_000, ber_drift=WRONG, ber=10**8))
     rng = random.Random(3)
     for round, cut in enumerate((Cut.SUBSET, Cut.UNREADABLE, Cut.ANY)):
-        filled(drive, round + 1, 96)
+        filled(drive, round + 1, 64)
         drive.write(0, data(10**6), txid=3)  # not committed
         before = again(drive)
-        holds(drive, round + 1, 96)
-        assert again(drive) > before + 25, "few pages were read again"
+        holds(drive, round + 1, 64)
+        assert again(drive) > before + 16, "few pages were read again"
         drive.power_cut(rng.getrandbits(32), program=cut)
         drive.power_on()
         assert drive.tx(3)[0] == TxState.FREE
-        holds(drive, round + 1, 96)
+        holds(drive, round + 1, 64)
     print(f"FIGURE {again(drive)} reads at another level, {drive.faults_seen()['drifted']} at the wrong one")
     drive.power_cut()
 
@@ -64,8 +72,9 @@ def test_without_read_retry_they_are_lost():
     drive.power_cut()
 
 
-def test_every_level_is_tried_and_a_page_that_none_reads_is_an_error_of_its_block_only():
-    drive, _ = with_levels(8, {1: 1, 2: 2, 3: 3, 4: 4})
+def test_every_level_is_tried_and_a_page_that_none_reads_is_an_error_of_its_block_only(written):
+    drive = written
+    with_levels(drive, {1: 1, 2: 2, 3: 3, 4: 4})
     for lba, reads in enumerate((0, 1, 2, 3, 3, 0, 0, 0)):
         before, begin = again(drive), drive.clock
         completion = drive.command(Opcode.READ, lba, 1, check=False)
@@ -79,8 +88,9 @@ def test_every_level_is_tried_and_a_page_that_none_reads_is_an_error_of_its_bloc
     drive.power_cut()
 
 
-def test_a_page_that_was_read_at_another_level_is_written_again():
-    drive, old = with_levels(4, {1: 2, 2: 3})
+def test_a_page_that_was_read_at_another_level_is_written_again(written):
+    drive = written
+    old = with_levels(drive, {1: 2, 2: 3})
     assert drive.read(0, 4) == b"".join(map(data, range(4)))
     rest(drive)
     drive.set_faults(None)
@@ -90,8 +100,9 @@ def test_a_page_that_was_read_at_another_level_is_written_again():
     drive.power_cut()
 
 
-def test_a_cut_while_a_page_is_read_again_leaves_the_dies_at_level_0():
-    drive, _ = with_levels(2, {0: 3})
+def test_a_cut_while_a_page_is_read_again_leaves_the_dies_at_level_0(written):
+    drive = written
+    with_levels(drive, {0: 3})
     drive.submit(Opcode.READ, 0, 1)
     before = again(drive)
     while again(drive) == before:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole drive of preset tiny24, whose code corrects 24 wrong bits in 1,024 bytes, on NAND that reads one bit in a thousand wrong: far more than the shorter code stands.
+"""The whole drive of preset rich, whose code corrects 24 wrong bits in 1,024 bytes, on NAND that reads one bit in a thousand wrong: far more than the shorter code stands.
 Pages with flipped bits: test_page_errors.py."""
 
 import random
@@ -13,9 +13,10 @@ sys.path[:0] = [str(ROOT), str(ROOT / "soc"), str(ROOT / "cocotb_tests")]
 
 from cocotb_tests.models.nand_faults import Cut, Faults, PartFaults  # noqa: E402
 from cocotb_tests.system.drive import BLOCK, Drive, Opcode, Status, TxState  # noqa: E402
-from cocotb_tests.system.test_page_errors import data, flip, pages  # noqa: E402
-from cocotb_tests.system.test_refresh import rest, rows, spoil, unread  # noqa: E402
+from cocotb_tests.system.test_page_errors import data, flip, pages, rows_of  # noqa: E402
+from cocotb_tests.system.test_refresh import rest, spoil, unread  # noqa: E402
 
+pytestmark = pytest.mark.forked
 BER = 10**9  # 1e-3 per bit and read
 AT = 15  # refresh_at of soc/geometry.py
 
@@ -27,7 +28,7 @@ def holds(drive, want):
 
 
 def test_one_wrong_bit_in_a_thousand_loses_nothing_over_power_cuts():
-    drive, rng, want, version = Drive("tiny24", faults=Faults(seed=1, ber=BER)), random.Random(1), {}, 0
+    drive, rng, want, version = Drive("rich", faults=Faults(seed=1, ber=BER)), random.Random(1), {}, 0
     for cut in (Cut.ANY, Cut.SUBSET):
         for txid in (None, 5, None, 9, None):
             lba, count = rng.randrange(24), rng.randrange(1, 9)
@@ -61,13 +62,18 @@ def test_the_shorter_code_does_not_stand_that():
     drive.power_cut()
 
 
-def test_pages_with_fifteen_corrected_bits_in_a_chunk_are_written_again_and_with_fourteen_not():
-    drive, counts = Drive("tiny24"), [AT - 1, AT, 24, 8]
+@pytest.fixture(scope="module")
+def drive():
+    return Drive("rich")
+
+
+def test_pages_with_fifteen_corrected_bits_in_a_chunk_are_written_again_and_with_fourteen_not(drive):
+    counts = [AT - 1, AT, 24, 8]
     for lba in range(4):
         drive.write(lba, data(lba))
     drive.flush()
     assert drive.idle()
-    old = [rows(drive, lba)[0] for lba in range(4)]
+    old = [rows_of(drive, lba)[0] for lba in range(4)]
     for lba, count in enumerate(counts):
         flip(drive, old[lba], [count if chunk == lba else 0 for chunk in range(4)], lba)
     assert drive.read(0, 4) == b"".join(map(data, range(4)))
@@ -78,8 +84,7 @@ def test_pages_with_fifteen_corrected_bits_in_a_chunk_are_written_again_and_with
     drive.power_cut()
 
 
-def test_only_the_spare_bytes_that_are_used_are_written():
-    drive = Drive("tiny24")
+def test_only_the_spare_bytes_that_are_used_are_written(drive):
     drive.write(0, data(0), fua=1)
     (page,) = pages(drive, 1).values()
     assert len(page) == 4096 + 224 and page[4096 + 192 :] == b"\xff" * 32 and page[4096 + 24 : 4096 + 192].count(0xFF) < 8
@@ -88,8 +93,8 @@ def test_only_the_spare_bytes_that_are_used_are_written():
 
 @pytest.mark.parametrize("spare", [128, 191])
 def test_a_part_with_too_few_spare_bytes_is_refused(spare):
-    drive = Drive("tiny24", boot=False, part_faults=PartFaults(spare_bytes=spare))
-    while not drive.uart.endswith("\n") and drive.clock < 3_000_000:
-        assert not drive.boot_some(20_000)
+    drive = Drive("rich", boot=False, part_faults=PartFaults(spare_bytes=spare))
+    while "\n" not in drive.uart and drive.clock < 3_000_000:
+        assert not drive.boot_some(5_000)
     assert drive.uart == f"otx: not ready: OPENTXSSD NAND MODEL has {spare} spare bytes in a page, the drive needs 192\n"
     assert drive.lib.otx_nand_count(1) == drive.lib.otx_nand_count(2) == 0

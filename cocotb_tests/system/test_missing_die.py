@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole drive of preset small with firmware that lets one die be missing (`missing_dies` in soc/geometry.py): it is made without a die that does not answer, has all of its
+"""The whole drive of preset rich with firmware that lets one die be missing (`missing_dies` in soc/geometry.py): it is made without a die that does not answer, has all of its
 capacity, and never touches that die again. A die that it was made with is missed in words, and the cells stay as they are. Decision 014."""
 
 import ctypes
@@ -19,14 +19,14 @@ from cocotb_tests.models.nand_faults import Dead, Faults  # noqa: E402
 from cocotb_tests.system import variant  # noqa: E402
 from cocotb_tests.system.drive import BLOCK, Drive, Query, Status  # noqa: E402
 
-SMALL = geometry.preset("small")
-ROWS = SMALL.blocks_per_way * SMALL.pages_per_block
+RICH = geometry.preset("rich")
+ROWS = RICH.blocks_per_way * RICH.pages_per_block
 PLACES = [f"die at channel {die // 2}, way {die % 2}" for die in range(4)]
 
 
 @pytest.fixture(scope="module")
 def firmware():
-    return variant.firmware("small", missing_dies=1)
+    return variant.firmware("rich", missing_dies=1)
 
 
 def data(lba, version):
@@ -94,7 +94,7 @@ def refused_after_restart(drive, faults):
 
 
 def test_a_drive_made_without_a_die_never_touches_it_again(firmware):
-    drive = Drive("small", firmware=firmware, faults=dead(0))
+    drive = Drive("rich", firmware=firmware, faults=dead(0))
     made = f"otx: made without the {PLACES[0]}"
     assert f"otx: formatted\n{made}\notx: mounted" in drive.uart
     write(drive, 1, 32)
@@ -112,20 +112,20 @@ def test_a_drive_made_without_a_die_never_touches_it_again(firmware):
 
 
 def test_a_drive_made_without_a_die_has_all_of_its_capacity(firmware):
-    drive = Drive("small", firmware=firmware, faults=dead(2, kind=Dead.BUSY))
-    assert f"otx: made without the {PLACES[2]}\n" in drive.uart and drive.query(Query.CAPACITY) == SMALL.lbas
-    assert write(drive, 1, SMALL.lbas) == SMALL.lbas
-    more = write(drive, 2, SMALL.lbas)
-    assert more < SMALL.lbas, "without garbage collection a second time is too much"  # and nobody waits for a page of that die
+    drive = Drive("rich", firmware=firmware, faults=dead(2, kind=Dead.BUSY))
+    assert f"otx: made without the {PLACES[2]}\n" in drive.uart and drive.query(Query.CAPACITY) == RICH.lbas
+    assert write(drive, 1, RICH.lbas) == RICH.lbas
+    more = write(drive, 2, RICH.lbas)
+    assert more < RICH.lbas, "without garbage collection a second time is too much"  # and nobody waits for a page of that die
     assert refused_after_restart(drive, dead(1, 2)) == f"otx: not ready: {PLACES[1]} does not answer, and the drive was made with it; nothing was changed\n"
     drive.set_faults(dead(2))
     restart(drive, 4)
-    holds(drive, [2] * more + [1] * (SMALL.lbas - more))
+    holds(drive, [2] * more + [1] * (RICH.lbas - more))
     drive.power_cut()
 
 
 def test_a_die_that_the_drive_was_made_with_is_missed(firmware):
-    drive = Drive("small", firmware=firmware)
+    drive = Drive("rich", firmware=firmware)
     assert "made without" not in drive.uart
     write(drive, 1, 32)
     assert refused_after_restart(drive, dead(0, kind=Dead.BUSY)) == f"otx: not ready: {PLACES[0]} does not answer, and the drive was made with it; nothing was changed\n"
@@ -136,7 +136,7 @@ def test_a_die_that_the_drive_was_made_with_is_missed(firmware):
 
 
 def test_more_dies_than_may_be_missing_are_refused(firmware):
-    drive = Drive("small", boot=False, firmware=firmware, faults=dead(1, 3))
+    drive = Drive("rich", boot=False, firmware=firmware, faults=dead(1, 3))
     assert said(drive) == f"otx: not ready: {PLACES[3]} does not answer\n"
     assert drive.lib.otx_nand_count(1) == drive.lib.otx_nand_count(2) == 0
     drive.power_cut()
@@ -144,7 +144,7 @@ def test_more_dies_than_may_be_missing_are_refused(firmware):
 
 def test_settings_that_cannot_be_are_refused_in_words():
     with pytest.raises(geometry.GeometryError, match="missing_dies is 4, must be 0 to 3"):
-        replace(SMALL, missing_dies=4)
-    assert replace(SMALL, lbas=1200).lbas == 1200
+        replace(RICH, missing_dies=4)
+    assert replace(RICH, lbas=1200).lbas == 1200
     with pytest.raises(geometry.GeometryError, match="1200 blocks of capacity leave -48 of 1152 pages spare without 1 of the dies"):
-        replace(SMALL, lbas=1200, missing_dies=1)
+        replace(RICH, lbas=1200, missing_dies=1)

@@ -41,7 +41,7 @@ def holds(drive, stamp, count):
 
 
 def test_long_reads_and_writes_use_cache_and_planes():
-    drive = Drive("tiny24")
+    drive = Drive("rich")
     before = counts(drive)
     begin = drive.clock
     filled(drive, 1, 192)
@@ -58,7 +58,7 @@ def test_long_reads_and_writes_use_cache_and_planes():
 
 
 def test_power_cuts_in_cache_programs_and_planes_lose_nothing():
-    drive = Drive("tiny24")
+    drive = Drive("rich")
     for seed in range(6):
         load, begin, rng = Load(drive, seed), counts(drive), random.Random(seed)
         wanted = rng.randrange(1, 12)
@@ -70,7 +70,7 @@ def test_power_cuts_in_cache_programs_and_planes_lose_nothing():
 
 
 def test_failing_programs_and_every_kind_of_cut_lose_nothing():
-    drive = Drive("tiny24", faults=Faults(seed=5, ber=10**8, program_fail_ppm=30_000, erase_fail_ppm=20_000))
+    drive = Drive("rich", faults=Faults(seed=5, ber=10**8, program_fail_ppm=30_000, erase_fail_ppm=20_000))
     for seed, cut in enumerate((Cut.SUBSET, Cut.PREFIX, Cut.UNREADABLE, Cut.ANY)):
         filled(drive, seed + 1, 96)
         uncommitted(drive, 1)

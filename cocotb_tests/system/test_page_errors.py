@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole drive of presets tiny and tiny24 (the longer code) with wrong bits in stored pages: up to T a chunk (8, 24) nobody sees them, with more the block is
+"""The whole drive of presets tiny and rich (the longer code, scrambled pages) with wrong bits in stored pages: up to T a chunk (8, 24) nobody sees them, with more the block is
 a MEDIA_ERROR and its neighbours are not; the log of a drive that lost power is corrected too."""
 
 import ctypes
@@ -21,15 +21,17 @@ DATA, LOG = 1, 2
 LAYOUTS = {t: Layout(t) for t in (8, 24)}
 
 
-@pytest.fixture(params=["tiny", "tiny24"])
+pytestmark = pytest.mark.forked
+
+
+@pytest.fixture(params=["tiny", "rich"], scope="module")
 def drive(request):
     d = Drive(request.param)
     for lba in range(12):
         d.write(lba, data(lba))
     d.flush()
     assert d.idle()
-    yield d
-    d.power_cut()
+    return d
 
 
 def data(n):
@@ -45,43 +47,57 @@ def layout(drive):
     return LAYOUTS[shape(drive).ecc_t]
 
 
-def rows_of_a_die(drive):
-    return shape(drive).blocks_per_way * shape(drive).pages_per_block
+def rows(drive):
+    """All rows, die after die."""
+    return range(shape(drive).raw_pages)
+
+
+def place(drive, row):
+    """(die, block, page)"""
+    block, page = divmod(row, shape(drive).pages_per_block)
+    return *divmod(block, shape(drive).blocks_per_way), page
+
+
+def peek(drive, row, page):
+    die, block, at = place(drive, row)
+    drive.lib.otx_nand_peek(die, block * shape(drive).pages_per_block + at, page)
 
 
 def pages(drive, kind):
-    """{row of die 0: the page's bytes} of the programmed pages of that kind."""
+    """{row: the page's bytes} of the programmed pages of that kind."""
     found, page = {}, ctypes.create_string_buffer(4096 + layout(drive).spare)
-    for row in range(rows_of_a_die(drive)):
-        drive.lib.otx_nand_peek(0, row, page)
+    for row in rows(drive):
+        peek(drive, row, page)
         if page.raw[4097] == kind:
             found[row] = page.raw
     return found
 
 
-def row_of(drive, lba):
-    return next(row for row, page in pages(drive, DATA).items() if page[:4096] == data(lba))
+def rows_of(drive, lba):
+    """Rows in which this block was put, by the OOB."""
+    return [row for row, page in pages(drive, DATA).items() if int.from_bytes(page[4102:4106], "little") == lba]
 
 
 def flip(drive, row, counts, seed=1):
     """Wrong bits in each chunk of a page."""
     rng = random.Random(seed)
+    die, block, page = place(drive, row)
     for chunk, count in enumerate(counts):
         for bit in rng.sample(layout(drive).bits(chunk), count):
-            drive.lib.otx_nand_flip(0, row, bit)
+            drive.lib.otx_nand_flip(die, block * shape(drive).pages_per_block + page, bit)
 
 
 def test_pages_with_up_to_t_wrong_bits_a_chunk_read_right(drive):
     t, chunks = layout(drive).t, layout(drive).chunks
     for lba in range(12):
-        flip(drive, row_of(drive, lba), [(t - lba - chunk) % (t + 1) for chunk in range(chunks)], lba)
+        flip(drive, rows_of(drive, lba)[0], [(t - lba - chunk) % (t + 1) for chunk in range(chunks)], lba)
     assert drive.read(0, 12) == b"".join(data(lba) for lba in range(12))
 
 
 def test_t_and_one_wrong_bits_are_a_media_error_of_that_block_only(drive):
     t, chunks = layout(drive).t, layout(drive).chunks
-    flip(drive, row_of(drive, 5), [t + (chunk == 3) for chunk in range(chunks)])
-    flip(drive, row_of(drive, 6), [t] * chunks)
+    flip(drive, rows_of(drive, 5)[0], [t + (chunk == 3) for chunk in range(chunks)])
+    flip(drive, rows_of(drive, 6)[0], [t] * chunks)
     alone = drive.command(Opcode.READ, 5, 1, check=False)
     assert (alone.status, alone.blocks) == (Status.MEDIA_ERROR, 0)
     across = drive.command(Opcode.READ, 2, 8, check=False)
@@ -97,7 +113,7 @@ def test_wrong_bits_in_every_page_before_a_power_cut_lose_nothing(drive):
     drive.commit(3)
     drive.write(22, data(22), txid=4)
     assert pages(drive, LOG)
-    for row in range(rows_of_a_die(drive)):  # written or erased, of every kind
+    for row in rows(drive):  # written or erased, of every kind
         flip(drive, row, [random.Random(row + chunk).randrange(layout(drive).t + 1) for chunk in range(layout(drive).chunks)], row)
     drive.power_cut(7)
     drive.power_on()

@@ -12,8 +12,8 @@ sys.path[:0] = [str(ROOT), str(ROOT / "soc"), str(ROOT / "cocotb_tests")]
 
 from cocotb_tests.system import variant  # noqa: E402
 from cocotb_tests.system.drive import Drive, Opcode  # noqa: E402
-from cocotb_tests.system.test_page_errors import data, flip  # noqa: E402
-from cocotb_tests.system.test_refresh import one_chunk, rest, rows, spoil, unread  # noqa: E402
+from cocotb_tests.system.test_page_errors import data, flip, rows_of  # noqa: E402
+from cocotb_tests.system.test_refresh import one_chunk, rest, spoil, unread  # noqa: E402
 
 BLOCKS = 12
 ROUND = 20_000 * (BLOCKS + 2) + 100_000  # clocks in which each page is looked at once, and one moves
@@ -38,13 +38,13 @@ def all_there(drive):
 
 
 def test_a_page_that_nobody_reads_moves_before_it_is_lost(drive):
-    old = {lba: rows(drive, lba)[0] for lba in (2, 3, 7, 11)}
+    old = {lba: rows_of(drive, lba)[0] for lba in (2, 3, 7, 11)}
     flip(drive, old[2], one_chunk(4))  # few
     spoil(drive, old[3])  # lost already: it stays, and the walk goes on
     flip(drive, old[7], one_chunk(5))
     flip(drive, old[11], one_chunk(8, chunk=7))
     rest(drive, ROUND + ROUND // 2)
-    assert [len(rows(drive, lba)) for lba in (2, 7, 11)] == [1, 2, 2]
+    assert [len(rows_of(drive, lba)) for lba in (2, 7, 11)] == [1, 2, 2]
     assert unread(drive, 3)
     drive.write(3, data(3))
     drive.flush()  # until the log says so, the old pages count after a power cut
@@ -57,7 +57,7 @@ def test_a_page_that_nobody_reads_moves_before_it_is_lost(drive):
 
 
 def test_while_the_host_is_at_work_nothing_is_looked_at(drive):
-    (old,) = rows(drive, 7)
+    (old,) = rows_of(drive, 7)
     flip(drive, old, one_chunk(6))
     end, lba, reads = drive.clock + ROUND, 0, drive.lib.otx_nand_count(0)
     while drive.clock < end:
@@ -66,9 +66,9 @@ def test_while_the_host_is_at_work_nothing_is_looked_at(drive):
             lba += 1
         if drive.step(10_000):
             assert drive.poll().data is not None
-    assert rows(drive, 7) == [old] and 100 < drive.lib.otx_nand_count(0) - reads <= lba + 1, "pages were read that the host has not asked for"
+    assert rows_of(drive, 7) == [old] and 100 < drive.lib.otx_nand_count(0) - reads <= lba + 1, "pages were read that the host has not asked for"
     while drive.pending:
         if drive.step(10_000):
             drive.poll()
     rest(drive, ROUND)
-    assert len(rows(drive, 7)) == 2
+    assert len(rows_of(drive, 7)) == 2

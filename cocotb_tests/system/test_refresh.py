@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "soc"), str(ROOT / "cocotb_tests")]
 
 from cocotb_tests.system.drive import BLOCK, Drive, Opcode, Status  # noqa: E402
-from cocotb_tests.system.test_page_errors import DATA, data, flip, layout, pages  # noqa: E402
+from cocotb_tests.system.test_page_errors import DATA, data, flip, layout, pages, rows_of  # noqa: E402
 
 AT = 5  # refresh_at of soc/geometry.py
 REST = 120_000  # clocks in which firmware comes to an end with one page, its erase too
@@ -27,11 +27,6 @@ def drive():
     d.flush()
     assert d.idle()
     return d
-
-
-def rows(drive, lba):
-    """Rows of die 0 in which this block was put, by the OOB."""
-    return [row for row, page in pages(drive, DATA).items() if int.from_bytes(page[4102:4106], "little") == lba]
 
 
 def rest(drive, clocks=REST):
@@ -54,13 +49,13 @@ def unread(drive, lba):
 
 
 def test_a_page_read_with_many_corrected_bits_moves_and_the_old_one_is_not_needed(drive):
-    (old,) = rows(drive, 7)
+    (old,) = rows_of(drive, 7)
     flip(drive, old, one_chunk(6))
     rest(drive)
-    assert rows(drive, 7) == [old], "nobody has read it"
+    assert rows_of(drive, 7) == [old], "nobody has read it"
     assert drive.read(7) == data(7)
     rest(drive)
-    new = [row for row in rows(drive, 7) if row != old]
+    new = [row for row in rows_of(drive, 7) if row != old]
     assert len(new) == 1, "it was not written again, or more than once"
     spoil(drive, old)
     assert drive.read(0, 12) == b"".join(data(lba) for lba in range(12)), "the map names the old page"
@@ -76,7 +71,7 @@ def test_a_page_read_with_many_corrected_bits_moves_and_the_old_one_is_not_neede
 
 
 def test_the_old_page_counts_when_power_fails_before_the_move_is_durable(drive):
-    (old,) = rows(drive, 7)
+    (old,) = rows_of(drive, 7)
     flip(drive, old, one_chunk(6))
     for clocks in range(0, 16_000, 2_000):
         assert drive.read(7) == data(7)
@@ -89,7 +84,7 @@ def test_the_old_page_counts_when_power_fails_before_the_move_is_durable(drive):
 def test_pages_with_few_corrected_bits_stay_and_all_with_many_move(drive):
     old, counts = {}, {}
     for lba in range(12):
-        (old[lba],), counts[lba] = rows(drive, lba), [0, 1, 4, 5, 6, 8][lba % 6]
+        (old[lba],), counts[lba] = rows_of(drive, lba), [0, 1, 4, 5, 6, 8][lba % 6]
         flip(drive, old[lba], one_chunk(counts[lba], lba % 8), lba)
     flip(drive, old[1], [0 if n == 1 else 4 for n in range(8)], 77)  # many in all, few in each chunk
     for _ in range(3):  # what does not fit in the list of reports is reported by the next read
@@ -102,7 +97,7 @@ def test_pages_with_few_corrected_bits_stay_and_all_with_many_move(drive):
 
 def test_a_block_written_over_after_the_report_keeps_the_new_data(drive):
     for n in range(6):
-        flip(drive, rows(drive, n)[0], one_chunk(8, n), n)
+        flip(drive, rows_of(drive, n)[0], one_chunk(8, n), n)
     assert drive.read(0, 6) == b"".join(data(lba) for lba in range(6))
     for n in range(6):  # beside the moves
         drive.write(n, random.Random(100 + n).randbytes(BLOCK))

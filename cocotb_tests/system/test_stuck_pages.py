@@ -12,7 +12,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "soc"), str(ROOT / "cocotb_tests")]
 
 from cocotb_tests.models.nand_faults import Fault, Faults, Place  # noqa: E402
 from cocotb_tests.system.drive import BLOCK, Drive, Opcode, Query, Status, Torn  # noqa: E402
-from cocotb_tests.system.test_page_errors import data, pages, shape  # noqa: E402
+from cocotb_tests.system.test_page_errors import data, pages, place  # noqa: E402
 
 OLD, ALL = 8, 16  # blocks in the map, and with those in the log, a page for each
 BOOT = 3_000_000  # clocks
@@ -45,7 +45,7 @@ def rows(drive, kind):
 
 def stick(drive, stuck):
     """These pages read wrong from now on; the power is cut, and firmware has said what it makes of it. Whether the drive is enabled."""
-    drive.set_faults(Faults(places=[Place(Fault.STUCK_PAGE, 0, *divmod(row, shape(drive).pages_per_block), 1) for row in stuck]))  # of blocks that were erased once
+    drive.set_faults(Faults(places=[Place(Fault.STUCK_PAGE, *place(drive, row), 1) for row in stuck]))  # of blocks that were erased once
     drive.power_cut(2)
     drive.power_on(boot=False)
     up = False

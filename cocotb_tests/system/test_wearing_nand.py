@@ -14,7 +14,7 @@ sys.path[:0] = [str(ROOT)]
 from cocotb_tests.models.nand_faults import Fault, Faults, Place  # noqa: E402
 from cocotb_tests.system.drive import BLOCK, Opcode, Status  # noqa: E402
 from cocotb_tests.system.test_failing_nand import Filling, data  # noqa: E402
-from cocotb_tests.system.test_page_errors import DATA, pages, shape  # noqa: E402
+from cocotb_tests.system.test_page_errors import DATA, pages, place  # noqa: E402
 
 pytestmark = pytest.mark.forked
 
@@ -36,7 +36,7 @@ def test_a_stuck_page_is_a_media_error_of_one_block_until_it_is_written_again():
     f = Filling("quick", 4)
     assert f.fill() == f.blocks and f.drive.idle()
     rows = random.Random(3).sample(sorted(pages(f.drive, DATA)), 3)
-    f.drive.set_faults(Faults(places=[Place(Fault.STUCK_PAGE, 0, *divmod(row, shape(f.drive).pages_per_block), 1) for row in rows]))  # of blocks that were erased once
+    f.drive.set_faults(Faults(places=[Place(Fault.STUCK_PAGE, *place(f.drive, row), 1) for row in rows]))  # of blocks that were erased once
 
     def lost():
         found = []

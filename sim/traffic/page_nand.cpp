@@ -2,7 +2,7 @@
 // The NAND model for page_channel.sv: whole operations on a die's cells, with the faults, torn pages and power cuts of the pin-level model and without its bus.
 //
 // A page holds data, fields and parity as docs/interfaces.md and docs/ecc.md have them. Wrong bits are corrected (page_code.h) before the page is sent, so nothing comes on `fix`; the rest is as the controller
-// does it: CRC for a chunk that cannot be corrected or a wrong checksum, BLANK with at most 8 zeroes in each chunk, of READ_OOB the last chunk only. A dead die or a part that is odd is not for these presets.
+// does it: CRC for a chunk that cannot be corrected or a wrong checksum, BLANK with at most 8 zeroes in each chunk, of READ_OOB the last chunk only. A dead die and data that are wrong in some timing mode are not for these presets.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -161,7 +161,9 @@ int otx_page_end(int die) {
       d.page_read(u.row, u.page);
       u.kind = u.page[data_bytes];
       return ok;
-    case set_features: features[size_t(die)] = u.lpn; return ok;
+    case set_features:
+      if (!page_drive().wrong.refuses) features[size_t(die)] = u.lpn;
+      return ok;
     case get_features: u.lpn = features[size_t(die)]; return ok;
     default: return ok;
   }
