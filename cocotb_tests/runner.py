@@ -2,7 +2,8 @@
 """Builds one Verilog top with Verilator and runs cocotb tests on it; the pytest function at the end of each test file calls `run`.
 
 `SEED=n` in the environment repeats a random run, `WAVES=1` records `dump.fst` in the build folder. A build is kept and brought up to date as long as top,
-parameters and arguments stay the same. With `OTX_PHASES=FILE` a line with the processor seconds of build and simulation is added there. Each run leaves its results there as `test_*.xml`, where tools/test_all.py counts them.
+parameters and arguments stay the same. Each run leaves its results there as `test_*.xml`, where tools/test_all.py counts them. With `OTX_PHASES=FILE` a line with the
+processor seconds of its build and of its simulation is added there.
 """
 
 import fcntl
