@@ -276,6 +276,6 @@ def simulate(module, clk_ps, **parameters):
     )
 
 
-@pytest.mark.parametrize("clk_ps", [5000, 8000, 10000, 13333, 20000])
+@pytest.mark.parametrize("clk_ps", amount([5000, 10000, 20000], [5000, 8000, 10000, 13333, 20000]))
 def test_nand_channel(clk_ps):
     simulate("test_nand_channel", clk_ps)
