@@ -14,6 +14,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "soc")]
 
 import geometry  # noqa: E402
 
+from cocotb_tests.amount import amount  # noqa: E402
 from cocotb_tests.models.nand_faults import Fault, Faults, Mark, Place  # noqa: E402
 from cocotb_tests.system.drive import BLOCK, Drive, Opcode, Status  # noqa: E402
 
@@ -77,10 +78,10 @@ class Filling:
         self.drive.power_on()
 
 
-def test_six_fillings_of_a_drive_with_every_fault_lose_nothing():
-    f = Filling("quick", 5, bad_ppm=20_000, mark=Mark.EITHER, rule_marks=1, ber=BER, program_fail_ppm=3_000, program_fail_after=1, erase_fail_ppm=30_000, erase_fail_after=2)
+def test_fillings_of_a_drive_with_every_fault_lose_nothing():
+    f = Filling("quick", 5, bad_ppm=20_000, mark=Mark.EITHER, rule_marks=1, ber=BER, program_fail_ppm=5_000, program_fail_after=1, erase_fail_ppm=30_000, erase_fail_after=2)
     at_start, bad = bad_blocks(f.drive), []
-    for cycle in range(6):
+    for cycle in range(amount(4, 6)):
         written = 0
         while more := f.fill():
             written += more
@@ -90,7 +91,7 @@ def test_six_fillings_of_a_drive_with_every_fault_lose_nothing():
         f.verify()
     seen = f.drive.faults_seen()
     print(f"bad blocks {at_start} from the factory, then {bad}; {seen}")
-    assert seen["program_fails"] > 3 and seen["flips"] > 5_000 and bad[-1] > at_start and bad == sorted(bad)
+    assert seen["program_fails"] > 2 and seen["flips"] > 2_000 and bad[-1] > at_start and bad == sorted(bad)
 
 
 # die and block of the anchors, in their order (docs/interfaces.md, "Anchors")
