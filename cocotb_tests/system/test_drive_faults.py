@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole drive, preset quick, and tiny where it is about a code or a bus, on NAND with faults (models/nand_faults.py): what its user sees of them today, and that they are off unless asked for."""
+"""The whole drive, preset quick, and tiny where it is about a code or a bus, on NAND with faults (models/nand_faults.py): what its user sees of them today,
+and that they are off unless asked for."""
 
 import sys
 from pathlib import Path

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Full transaction tables and all 32 transactions at once. A table of preset quick has 48 entries; with LONG=1 also one of preset sim, with 60,000, and the 32 on its eight dies."""
+"""Full transaction tables and all 32 transactions at once. A table of preset quick has 48 entries.
+With LONG=1 also one of preset sim, with 60,000, and the 32 on its eight dies."""
 
 import sys
 from pathlib import Path

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole drive of preset quick on a part with paired pages (`mlc`): power that fails in the program of an upper page takes the lower page, too, which was durable. The drive does
-not promise to survive that, and this is how it does not (docs/verification.md, "Known gaps"); on a part without pairs the same cut loses nothing."""
+"""The whole drive of preset quick on a part with paired pages (`mlc`): power that fails in the program of an upper page takes the lower page, too, which was durable. The drive
+does not promise to survive that, and this is how it does not (docs/verification.md, "Known gaps"); on a part without pairs the same cut loses nothing."""
 
 import sys
 from pathlib import Path
