@@ -2,7 +2,8 @@
 """Builds one Verilog top with Verilator and runs cocotb tests on it; the pytest function at the end of each test file calls `run`.
 
 `SEED=n` in the environment repeats a random run, `WAVES=1` records `dump.fst` in the build folder. A build is kept and brought up to date as long as top,
-parameters and arguments stay the same. With `OTX_PHASES=FILE` a line with the processor seconds of build and simulation is added there. Each run leaves its results there as `test_*.xml`, where tools/test_all.py counts them.
+parameters and arguments stay the same. Each run leaves its results there as `test_*.xml`, where tools/test_all.py counts them. With `OTX_PHASES=FILE` a line with the
+processor seconds of its build and of its simulation is added there.
 """
 
 import fcntl
@@ -21,7 +22,7 @@ runs = 0  # of simulations in this process; conftest.py tells by it which tests 
 
 
 FAST = "-O0"  # a test runs thousands of clocks, not millions: optimising takes longer than it saves
-FLAGS = " ".join([FAST, "-DVERILATOR=1", *(f"-DVM_{what}=0" for what in "COVERAGE SC TIMING TRACE TRACE_FST TRACE_VCD TRACE_SAIF".split())])  # of a build by verilated.mk
+FLAGS = " ".join(["-DVERILATOR=1", *(f"-DVM_{what}=0" for what in "COVERAGE SC TIMING TRACE TRACE_FST TRACE_VCD TRACE_SAIF".split())])  # of a build by verilated.mk
 HEADERS = "verilated.h verilated_syms.h verilated_sym_props.h verilated_vpi.h cassert cstdint cstdio memory set string vector".split()
 
 
@@ -47,14 +48,14 @@ def headers(flags):
 class Shallow(Verilator):
     """Tests see the signals of the top and of `depth` - 1 levels below it: with all of them public a build takes three times as long."""
 
-    def __init__(self, depth):
+    def __init__(self, depth, optimise):
         super().__init__()
-        self.depth = depth
+        self.depth, self.optimise = depth, optimise
 
     def _build_command(self):
         verilator, make = super()._build_command()
         at = verilator.index("--public-flat-rw")
-        fast = FAST if self.waves else f"{FAST} -include {headers(FLAGS)}"
+        fast = self.optimise if self.waves else f"{self.optimise} -include {headers(f'{self.optimise} {FLAGS}')}"
         return [[*verilator[:at], "--public-depth", str(self.depth), *verilator[at + 1 :]], [*make, "VM_PARALLEL_BUILDS=0", f"OPT_FAST={fast}"]]
 
 
@@ -65,11 +66,25 @@ def rtl():
 
 
 def run(
-    top, sources, test_module, parameters=None, includes=(), waves=None, extra_args=(), timescale=("1ns", "1ps"), env=None, seed=None, testcase=None, plusargs=(), depth=1
+    top,
+    sources,
+    test_module,
+    parameters=None,
+    includes=(),
+    waves=None,
+    extra_args=(),
+    timescale=("1ns", "1ps"),
+    env=None,
+    seed=None,
+    testcase=None,
+    plusargs=(),
+    depth=1,
+    optimise=None,
 ):
     """Builds `top` from `sources` (paths from the repository root) under build/cocotb and runs `test_module`; an AssertionError names the count of failures.
 
-    `env` are variables the test module reads, `testcase` the names of the tests to run (all without); `depth` the levels of modules whose signals they use.
+    `env` are variables the test module reads, `testcase` the names of the tests to run (all without); `depth` the levels of modules whose signals they use;
+    `optimise`: how C++ is compiled, for tests of many clocks.
     Verilator's warnings stop the build, unless a source is generated (below build/) or a model (below sim/).
     """
     global runs
@@ -86,7 +101,7 @@ def run(
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        runner = Shallow(depth)
+        runner = Shallow(depth, optimise or FAST)
         begin = _children()
         runner.build(
             sources=paths,

@@ -42,7 +42,7 @@ def test_remainders_are_those_of_the_encoder(block):
 def test_chunks_with_one_to_t_wrong_bits(block, stall):
     rng = np.random.default_rng(SEED + stall)
     for count in range(1, block.t + 1):
-        chunks = rng.integers(0, block.chunks, amount(400, 1_250) if block.t == 8 else amount(40, 120))
+        chunks = rng.integers(0, block.chunks, amount(400, 1_250) if block.t == 8 else amount(16, 120))
         places = block.random_places(rng, chunks, count)
         for result, chunk, at in zip(block.run(chunks, block.remainders(chunks, places), stall, SEED), chunks, places, strict=True):
             check(block, result, int(chunk), at)
@@ -65,7 +65,7 @@ def test_longest_time_is_what_the_head_says(block):
     last = block.chunks - 1
     for chunk in (0, last):
         for count in range(1, block.t + 1):
-            chunks = np.full(amount(15, 50), chunk)
+            chunks = np.full(amount(6, 50), chunk)
             places = block.random_places(rng, chunks, count)
             places[:, 0] = 0  # the first bit is searched last
             keep = [n for n, row in enumerate(places) if len(set(row)) == count]
@@ -79,7 +79,7 @@ def test_longest_time_is_what_the_head_says(block):
 def test_more_than_t_wrong_bits_are_refused_and_the_next_word_is_corrected(block):
     rng = np.random.default_rng(SEED)
     for count in (block.t + 1, block.t + 2, block.t + 3, 2 * block.t + 4, 200):
-        chunks = rng.integers(0, block.chunks, amount(40, 100))
+        chunks = rng.integers(0, block.chunks, amount(20, 100))
         asked = block.remainders(chunks, block.random_places(rng, chunks, count))
         good = block.random_places(rng, chunks, block.t)
         fine = block.remainders(chunks, good)

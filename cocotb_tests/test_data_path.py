@@ -331,21 +331,21 @@ async def values_that_a_command_does_not_take_change_nothing(dut):
 @simulated
 async def a_commit_in_the_middle_of_a_read_is_not_seen_by_it(dut):
     b = await DataPathBench(dut).begin()
-    assert await b.run(WRITE, 0, 32) == SUCCESS
+    assert await b.run(WRITE, 0, 16) == SUCCESS
     await b.quiet()
-    old = [b.visible(lpn)[1] for lpn in range(32)]
-    assert await b.run(WRITE, 0, 32, txid=1) == SUCCESS
+    old = [b.visible(lpn)[1] for lpn in range(16)]
+    assert await b.run(WRITE, 0, 16, txid=1) == SUCCESS
     b.hold_waits = True
     commit = b.submit(COMMIT, txid=1)
     ready = lambda w: w["due"] <= b.clock and all(i in b.complete for i in range(w["index"]))  # noqa: E731
     await b.until(lambda: b.waits and ready(b.waits[0]))
-    read = b.submit(READ, 0, 32)
-    await b.until(lambda: len(b.group) > 8)
+    read = b.submit(READ, 0, 16)
+    await b.until(lambda: len(b.group) > 5)
     b.hold_waits = False
     await b.until(lambda: commit in b.results and read in b.results)
     assert b.commits_in_groups == 1 and b.overtaken > 0
-    assert [b.blocks[read][n] for n in range(32)] == old, "a part of the transaction was seen"
-    assert await b.run(READ, 0, 32) == SUCCESS and not set(b.blocks[b.last].values()) & set(old)
+    assert [b.blocks[read][n] for n in range(16)] == old, "a part of the transaction was seen"
+    assert await b.run(READ, 0, 16) == SUCCESS and not set(b.blocks[b.last].values()) & set(old)
     await b.quiet()
 
 

@@ -114,7 +114,7 @@ async def write_that_no_page_takes_makes_the_drive_read_only_and_stays_readable(
     assert await b.run(BEGIN, txid=5) == READ_ONLY and await b.run(COMMIT, txid=1) == READ_ONLY
     assert await b.run(READ, 10, 4, txid=1) == SUCCESS and await b.run(READ, 0, 2) == SUCCESS
     assert await b.run(ABORT, txid=1) == SUCCESS
-    for _ in range(4):
+    for _ in range(amount(2, 4)):  # two need more frames than there are
         assert await b.run(WRITE, 100, 32) == READ_ONLY, "no frames are lost to refused writes"
 
 
@@ -153,7 +153,7 @@ async def group_that_a_failing_block_left_without_pages_ends(dut):
     await b.until(lambda: w in b.results)
     assert b.results[w]["status"] == WRITE_FAULT and b.failed and b.open_group is not None
     b.let_programs_end()
-    for _ in range(4):
+    for _ in range(amount(2, 4)):  # two need more frames than there are
         assert await b.run(WRITE, 100, 32) == READ_ONLY, "no frames are lost"
 
 
@@ -217,12 +217,12 @@ async def random_failures(dut, count, stall, seed):
 
 @simulated
 async def random_commands_with_failing_programs_and_copies_agree_with_the_model(dut):
-    await random_failures(dut, amount(140, 300), 0.0, int(os.environ.get("SEED", "1")))
+    await random_failures(dut, amount(100, 300), 0.0, int(os.environ.get("SEED", "1")))
 
 
 @simulated
 async def random_commands_with_failing_programs_agree_with_the_model_under_stalls(dut):
-    await random_failures(dut, amount(70, 200), 0.3, 1000 + int(os.environ.get("SEED", "1")))
+    await random_failures(dut, amount(50, 200), 0.3, 1000 + int(os.environ.get("SEED", "1")))
 
 
 def test_rescue():

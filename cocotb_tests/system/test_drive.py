@@ -11,7 +11,6 @@ sys.path[:0] = [str(Path(__file__).resolve().parent.parent.parent)]
 
 from cocotb_tests.system.drive import BLOCK, Drive, DriveError, Opcode, Query, Status, TxState  # noqa: E402
 
-
 pytestmark = pytest.mark.forked
 
 
