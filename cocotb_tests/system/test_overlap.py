@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole drive with a part that has cache operations and two planes (preset tiny24): they are used,
+"""The whole drive with a part that has cache operations and two planes (preset rich): they are used,
 and what they did is what was written, also after power cuts and failures in them."""
 
 import random
@@ -9,6 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "soc"), str(ROOT / "cocotb_tests")]
 
+from cocotb_tests.amount import amount  # noqa: E402
 from cocotb_tests.models.nand_faults import Cut, Faults  # noqa: E402
 from cocotb_tests.system.drive import BLOCK, Drive, Opcode  # noqa: E402
 from cocotb_tests.system.test_suspend import AREA, Load, block  # noqa: E402
@@ -41,25 +42,25 @@ def holds(drive, stamp, count):
 
 
 def test_long_reads_and_writes_use_cache_and_planes():
-    drive = Drive("rich")
+    drive, count = Drive("rich"), 96
     before = counts(drive)
     begin = drive.clock
-    filled(drive, 1, 192)
+    filled(drive, 1, count)
     wrote, middle = drive.clock - begin, counts(drive)
     begin = drive.clock
-    holds(drive, 1, 192)
+    holds(drive, 1, count)
     read, after = drive.clock - begin, counts(drive)
     reads, programs, together = after[0] - middle[0], middle[1] - before[1], middle[2] - before[2]
     page = 4288 * 2  # clocks on the bus: 4,096 + 192 bytes
-    print(f"FIGURE 192 blocks: {wrote / 192:.0f} clocks each to write, {read / 192:.0f} to read ({page} on the bus, tPROG 1,000, tR 100)")
+    print(f"FIGURE {count} blocks: {wrote / count:.0f} clocks each to write, {read / count:.0f} to read ({page} on the bus, tPROG 1,000, tR 100)")
     print(f"FIGURE {together} programs shared their time, {programs} went behind one another, {reads} reads")
-    assert together > 30 and programs > 60 and reads > 150
-    assert wrote / 192 < page + 1_500
+    assert together > count // 6 and programs > count // 3 and reads > count * 3 // 4
+    assert wrote / count < page + 1_500
 
 
 def test_power_cuts_in_cache_programs_and_planes_lose_nothing():
     drive = Drive("rich")
-    for seed in range(6):
+    for seed in range(amount(3, 12)):
         load, begin, rng = Load(drive, seed), counts(drive), random.Random(seed)
         wanted = rng.randrange(1, 12)
         load.run(lambda begin=begin, wanted=wanted: counts(drive)[2] > begin[2] + wanted or counts(drive)[1] > begin[1] + wanted)
@@ -71,12 +72,12 @@ def test_power_cuts_in_cache_programs_and_planes_lose_nothing():
 
 def test_failing_programs_and_every_kind_of_cut_lose_nothing():
     drive = Drive("rich", faults=Faults(seed=5, ber=10**8, program_fail_ppm=30_000, erase_fail_ppm=20_000))
-    for seed, cut in enumerate((Cut.SUBSET, Cut.PREFIX, Cut.UNREADABLE, Cut.ANY)):
-        filled(drive, seed + 1, 96)
+    for seed, cut in enumerate(amount((Cut.PREFIX, Cut.ANY), (Cut.SUBSET, Cut.PREFIX, Cut.UNREADABLE, Cut.ANY))):
+        filled(drive, seed + 1, 64)
         uncommitted(drive, 1)
         drive.power_cut(seed, program=cut)
         drive.power_on()
-        holds(drive, seed + 1, 96)
+        holds(drive, seed + 1, 64)
     seen = drive.faults_seen()
     print(f"FIGURE {seen['program_fails']} programs and {seen['erase_fails']} erases failed")
-    assert seen["program_fails"] > 3
+    assert seen["program_fails"] > 1
