@@ -57,7 +57,7 @@ uint32_t otx_tx_entries(void); // of a transaction at most
 uint32_t otx_clock_ps(void);   // of one clock, nominal
 const char *otx_preset(void);
 
-// Writes all signals from now on to an FST file; NULL stops. 0, or -1 if the library has no tracing (libotx_trace.so has) or the file cannot be written.
+// Writes all signals from now on to an FST file; NULL stops. 0, or -1 if the library has no tracing (libotx_trace.so has), power is off or the file cannot be written.
 int otx_trace(const char *path);
 
 // Leaves out (1) or takes up again (0) what happens from now on; the file stays open.

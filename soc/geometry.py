@@ -104,6 +104,10 @@ class Geometry:
         need(1 <= self.ways <= 8, f"ways is {self.ways}, must be 1 to 8")
         ppb = self.pages_per_block
         need(ppb >= 8 and ppb & (ppb - 1) == 0, f"pages_per_block is {ppb}, must be a power of two, 8 or more")
+        need(
+            self.lanes * ppb >= 16,
+            f"the log's {self.lanes} lanes have {self.lanes * ppb} pages in a block each, must be 16 or more: what is kept of the log for the end must fit into the blocks ahead",
+        )
         need(self.blocks_per_way >= 16, f"blocks_per_way is {self.blocks_per_way}, must be 16 or more")
         need(self.ppn_bits <= 30, f"a page number takes {self.ppn_bits} bits, at most 30 fit in a map word")
         need(self.lbas >= 64, f"lbas is {self.lbas}, must be 64 or more")
@@ -129,6 +133,11 @@ class Geometry:
         need(self.patrol_us == 0 or 10 <= self.patrol_us <= 5_000_000, f"patrol_us is {self.patrol_us}, must be 0 or 10 to 5000000")
         need(self.frames <= 1024, f"{self.frames} frames in all, at most 1024")
         need(1 <= self.tx_entries <= 60_000, f"tx_entries is {self.tx_entries}, must be 1 to 60000")
+        most = (TXIDS - 1) * 2 * self.tx_slots
+        need(
+            self.raw_pages <= most or self.tx_slots == TX_STRIDE,
+            f"tx_entries is {self.tx_entries}, which leaves a mount room for {most} log pages; the {self.raw_pages} pages of the NAND may all be some",
+        )
         need(len(self.nand_id) == 10 and all(c in "0123456789abcdef" for c in self.nand_id), f"nand_id is '{self.nand_id}', must be five bytes as ten digits 0 to f")
         need(self.nand_modes & 1 and self.nand_modes < 64, f"nand_modes is {self.nand_modes}, must have bit 0 (every part starts in mode 0) and only bits 0 to 5")
         need(0 <= self.timing.t_susp <= self.timing.t_prog_max, f"t_susp is {self.timing.t_susp} ns, must be 0 (cannot suspend) to t_prog_max ({self.timing.t_prog_max})")
@@ -189,6 +198,11 @@ class Geometry:
         return 5 * self.ecc_t // 8
 
     @property
+    def tx_slots(self):
+        """Slots of a txid's work area that a mount uses: more than a transaction has entries, so that a list of it has room for one more once it is compacted."""
+        return 1 << self.tx_entries.bit_length()
+
+    @property
     def tx_base(self):
         """Byte address of the tx tables: behind the map, 4 KiB aligned."""
         return self.table_base + (self.lbas * 4 + 4095) // 4096 * 4096
@@ -206,7 +220,7 @@ class Geometry:
         return 1_000_000 // self.clock_mhz
 
     def derived(self):
-        names = "dies lanes page_bits block_bits ppn_bits raw_pages frames spare_used corrected_bits refresh_at tx_base table_bytes frame_bytes clock_ps".split()
+        names = "dies lanes page_bits block_bits ppn_bits raw_pages frames spare_used corrected_bits refresh_at tx_slots tx_base table_bytes frame_bytes clock_ps".split()
         return {n: getattr(self, n) for n in names}
 
     def flat(self):

@@ -23,13 +23,14 @@ class Pace:
     page: int  # on the bus
     seek: int  # clocks after which a moment that does not come is given up; the cut is then where the traffic is
     boot: int  # the longest part of a boot that is let pass without looking
+    gap: int  # before a moment is looked for, on average: a cut costs a boot, beside which commands are cheap where pages are
 
     @classmethod
     def of(cls, preset):
         g = geometry.preset(preset)
         page = 520 if preset in WHOLE_PAGES else 8_448
         clocks = [t * 1_000 // g.clock_ps for t in (g.timing.t_prog, g.timing.t_bers)]
-        return cls(*clocks, page, 16 * page, 130_000 if preset in WHOLE_PAGES else 300_000)
+        return cls(*clocks, page, 16 * page, 130_000 if preset in WHOLE_PAGES else 300_000, 12 * (g.dies + 1) * page if preset in WHOLE_PAGES else 8 * page)
 
 
 def any_clock(traffic, rng, pace):

@@ -11,6 +11,7 @@
 """
 
 import ctypes
+import os
 from collections import namedtuple
 from enum import IntEnum
 from itertools import count
@@ -101,7 +102,7 @@ class Drive:
         self.lib = load(preset, trace, folder)
         nand_faults.set_faults(self.lib, faults)
         nand_faults.set_part_faults(self.lib, part_faults)
-        open_image(self.lib, image, firmware)
+        open_image(self.lib, image, firmware or os.environ.get("OTX_FIRMWARE"))
         self.preset, self.lbas, self.tx_entries = preset, self.lib.otx_lbas(), self.lib.otx_tx_entries()
         self.pending = {}  # tag -> (opcode, buffer)
         self.done = {}  # tag -> Completion, not yet asked for

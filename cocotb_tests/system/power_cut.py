@@ -43,10 +43,10 @@ class Session:
         rng = random.Random(f"session {seed} {number}")
         self.seed, self.cuts = rng.getrandbits(48), rng.randrange(4, 13)
         self.flavour = rng.choices(list(FLAVOURS), list(FLAVOURS.values()))[0]
-        self.blocks = min(lbas, rng.choice([8, 20, 20, 40, 64]))
+        self.blocks = min(lbas, 64 if self.flavour == Flavour.LONG_LOG else rng.choice([8, 20, 20, 40, 64]))
         edge = 1024 - rng.randrange(1, self.blocks) if lbas > 1024 else 0  # around the end of the first map page
         self.first = min(rng.choice([0, edge, edge, lbas - self.blocks]), lbas - self.blocks)
-        longer = {Flavour.LONG_LOG: [40], Flavour.PLAIN: [1, 1, 1, 12], Flavour.TX: [1, 1, 4], Flavour.REWRITE: [1, 8]}  # gaps, for logs of many entries or pages
+        longer = {Flavour.LONG_LOG: [12], Flavour.PLAIN: [1, 1, 1, 12], Flavour.TX: [1, 1, 4], Flavour.REWRITE: [1, 8]}  # gaps, for logs of many entries or pages
         self.longer = rng.choice(longer.get(self.flavour, [1]))
 
 
@@ -184,7 +184,7 @@ class Campaign:
         faults = Faults(seed=seed, **FAILING) if failing else Faults(seed=seed) if ways else None
         self.drive = Drive(preset, faults=faults, trace=wave, firmware=firmware)
         self.pace = cut_moments.Pace.of(preset)
-        self.preset, self.cuts, self.seed, self.only, self.gap = preset, cuts, seed, only, gap or 8 * self.pace.page
+        self.preset, self.cuts, self.seed, self.only, self.gap = preset, cuts, seed, only, gap or self.pace.gap
         self.stop, self.ways, self.failing, self.wave = stop, ways, failing, wave
         self.flags = "".join(f" --{name}" for name, on in (("ways", ways), ("failing", failing)) if on) + (f" --gap {gap}" if gap else "")
         self.traffic = Traffic(self.drive, preset=preset, seed=seed, client="power_cut", entries=self.drive.tx_entries)
@@ -270,7 +270,7 @@ class Campaign:
 @click.option("--seed", type=int, default=1, show_default=True)
 @click.option("--only", type=click.IntRange(0), help="only this cut, in this process")
 @click.option("--jobs", type=click.IntRange(1, 8), default=2, show_default=True, help="cuts judged at once")
-@click.option("--gap", type=click.IntRange(100), help="clocks before a cut's moment is looked for, on average; default: eight pages on the bus")
+@click.option("--gap", type=click.IntRange(100), help="clocks before a cut looks for its moment, on average; default: 8 pages on the bus; with whole pages 12 and 12 a die")
 @click.option("--stop", is_flag=True, help="end at the first failed cut")
 @click.option("--ways", is_flag=True, help="half of the cuts tear in the ways of the NAND's faults")
 @click.option("--failing", is_flag=True, help="programs and erases fail, blocks are bad from the factory")

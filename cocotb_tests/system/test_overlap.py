@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "soc"), str(ROOT / "cocotb_tests")]
 
 from cocotb_tests.models.nand_faults import Cut, Faults  # noqa: E402
-from cocotb_tests.system.drive import BLOCK, Drive  # noqa: E402
+from cocotb_tests.system.drive import BLOCK, Drive, Opcode  # noqa: E402
 from cocotb_tests.system.test_suspend import AREA, Load, block  # noqa: E402
 
 CACHE_READS, CACHE_PROGRAMS, PLANE_OPERATIONS = 4, 5, 6  # `otx_nand_count`
@@ -25,6 +25,14 @@ def filled(drive, stamp, count):
     for lba in range(0, count, 32):
         drive.write(lba, b"".join(block(lba + n, stamp) for n in range(32)))
     drive.flush()
+
+
+def uncommitted(drive, count):
+    """A transaction over the first blocks: its entries are in the log for good, a COMMIT is not. Behind it a WRITE is under way."""
+    drive.write(0, bytes(BLOCK) * count, txid=3)
+    drive.flush()
+    drive.submit(Opcode.WRITE, drive.lbas - 32, 32, bytes(BLOCK) * 32)
+    drive.step(10_000)
 
 
 def holds(drive, stamp, count):
@@ -65,7 +73,7 @@ def test_failing_programs_and_every_kind_of_cut_lose_nothing():
     drive = Drive("tiny24", faults=Faults(seed=5, ber=10**8, program_fail_ppm=30_000, erase_fail_ppm=20_000))
     for seed, cut in enumerate((Cut.SUBSET, Cut.PREFIX, Cut.UNREADABLE, Cut.ANY)):
         filled(drive, seed + 1, 96)
-        drive.write(0, bytes(BLOCK), txid=3)  # not committed
+        uncommitted(drive, 1)
         drive.power_cut(seed, program=cut)
         drive.power_on()
         holds(drive, seed + 1, 96)

@@ -8,8 +8,8 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "soc"), str(ROOT / "cocotb_tests")]
 
 from cocotb_tests.models.nand_faults import Cut, CutErase, Faults  # noqa: E402
-from cocotb_tests.system.drive import BLOCK, Drive, Opcode, Status, TxState  # noqa: E402
-from cocotb_tests.system.test_overlap import counts, filled, holds  # noqa: E402
+from cocotb_tests.system.drive import Drive, Opcode, Status, TxState  # noqa: E402
+from cocotb_tests.system.test_overlap import counts, filled, holds, uncommitted  # noqa: E402
 from cocotb_tests.system.test_suspend import suspensions  # noqa: E402
 
 FAULTS = dict(bad_ppm=20_000, program_fail_ppm=40_000, erase_fail_ppm=40_000, erase_fail_after=1, ber=10**8, drift_ppm=100_000, ber_drift=2 * 10**10)
@@ -22,9 +22,10 @@ def test_all_that_a_part_can_do_and_all_that_can_go_wrong_with_it():
     for turn, cut in enumerate((Cut.ANY, Cut.UNREADABLE)):
         filled(drive, turn + 1, AREA)
         tags = [drive.submit(Opcode.READ, lba, 8) for lba in range(0, AREA, 8)]  # reads beside the programs that follow
-        drive.write(0, bytes(BLOCK) * 32, txid=3)
+        filled(drive, turn + 1, 32)
         for tag in tags:
             assert drive.wait(tag).status == Status.SUCCESS
+        uncommitted(drive, 32)
         drive.power_cut(turn, program=cut, erase=CutErase.ANY)
         drive.power_on()
         assert drive.tx(3)[0] == TxState.FREE

@@ -41,7 +41,8 @@ const char *Recorder::name(uint32_t number) {
   static const char *const names[] = {
     "commands", "of 1 block", "of 2 to 8 blocks", "of 9 to 31 blocks", "of 32 blocks", "with all 32 tags busy", "plain WRITE", "WRITE FUA", "WRITE in a transaction", "TRIM", "WRITE ZEROES", "TRIM or WRITE ZEROES in a transaction",
     "BEGIN", "implied open", "COMMIT", "COMMIT RELAXED", "WRITE COMMIT", "ABORT", "FLUSH", "RECOVER", "QUERY", "READ", "READ with txid", "READ of 32 blocks", "bad input", "refused",
-    "commit of TRIMs alone", "commit of TRIMs and WRITEs", "commit beside an overlapping open one", "commit of nothing", "32 txids open at once", "CAPACITY", "TX_FULL", "TX_BUSY", "TX_INVALID", "MEDIA_ERROR", "READ_ONLY", "torn block read"};
+    "commit of TRIMs alone", "commit of TRIMs and WRITEs", "commit beside an overlapping open one", "commit of nothing", "32 txids open at once", "CAPACITY", "TX_FULL", "TX_BUSY", "TX_INVALID", "MEDIA_ERROR", "READ_ONLY", "torn block read",
+    "transaction with a longer list than a recovery keeps"};
   static_assert(sizeof names / sizeof names[0] == kinds);
   return number < kinds ? names[number] : nullptr;
 }

@@ -28,7 +28,7 @@ class Recorder {
 
   enum Seen : uint32_t {
     commands, of_1, of_2_to_8, of_9_to_31, of_32, all_tags, plain_writes, fua_writes, tx_writes, trims, zeroes, tx_trims, begins, implied_opens, commits, relaxed_commits, write_commits, aborts, flushes, recovers, queries,
-    reads, tx_reads, reads_of_32, bad_input, refused, trim_only_commits, mixed_commits, overlapping_commits, empty_commits, all_txids, capacity, tx_full, tx_busy, tx_invalid, media_errors, read_only, torn_blocks, kinds
+    reads, tx_reads, reads_of_32, bad_input, refused, trim_only_commits, mixed_commits, overlapping_commits, empty_commits, all_txids, capacity, tx_full, tx_busy, tx_invalid, media_errors, read_only, torn_blocks, long_lists, kinds
   };
   void see(Seen what, bool yes = true) { counts_[what] += yes; }
   static const char *name(uint32_t number);

@@ -9,6 +9,7 @@
 
 #include "../nand_hash.h"
 #include "../nand_model.h"
+#include "otx_geometry.h"
 #include "recorder.h"
 
 namespace otx {
@@ -168,7 +169,7 @@ class Traffic {
   }
 
   uint32_t count() {
-    if (mood_ == long_writes) return below(2) ? uint32_t(OTX_MAX_BLOCKS) : 1 + below(OTX_MAX_BLOCKS);
+    if (mood_ == long_writes || mood_ == many_trims) return below(2) ? uint32_t(OTX_MAX_BLOCKS) : 1 + below(OTX_MAX_BLOCKS);
     const uint32_t r = below(100);
     return r < 62 ? 1 : r < 80 ? 2 + below(3) : r < 90 ? 5 + below(4) : r < 96 ? 9 + below(23) : uint32_t(OTX_MAX_BLOCKS);
   }
@@ -264,6 +265,8 @@ class Traffic {
       r.see(Recorder::implied_opens, !t.open && cmd.opcode != op_begin);
       t.open = true;
       for (uint32_t i = 0; i < cmd.count; i++) t.blocks[cmd.lba + i] = trims;
+      r.see(Recorder::long_lists, t.entries <= OTX_TX_SLOTS && t.entries + cmd.count > OTX_TX_SLOTS);
+      t.entries += cmd.count;
       const auto open = [](const Tx &x) { return x.open; };
       r.see(Recorder::all_txids, std::all_of(txs_, txs_ + OTX_TXIDS, open));
     }

@@ -36,7 +36,7 @@ int main(void) {
         .lbas = OTX_LBAS,
         .frames = OTX_FRAMES,
         .firmware_frames = OTX_FIRMWARE_FRAMES,
-        .tx_slots = 65536,
+        .tx_slots = OTX_TX_SLOTS,
         .nand_id = id_of(OTX_NAND_ID),
         .nand_modes = OTX_NAND_MODES,
         .cache_ops = OTX_CACHE_OPS,
