@@ -212,8 +212,8 @@ async def firmware_gets_the_answers_of_every_operation(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def failures_reach_the_client_that_asked(dut):
     b = await FlashBench(dut).begin()
-    b.channels[0].failing.add((0, 16))
-    b.channels[0].timing_out.add((1, 17))
+    b.channels[0].failing.add((0, 2 * PAGES))
+    b.channels[0].timing_out.add((1, 2 * PAGES + 1))
     fail, slow = b.op("log", Op.PROGRAM, b.ppn(0, 0, 2, 0), 56), b.op("read", Op.READ, b.ppn(0, 1, 2, 1), 45)
     blank = b.op("read", Op.READ, b.ppn(0, 1, 9, 0), 46)
     dones = await b.finished(fail, slow, blank)

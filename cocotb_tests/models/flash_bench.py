@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "soc"))
 import geometry  # noqa: E402
 
-BLOCKS, PAGES = 32, 8
+BLOCKS, PAGES = 32, 16
 OP = "op ppn frame kind lpn sequence cookie".split()
 DONE = ["cookie", "status", *OOB]
 CLIENTS = "write read log fw".split()
