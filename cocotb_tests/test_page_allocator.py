@@ -254,7 +254,7 @@ async def a_failing_block_is_left_for_the_next_one_and_other_blocks_are_not(dut)
     await b.until(lambda: not b.free.queue)
     for _ in range(60):
         b.alloc.open = True
-        await b.clocks(rng.randrange(40))
+        await b.clocks(rng.randrange(PAGES))
         b.alloc.open = False
         await b.clocks(4)
         die = rng.choice(list(b.blocks))

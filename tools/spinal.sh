@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Compiles the SpinalHDL sources when they changed and generates Verilog. Paths are relative to the repository root.
 #
-#   tools/spinal.sh GEOMETRY.properties OUTDIR [DEFINITION_NAME ...]
+#   tools/spinal.sh GEOMETRY.properties OUTDIR [DEFINITION_NAME ...] [+ GEOMETRY.properties OUTDIR ...]
 #   tools/spinal.sh --private NAME --only "Remap*.scala TxStatus.scala" --main opentxssd.GenerateX GEOMETRY.properties OUTDIR [...]
 #   tools/spinal.sh --fetch          only gets Scala and SpinalHDL (again when spinal/pom.xml changed)
 #

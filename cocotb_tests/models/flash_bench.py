@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "soc"))
 import geometry  # noqa: E402
 
-BLOCKS, PAGES = 32, 8
+BLOCKS, PAGES = 32, 16
 OP = "op ppn frame kind lpn sequence cookie".split()
 DONE = ["cookie", "status", *OOB]
 CLIENTS = "write read log fw".split()
@@ -35,10 +35,22 @@ def flash_geometry(channels, ways, priorities=True, planes=1, retries=0, cache=0
     return geometry.Geometry(name, channels, ways, BLOCKS, PAGES, 64, **small)
 
 
+RETRIES = dict(retries=3)
+# What the tests ask for, generated all at once.
+TESTED = {
+    "otx_page_allocator": [((n, n), {}) for n in (1, 2, 3)] + [((1, 1), dict(planes=2)), ((2, 2), dict(planes=4))],
+    "otx_flash_scheduler": [((2, 2, False), {}), *((shape, more) for shape in ((2, 2), (1, 3), (3, 1)) for more in ({}, RETRIES))],
+    "otx_flash_backend": [((2, 2), {}), ((2, 2), dict(planes=2, cache=1, **RETRIES))],
+}
+
+
 def verilog(component, channels, ways, priorities=True, **part):
     """Path of the component's Verilog for that geometry (`part` as for flash_geometry); OTX_FLASH_VERILOG_DIR names a folder with `<channels>x<ways>` folders of other."""
     given = os.environ.get("OTX_FLASH_VERILOG_DIR")
-    return f"{given}/{channels}x{ways}/{component}.v" if given else generated(flash_geometry(channels, ways, priorities, **part), component)
+    if given:
+        return f"{given}/{channels}x{ways}/{component}.v"
+    others = [(flash_geometry(*shape, **more), name) for name, shapes in TESTED.items() for shape, more in shapes]
+    return generated(flash_geometry(channels, ways, priorities, **part), component, others=others)
 
 
 def shape():

@@ -19,6 +19,11 @@ void *memcpy(void *to, const void *from, size_t n) {
 
 void *memset(void *to, int byte, size_t n) {
     uint8_t *t = to;
+    if ((((uintptr_t)t | n) & 3u) == 0) {
+        uint32_t word = (uint8_t)byte * 0x01010101u;
+        for (uint32_t *w = to; w != (uint32_t *)(t + n); w++) *w = word;
+        return to;
+    }
     for (size_t i = 0; i < n; i++) t[i] = (uint8_t)byte;
     return to;
 }

@@ -4,7 +4,9 @@ package opentxssd
 import java.io.File
 import spinal.core._
 
-/** Writes Verilog: `Generate <geometry.properties> <output dir> [definition name ...]`. Each component goes into `<output dir>/<definition name>.v`, without names all of them. */
+/** Writes Verilog: `Generate <geometry.properties> <output dir> [definition name ...] [+ <geometry.properties> ...]`. Each component goes into
+  * `<output dir>/<definition name>.v`, without names all of them; after a `+` the same for another geometry, far sooner than in a process of its own.
+  */
 object Generate {
 
   /** Every component that is generated, simulated or synthesised on its own. */
@@ -48,5 +50,9 @@ object Generate {
     }
   }
 
-  def main(args: Array[String]): Unit = run(args, components)
+  def main(args: Array[String]): Unit = {
+    val next = args.indexOf("+")
+    run(if (next < 0) args else args.take(next), components)
+    if (next >= 0) main(args.drop(next + 1))
+  }
 }
