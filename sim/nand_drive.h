@@ -30,6 +30,7 @@ struct Drive {
 };
 
 void rule_broken(const std::string &text);
+const Drive &page_drive();
 
 }  // namespace otx
 

@@ -27,6 +27,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "nand_drive.h"
 #include "verilated_save.h"
 #endif
 
@@ -183,11 +184,20 @@ bool restore() {
     return true;
 }
 
-// What is kept is of one firmware, and of memories that are there.
+// What is kept is of one firmware and one part, and of memories that are there.
 void forget_kept() {
     if (kept >= 0) ::close(kept);
     kept = -1, first_look = 0;
     otx_page_forget();
+}
+
+bool another_part() {
+    static otx_nand_part part;
+    static otx_nand_part_faults wrong;
+    const otx::Drive &nand = otx::page_drive();
+    if (!std::memcmp(&part, &nand.part, sizeof part) && !std::memcmp(&wrong, &nand.wrong, sizeof wrong)) return false;
+    part = nand.part, wrong = nand.wrong;
+    return true;
 }
 
 void boot_clock() {
@@ -199,6 +209,7 @@ void boot_clock() {
 constexpr int kept = -1;
 bool restore() { return false; }
 void forget_kept() {}
+bool another_part() { return false; }
 void boot_clock() { one_clock(); }
 #endif
 
@@ -273,6 +284,7 @@ int otx_open(const char* image, const char* path, char* message, size_t size) {
 void otx_power_on() {
     otx_trace(nullptr);
     forget();
+    if (another_part()) forget_kept();
     if (top && restore()) return;
     stop();
     context = std::make_unique<VerilatedContext>();
@@ -288,6 +300,7 @@ void otx_power_on() {
 }
 
 int otx_boot(uint64_t clocks) {
+    if (another_part()) forget_kept(), otx_power_on();
     for (const uint64_t end = now + clocks; now < end && !top->enabled;) boot_clock();
     return top->enabled ? 0 : -1;
 }

@@ -183,6 +183,8 @@ class Campaign:
     def __init__(self, preset, cuts, seed, only, jobs, gap, stop, ways, failing, wave, firmware):
         faults = Faults(seed=seed, **FAILING) if failing else Faults(seed=seed) if ways else None
         self.drive = Drive(preset, faults=faults, trace=wave, firmware=firmware)
+        self.drive.power_cut(seed)
+        self.drive.power_on()  # from the second start on the simulator keeps what is the same in each (otx_sim.cpp): here, once for all children
         self.pace = cut_moments.Pace.of(preset)
         self.preset, self.cuts, self.seed, self.only, self.gap = preset, cuts, seed, only, gap or self.pace.gap
         self.stop, self.ways, self.failing, self.wave = stop, ways, failing, wave

@@ -62,7 +62,7 @@ def restart(drive, seed):
 
 def cells(drive, *dies):
     """All pages of these dies."""
-    page, found = ctypes.create_string_buffer(4096 + 128), []
+    page, found = ctypes.create_string_buffer(4096 + RICH.spare_bytes), []
     for die in dies:
         for row in range(ROWS):
             drive.lib.otx_nand_peek(die, row, page)

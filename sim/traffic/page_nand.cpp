@@ -86,7 +86,6 @@ void take_fields(Under &u) {
 }  // namespace
 
 Die &page_die(int number);
-const Drive &page_drive();
 
 }  // namespace otx
 

@@ -17,7 +17,7 @@ namespace {
 
 enum Kind { write, fua, trim, zeroes, tx_write, tx_trim, begin, commit, write_commit, relaxed, write_relaxed, abort_tx, flush, read, tx_read, recover, query, wrong, kinds };
 enum : uint8_t { op_flush = 0x00, op_write = 0x01, op_read = 0x02, op_zeroes = 0x08, op_trim = 0x09, op_begin = 0x80, op_commit = 0x84, op_abort = 0x88, op_recover = 0x94, op_query = 0x98 };
-enum { all, transactions, lazy, plain, many_trims, long_writes, rewriting, moods };
+enum { all, transactions, lazy, plain, many_trims, long_writes, rewriting, opening, moods };
 
 using Mix = uint8_t[kinds];
 constexpr Mix mixes[moods] = {
@@ -29,12 +29,13 @@ constexpr Mix mixes[moods] = {
   {1, 0, 60, 10, 1, 8, 0, 2, 0, 2, 0, 1, 0, 2, 0, 0, 0, 0},      // many_trims
   {60, 4, 2, 2, 10, 0, 0, 3, 3, 3, 0, 1, 1, 6, 0, 0, 0, 0},      // long_writes
   {2, 0, 0, 0, 60, 30, 1, 2, 1, 1, 0, 1, 1, 2, 4, 0, 0, 0},      // rewriting: one transaction, the same blocks
+  {0, 0, 0, 0, 20, 30, 12, 0, 0, 0, 0, 0, 0, 4, 4, 0, 0, 0},     // opening: every txid in turn, and none is ended
 };
 // Of 16: which mood is the next one.
 constexpr uint8_t next_moods[OTX_FLAVOURS][16] = {
-  {0, 0, 0, 0, 0, 1, 1, 1, 2, 2, 3, 3, 3, 4, 5, 6},
+  {0, 0, 0, 0, 7, 1, 1, 1, 2, 2, 3, 3, 3, 4, 5, 6},
   {3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 0, 0, 0, 4, 5, 5},
-  {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 6, 6, 2, 2},
+  {1, 1, 1, 1, 1, 1, 1, 1, 1, 7, 7, 0, 6, 6, 2, 2},
   {2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 0, 0, 1, 1, 3, 6},
   {4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 0, 1, 2, 3},
   {5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 0, 1, 3, 2},
@@ -146,8 +147,9 @@ class Traffic {
 
   void new_mood() {
     mood_ = next_moods[flavour_][below(16)];
-    left_ = 5 + below(mood_ == many_trims || mood_ == rewriting ? 120 : 28);
+    left_ = mood_ == opening ? OTX_TXIDS + 8 + below(32) : 5 + below(mood_ == many_trims || mood_ == rewriting ? 120 : 28);
     depth_ = depths[below(sizeof depths / sizeof depths[0])];
+    if (mood_ == opening) depth_ = OTX_TAGS;
     txids_ = below(3) == 0 ? uint32_t(OTX_TXIDS) : 1 + below(5);
     txid_base_ = mood_ == rewriting && below(2) ? txid_base_ : below(OTX_TXIDS);
     if (mood_ == rewriting) txids_ = 1;
@@ -169,6 +171,7 @@ class Traffic {
   }
 
   uint32_t count() {
+    if (mood_ == opening) return 1;
     if (mood_ == long_writes || mood_ == many_trims) return below(2) ? uint32_t(OTX_MAX_BLOCKS) : 1 + below(OTX_MAX_BLOCKS);
     const uint32_t r = below(100);
     return r < 62 ? 1 : r < 80 ? 2 + below(3) : r < 90 ? 5 + below(4) : r < 96 ? 9 + below(23) : uint32_t(OTX_MAX_BLOCKS);
@@ -185,7 +188,7 @@ class Traffic {
     n = std::min(n, blocks_);
     const uint32_t from = n > spread_ ? 0 : place_, width = n > spread_ ? blocks_ : spread_;
     const uint32_t lba = first_ + from + below(width - n + 1);
-    const uint8_t txid = uint8_t((txid_base_ + below(txids_)) % OTX_TXIDS);
+    const uint8_t txid = uint8_t((txid_base_ + (mood_ == opening ? left_ : below(txids_))) % OTX_TXIDS);
     otx_cmd cmd{};
     switch (kind) {
       case write: case fua: cmd = command(op_write, lba, n), cmd.fua = kind == fua; break;
