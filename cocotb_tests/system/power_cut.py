@@ -5,11 +5,11 @@
 
 Traffic (sim/traffic) runs on in sessions, each with a flavour and a range of blocks; before each cut it is taken to an instant drawn from cut_moments.py.
 There the process forks: the child cuts the power, lets the drive come back, reads, sometimes ends in order and reads again, and writes; cuts in a recovery are
-forked off that recovery. The last cut of a session is made in the main process instead: traffic goes on with what was recovered. Cut n of a seed and preset is always
-the same: `--only n` replays one, with `--wave` with a waveform of its last boot. A cut that fails leaves its history below build/powercut. With `--ways` half of the
-cuts leave pages and blocks in the ways of models/nand_faults.py: unreadable, fading, looking erased. With `--failing` one bit in 10,000 reads wrong, 2 % of the blocks are bad from the factory,
-1 % of the pages fail, and 3 % of the blocks from their third erase on. Before the last line, which counts cuts, is a table of what was seen; a campaign of many cuts
-must have seen all of it (coverage.py).
+forked off that recovery. The last cut of a session is made in the main process instead: traffic goes on with what was recovered. Cut n of a seed and preset
+is always the same: `--only n` replays one, with `--wave` with a waveform of its last boot. A cut that fails leaves its history below build/powercut. With
+`--ways` half of the cuts leave pages and blocks in the ways of models/nand_faults.py: unreadable, fading, looking erased. With `--failing` one bit in 10,000
+reads wrong, 2 % of the blocks are bad from the factory, 1 % of the pages fail, and 3 % of the blocks from their third erase on. Before the last line, which
+counts cuts, is a table of what was seen; a campaign of many cuts must have seen all of it (coverage.py).
 """
 
 import json
