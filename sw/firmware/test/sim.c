@@ -145,7 +145,7 @@ struct sim_page *sim_program(uint32_t ppn, uint32_t kind, uint32_t lpn, uint64_t
     p->generation = sim.generation;
     p->lpn = lpn;
     p->sequence = sequence;
-    p->fades = 0;
+    p->fades = p->heals = 0;
     return p;
 }
 
@@ -263,6 +263,7 @@ static void run(const struct hal_nand_op *o, struct hal_nand_done *d) {
     }
     if (o->op == HAL_READ || o->op == HAL_READ_OOB || o->op == HAL_VERIFY) {
         CHECK(ftl_block_exists(&sim.g, o->ppn >> sim.g.page_bits));
+        if (p->state == SIM_TORN && p->heals != 0 && --p->heals == 0) p->state = SIM_WHOLE;
         if (p->state == SIM_WHOLE && p->fades != 0 && --p->fades == 0) p->state = SIM_TORN;
         bool spare_holds = p->state == SIM_TORN && o->op == HAL_READ_OOB && sim_random(2); /* of a torn page its last chunk may be whole */
         d->status = p->state == SIM_WHOLE || spare_holds ? FTL_PAGE_OK : p->state == SIM_TORN ? FTL_PAGE_CRC : FTL_PAGE_BLANK;

@@ -224,6 +224,28 @@ static void first_format_over_failing_anchors_cut_at_every_operation(void) {
         }
 }
 
+/* The first format took its second anchor, for the programs of the first failed, and power failed before the seal. Its root may fade, so the drive is formatted again, whatever is cut. */
+static void first_format_that_was_cut_behind_a_bad_anchor_is_done_again(void) {
+    bool ended = false;
+    for (uint32_t cut = 1; !ended; cut++) {
+        sim_seed(cut);
+        small_drive(1);
+        sim.fail_next[FTL_KIND_ROOT] = 3;
+        mounted();
+        drive_cut_dropping_all();
+        for (uint32_t p = 0; p < 3; p++) pages_of(0)[p].state = SIM_TORN;
+        CHECK(pages_of(1)[3].kind == FTL_KIND_SEAL);
+        pages_of(1)[3].state = SIM_BLANK;
+        pages_of(1)[0].fades = 4;
+        sim.cut_at = cut;
+        ended = sim_mount(&drive.ftl) != -1;
+        sim.cut_at = 0;
+        CHECK(!ended || drive.ftl.report.formatted);
+        if (!ended) CHECK(sim_mount(&drive.ftl) == FTL_OK);
+        goes_on();
+    }
+}
+
 /* A root that was whole once makes the drive one in use, whichever of its anchors it was in. */
 static void lost_root_of_any_anchor_is_no_blank_drive(void) {
     for (uint32_t n = 0; n < 2 * FTL_ANCHORS; n++) {
@@ -246,6 +268,7 @@ const struct test root_tests[] = {
     {"a root in a block whose mark was misread counts", root_under_a_mark_counts},
     {"a mount over failing anchors, cut at every operation, comes to the same map", mount_over_failing_anchors_cut_at_every_operation},
     {"a first format over failing anchors, cut at every operation, is done again", first_format_over_failing_anchors_cut_at_every_operation},
+    {"a first format that was cut behind a bad anchor is done again", first_format_that_was_cut_behind_a_bad_anchor_is_done_again},
     {"lost roots in any anchor do not make a blank drive", lost_root_of_any_anchor_is_no_blank_drive},
     {0},
 };
