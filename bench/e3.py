@@ -84,9 +84,11 @@ def drive_clocks(preset, area, writes, reads, txid):
     return clocks
 
 
-def run(preset=PRESET, area=AREA, writes=WRITES, reads=READS):
+def run(preset=PRESET, area=AREA, writes=WRITES, reads=READS, drive=None):
+    """`drive`: the preset of the drive, when it is another one than that of the engine."""
+    drive = drive or preset
     engines.build(preset)
-    subprocess.run(["tools/drive_build.sh", preset, "library"], cwd=engines.ROOT, check=True)
+    subprocess.run(["tools/drive_build.sh", drive, "library"], cwd=engines.ROOT, check=True)
     mhz, where = clock()
     rows, added = [], {}
     for latency in LATENCIES:
@@ -99,7 +101,7 @@ def run(preset=PRESET, area=AREA, writes=WRITES, reads=READS):
         rows.append({"what": f"the engine's part of a write, {memory}", "plain_clocks": plain, "in_tx_clocks": tx, "added_percent": None})
         rows.append({"what": f"the same, without a pause, {memory}", "plain_clocks": round(plain_many, 2), "in_tx_clocks": round(tx_many, 2), "added_percent": None})
     losses = []
-    plain_run, inside_run = (drive_clocks(preset, area, writes, reads, txid) for txid in (None, TXID))
+    plain_run, inside_run = (drive_clocks(drive, area, writes, reads, txid) for txid in (None, TXID))
     for what, plain, inside in zip(("write", "read"), plain_run, inside_run, strict=True):
         losses.append(inside / plain - 1)
         name, percent = f"drive, a 4 KiB {what} at queue depth {DEPTH}", round(100 * losses[-1], 2)

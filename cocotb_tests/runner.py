@@ -2,13 +2,15 @@
 """Builds one Verilog top with Verilator and runs cocotb tests on it; the pytest function at the end of each test file calls `run`.
 
 `SEED=n` in the environment repeats a random run, `WAVES=1` records `dump.fst` in the build folder. A build is kept and brought up to date as long as top,
-parameters and arguments stay the same. Each run leaves its results there as `test_*.xml`, where tools/test_all.py counts them.
+parameters and arguments stay the same. Each run leaves its results there as `test_*.xml`, where tools/test_all.py counts them. With `OTX_PHASES=FILE` a line with the
+processor seconds of its build and of its simulation is added there.
 """
 
 import fcntl
 import functools
 import hashlib
 import os
+import resource
 import subprocess
 from pathlib import Path
 
@@ -19,8 +21,8 @@ BUILD = ROOT / "build"
 runs = 0  # of simulations in this process; conftest.py tells by it which tests are not cocotb's
 
 
-FAST = "-O1"  # a test runs thousands of clocks, not millions: compiling better takes longer than it saves
-FLAGS = " ".join([FAST, "-DVERILATOR=1", *(f"-DVM_{what}=0" for what in "COVERAGE SC TIMING TRACE TRACE_FST TRACE_VCD TRACE_SAIF".split())])  # of a build by verilated.mk
+FAST = "-O0"  # a test runs thousands of clocks, not millions: optimising takes longer than it saves
+FLAGS = " ".join(["-DVERILATOR=1", *(f"-DVM_{what}=0" for what in "COVERAGE SC TIMING TRACE TRACE_FST TRACE_VCD TRACE_SAIF".split())])  # of a build by verilated.mk
 HEADERS = "verilated.h verilated_syms.h verilated_sym_props.h verilated_vpi.h cassert cstdint cstdio memory set string vector".split()
 
 
@@ -46,14 +48,14 @@ def headers(flags):
 class Shallow(Verilator):
     """Tests see the signals of the top and of `depth` - 1 levels below it: with all of them public a build takes three times as long."""
 
-    def __init__(self, depth):
+    def __init__(self, depth, optimise):
         super().__init__()
-        self.depth = depth
+        self.depth, self.optimise = depth, optimise
 
     def _build_command(self):
         verilator, make = super()._build_command()
         at = verilator.index("--public-flat-rw")
-        fast = FAST if self.waves else f"{FAST} -include {headers(FLAGS)}"
+        fast = self.optimise if self.waves else f"{self.optimise} -include {headers(f'{self.optimise} {FLAGS}')}"
         return [[*verilator[:at], "--public-depth", str(self.depth), *verilator[at + 1 :]], [*make, "VM_PARALLEL_BUILDS=0", f"OPT_FAST={fast}"]]
 
 
@@ -64,11 +66,25 @@ def rtl():
 
 
 def run(
-    top, sources, test_module, parameters=None, includes=(), waves=None, extra_args=(), timescale=("1ns", "1ps"), env=None, seed=None, testcase=None, plusargs=(), depth=1
+    top,
+    sources,
+    test_module,
+    parameters=None,
+    includes=(),
+    waves=None,
+    extra_args=(),
+    timescale=("1ns", "1ps"),
+    env=None,
+    seed=None,
+    testcase=None,
+    plusargs=(),
+    depth=1,
+    optimise=None,
 ):
     """Builds `top` from `sources` (paths from the repository root) under build/cocotb and runs `test_module`; an AssertionError names the count of failures.
 
-    `env` are variables the test module reads, `testcase` the names of the tests to run (all without); `depth` the levels of modules whose signals they use.
+    `env` are variables the test module reads, `testcase` the names of the tests to run (all without); `depth` the levels of modules whose signals they use;
+    `optimise`: how C++ is compiled, for tests of many clocks.
     Verilator's warnings stop the build, unless a source is generated (below build/) or a model (below sim/).
     """
     global runs
@@ -85,7 +101,8 @@ def run(
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        runner = Shallow(depth)
+        runner = Shallow(depth, optimise or FAST)
+        begin = _children()
         runner.build(
             sources=paths,
             includes=[ROOT / i for i in includes],
@@ -96,6 +113,7 @@ def run(
             timescale=timescale,
             waves=waves,
         )
+        built = _children()
         results = runner.test(
             hdl_toplevel=top,
             test_module=test_module,
@@ -106,11 +124,25 @@ def run(
             seed=seed,
             waves=waves,
             timescale=timescale,
-            extra_env={"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "cocotb_tests"), os.environ.get("PYTHONPATH", "")]), "SEED": seed, **(env or {})},
+            extra_env={
+                "COCOTB_TRUST_INERTIAL_WRITES": "1",  # a write is given to Verilator at once: a third less time in tests that drive many signals
+                "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "cocotb_tests"), os.environ.get("PYTHONPATH", "")]),
+                "SEED": seed,
+                **(env or {}),
+            },
             results_xml=str(folder / name),
         )
+    if "OTX_PHASES" in os.environ:
+        with open(os.environ["OTX_PHASES"], "a") as phases:
+            phases.write(f"{built - begin:.2f}\t{_children() - built:.2f}\t{test_module}\t{folder.name}\t{parameters or ''}\n")
     count, failures = get_results(results)
     assert count > 0 and failures == 0, f"{failures} of {count} tests of {test_module} failed (SEED={seed})"
+
+
+def _children():
+    """Processor seconds of the processes that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _short(*what):

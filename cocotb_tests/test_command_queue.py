@@ -5,6 +5,7 @@ import os
 import random
 
 import cocotb
+from amount import amount
 from cocotb.triggers import FallingEdge, with_timeout
 from streams import Sink, Source, start
 
@@ -399,7 +400,7 @@ async def random_commands_agree_with_the_model(dut):
     b = Bench(dut, seed, stall=0.3)
     await b.begin()
     rng = random.Random(seed)
-    for _ in range(1500):
+    for _ in range(amount(700, 1500)):
         free = [t for t in range(32) if t not in b.under_way]
         tag = rng.choice(free) if free else rng.randrange(32)
         await b.submit(random_command(rng, tag))

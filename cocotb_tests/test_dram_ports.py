@@ -8,6 +8,7 @@ import sys
 from collections import deque
 
 import cocotb
+from amount import amount
 from cocotb.queue import Queue
 from cocotb.triggers import Event, FallingEdge, Lock, with_timeout
 from cocotb.utils import get_sim_time
@@ -190,7 +191,7 @@ async def all_ports_together_at_random_agree_on_every_byte(dut):
     async def user(name, at, seed):
         mine, line, ports = random.Random(seed), bytes(LINE), masters[name]
         await ports[1].put(mine, at, line, [1] * LINE)
-        for _ in range(12):
+        for _ in range(amount(5, 12)):
             writer, reader = mine.choice(ports), mine.choice(ports)
             seen.add((name, type(writer), type(reader)))
             line = await exchange(mine, writer, reader, at, line)
@@ -230,7 +231,7 @@ async def a_random_access_of_table_memory_takes_at_most_17_clocks(dut):
 
     for name, accesses, use in (("read", 1, lambda at: axi.read(at, 1)), ("written", 1, lambda at: axi.write(at, [(at, 0xFFFF)])), ("read, then written", 2, change)):
         before = get_sim_time("ns")
-        tasks = [cocotb.start_soon(use(BASE["table"] + 16 * rng.randrange(1 << 20))) for _ in range(400)]
+        tasks = [cocotb.start_soon(use(BASE["table"] + 16 * rng.randrange(1 << 20))) for _ in range(amount(160, 400))]
         for task in tasks:
             await with_timeout(task, 200, "us")
         clocks[name] = (get_sim_time("ns") - before) / 10 / len(tasks) / accesses

@@ -422,7 +422,7 @@ async def random_operations_with_random_stalls_agree_with_the_model(dut):
     dut._log.info("SEED=%d", seed)
     b = await FlashBench(dut, seed, stall=0.15, wrong=0.3).begin()
     load = Workload(b, b.rng)
-    count = amount(40, 90) * len(dies(b))
+    count = amount(20, 90) * len(dies(b))
     for _ in range(count):
         await b.until(lambda: len(load.frames) > 30)
         load.submit()

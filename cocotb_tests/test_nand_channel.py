@@ -6,7 +6,7 @@ import random
 
 import cocotb
 import pytest
-from amount import amount
+from amount import LONG, amount
 from cocotb.triggers import with_timeout
 from models.nand_host import Host, Op, Status
 from models.nand_page import stored
@@ -164,7 +164,7 @@ async def chip_that_stays_busy_gives_timeout_and_the_other_way_goes_on(dut):
     same(await host.run(0, Op.STATUS), Status.OK, kind=0x80)
     same(await host.run(1, Op.VERIFY, 0), Status.BLANK)
     same(await host.run(1, Op.PROGRAM, 0, data=page(4), **FIELDS), Status.OK)
-    for op, least in ((Op.RESET, 1_000_000), (Op.PROGRAM, 4_000_000)):
+    for op, least in ((Op.RESET, 1_000_000), (Op.PROGRAM, 4_000_000))[: 2 if LONG or CLK_PS == 10_000 else 1]:
         begin = host.clocks()
         same(await host.run(0, op, 0, data=page(5), **FIELDS), Status.TIMEOUT, **FIELDS)
         assert least <= (host.clocks() - begin) * CLK_PS / 1000 <= least * 1.02 + 6_000
@@ -253,7 +253,7 @@ async def random_work(dut, stall, steps):
 
 @sentence
 async def random_operations_on_two_ways_agree_with_the_golden_pages(dut):
-    await random_work(dut, 0.0, amount(30 if CLK_PS == 10_000 else 16, 30))
+    await random_work(dut, 0.0, amount(24 if CLK_PS == 10_000 else 14, 30))
 
 
 @sentence
@@ -272,10 +272,11 @@ def simulate(module, clk_ps, **parameters):
         module,
         parameters={"ClkPs": clk_ps, **parameters},
         extra_args=verilator_args(),
+        optimise="-O1",
         env={"CLK_PS": str(clk_ps), "ECC_T": str(parameters.get("T", 8))},
     )
 
 
-@pytest.mark.parametrize("clk_ps", [5000, 8000, 10000, 13333, 20000])
+@pytest.mark.parametrize("clk_ps", amount([5000, 10000, 20000], [5000, 8000, 10000, 13333, 20000]))
 def test_nand_channel(clk_ps):
     simulate("test_nand_channel", clk_ps)

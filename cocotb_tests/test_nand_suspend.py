@@ -98,14 +98,14 @@ async def a_read_that_comes_as_the_operation_ends_goes_on_alone(dut):
     """At each of many instants around the end of a program: both complete, each with its own."""
     nand, host = await drive(dut, old=PAGES, prog=5_000)
     alone = beside = 0
-    for step in range(24):
-        row = (6 + step // PAGES) * PAGES + step % PAGES
+    instants = range(0, 24, amount(2, 1))
+    for n, step in enumerate(instants):
+        row = (6 + n // PAGES) * PAGES + n % PAGES
         data = page(200 + step)
         program = await host.issue(0, Op.PROGRAM, row, data=data, **FIELDS)
         while not int(dut.way_reads.value) & 1:
             await host.clock()
-        for _ in range(step * 40):
-            await host.clock()
+        await host.rest(step * 40)
         read = await host.issue(0, Op.READ, OLD + step % PAGES, beside=True)
         await read.wait()
         beside += not program.is_set()
@@ -115,7 +115,7 @@ async def a_read_that_comes_as_the_operation_ends_goes_on_alone(dut):
         same(program.cpl, Status.OK)
         assert nand.peek(0, row) == stored(data, **FIELDS)
     dut._log.info(f"FIGURE reads beside a program: {beside}, after it: {alone}")
-    assert beside >= 5 and alone >= 5
+    assert min(beside, alone) >= len(instants) // 5
 
 
 @sentence
@@ -177,8 +177,7 @@ async def random_work(dut, stall, steps):
 
     async def read(way, rng):
         while way not in over:
-            for _ in range(rng.choice((0, 10, 1_000, 5_000))):
-                await host.clock()
+            await host.rest(rng.choice((0, 10, 1_000, 5_000)))
             number = rng.randrange(PAGES)
             event = await host.issue(way, Op.READ, OLD + number, beside=True)
             await event.wait()
@@ -187,18 +186,18 @@ async def random_work(dut, stall, steps):
 
     await host.together([work(way, random.Random(10 * SEED + way)) for way in range(2) for work in (change, read)])
     dut._log.info(f"{counts} reads")
-    assert min(counts) > 3
+    assert min(counts) > steps / 2
 
 
 @sentence
 async def random_operations_agree_with_the_golden_pages(dut):
-    await random_work(dut, 0.0, amount(4, 8))
+    await random_work(dut, 0.0, amount(2, 8))
 
 
 @sentence
 async def random_operations_with_stalls_agree_too(dut):
-    await random_work(dut, 0.1, amount(2, 4))
+    await random_work(dut, 0.1, amount(1, 4))
 
 
 def test_nand_suspend():
-    simulate("test_nand_suspend", int(os.environ.get("CLK_PS", "10000")), TSuspNs=SUSPEND_NS)
+    simulate("test_nand_suspend", int(os.environ.get("CLK_PS", "10000")), TSuspNs=SUSPEND_NS, TProgMaxNs=200_000, TBersMaxNs=500_000)

@@ -149,7 +149,7 @@ class Bench(Stepper):
                     if not fits:
                         bench.seen.add("full")
 
-        self.parts.insert(0, Watch())
+        self.add(Watch(), first=True)
         return self
 
 

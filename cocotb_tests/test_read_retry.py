@@ -7,6 +7,7 @@ The bench checks every command of a channel against models/retry_model.py, writt
 import os
 
 import cocotb
+from amount import amount
 from models.flash_bench import PAGES, ROOT, FlashBench, page, verilog
 from models.flash_model import BLANK, CRC, FAIL, OK, OOB, TIMEOUT, Op
 from test_flash_scheduler import Workload, dies, sent
@@ -179,7 +180,7 @@ async def random_operations_on_drifted_pages_agree_with_the_model(dut):
         for c in b.channels:
             c.drift = lambda way, row, c=c: (row * 7 + way * 3 + c.channel) % 5 % (LEVELS + 1)
         load = Workload(b, b.rng)
-        count = 50 * len(dies(b))
+        count = amount(16, 50) * len(dies(b))
         for _ in range(count):
             await b.until(lambda b=b, load=load: len(load.frames) > 30)
             load.submit()

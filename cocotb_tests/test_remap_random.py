@@ -5,6 +5,7 @@ import os
 import random
 
 import cocotb
+from amount import LONG, amount
 from cocotb.triggers import FallingEdge
 from models.remap_bench import SOURCES, G, bench
 from models.remap_model import Op
@@ -46,19 +47,19 @@ async def random_run(dut, ops, latency, stall, seed, txids, pause=0.02, watched=
 
 @simulated
 async def random_ops_agree_with_the_model_at_a_short_latency(dut):
-    longest, seen = await random_run(dut, 9000 * OPS, (1, 6), 0.1, SEED, [*range(32)], watched=range(32))
-    assert longest >= 8 and all(v for k, v in seen.items() if k != "16 jobs"), seen
+    longest, seen = await random_run(dut, amount(4000, 9000) * OPS, (1, 6), 0.1, SEED, [*range(32)], watched=range(32))
+    assert longest >= amount(4, 8) and (not LONG or all(v for k, v in seen.items() if k != "16 jobs")), seen
 
 
 @simulated
 async def random_ops_agree_with_the_model_at_a_long_latency(dut):
-    longest, seen = await random_run(dut, 3000 * OPS, (1, 60), 0.3, 1000 + SEED, [*range(32)])
-    assert longest >= 6 and all(v for k, v in seen.items() if k not in ("own after its commit", "most before", "inside a walk")), seen
+    longest, seen = await random_run(dut, amount(800, 3000) * OPS, (1, 60), 0.3, 1000 + SEED, [*range(32)])
+    assert longest >= amount(3, 6) and (not LONG or all(v for k, v in seen.items() if k not in ("own after its commit", "most before", "inside a walk"))), seen
 
 
 @simulated
 async def random_ops_agree_with_the_model_at_a_memory_of_one_clock(dut):
-    await random_run(dut, 8000 * OPS, (1, 1), 0.0, 2000 + SEED, [0, 1, 2, 17, 31], pause=0.2)
+    await random_run(dut, amount(4000, 8000) * OPS, (1, 1), 0.0, 2000 + SEED, [0, 1, 2, 17, 31], pause=0.2)
 
 
 def test_remap_random():

@@ -150,4 +150,4 @@ async def an_address_outside_gets_an_error_and_changes_nothing(dut):
 def test_sim_mem():
     cpp = str(ROOT / "sim/otx_sim_mem.cpp")
     parameters = {"Base": BASE, "Bytes": BYTES, "Latency": LATENCY, "Outstanding": OUTSTANDING}
-    run("otx_sim_mem", ["sim/otx_sim_mem.sv"], "test_sim_mem", parameters=parameters, extra_args=[cpp, "-CFLAGS", "-std=c++20"])
+    run("otx_sim_mem", ["sim/otx_sim_mem.sv"], "test_sim_mem", parameters=parameters, extra_args=[cpp])

@@ -48,4 +48,4 @@ async def an_address_outside_gets_an_error(dut):
 def test_sim_mem_wide():
     cpp = str(ROOT / "sim/otx_sim_mem.cpp")
     parameters = {"Base": BASE, "Bytes": BYTES, "Latency": LATENCY, "Outstanding": OUTSTANDING, "DataBytes": 16, "IdWidth": 5}
-    run("otx_sim_mem", ["sim/otx_sim_mem.sv"], "test_sim_mem_wide", parameters=parameters, extra_args=[cpp, "-CFLAGS", "-std=c++20"])
+    run("otx_sim_mem", ["sim/otx_sim_mem.sv"], "test_sim_mem_wide", parameters=parameters, extra_args=[cpp])

@@ -25,6 +25,7 @@
 #endif
 #ifdef OTX_SNAPSHOT
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "verilated_save.h"
 #endif
@@ -34,6 +35,7 @@ void otx_mem_close_all();
 void otx_mem_keep();
 void otx_mem_restore();
 bool otx_page_looked();
+void otx_page_forget();
 void otx_page_keep();
 void otx_page_restore();
 }
@@ -181,6 +183,13 @@ bool restore() {
     return true;
 }
 
+// What is kept is of one firmware, and of memories that are there.
+void forget_kept() {
+    if (kept >= 0) ::close(kept);
+    kept = -1, first_look = 0;
+    otx_page_forget();
+}
+
 void boot_clock() {
     one_clock();
     if (!first_look && otx_page_looked()) first_look = now - 2;
@@ -189,6 +198,7 @@ void boot_clock() {
 #else
 constexpr int kept = -1;
 bool restore() { return false; }
+void forget_kept() {}
 void boot_clock() { one_clock(); }
 #endif
 
@@ -218,7 +228,9 @@ std::string beside_library() {
 
 int load_firmware(const std::string& path, char* message, size_t size) {
     std::ifstream file(path, std::ios::binary);
-    firmware.assign(std::istreambuf_iterator<char>(file), {});
+    std::vector<uint8_t> found(std::istreambuf_iterator<char>(file), {});
+    if (found != firmware) forget_kept();
+    firmware = std::move(found);
     if (!firmware.empty()) return 0;
     std::snprintf(message, size, "no firmware in %s", path.c_str());
     return -1;
@@ -348,6 +360,7 @@ int otx_close(uint64_t clocks) {
         result = idle() ? 0 : -1;
     }
     stop();
+    forget_kept();
     forget();
     otx_nand_store_close();
     return result;

@@ -104,6 +104,10 @@ class Geometry:
         need(1 <= self.ways <= 8, f"ways is {self.ways}, must be 1 to 8")
         ppb = self.pages_per_block
         need(ppb >= 8 and ppb & (ppb - 1) == 0, f"pages_per_block is {ppb}, must be a power of two, 8 or more")
+        need(
+            self.lanes * ppb >= 16,
+            f"the log's {self.lanes} lanes have {self.lanes * ppb} pages in a block each, must be 16 or more: what is kept of the log for the end must fit into the blocks ahead",
+        )
         need(self.blocks_per_way >= 16, f"blocks_per_way is {self.blocks_per_way}, must be 16 or more")
         need(self.ppn_bits <= 30, f"a page number takes {self.ppn_bits} bits, at most 30 fit in a map word")
         need(self.lbas >= 64, f"lbas is {self.lbas}, must be 64 or more")

@@ -66,4 +66,4 @@ if [[ $(cat "$dir/sum" 2>/dev/null) != "$sum" ]]; then
     -Xplugin:"$plugin" -d "$dir/classes" "${files[@]}"
   echo "$sum" >"$dir/sum"
 fi
-exec java -Xss16m -Xmx2g -XX:+UseSerialGC -cp "$dir/classes:$classpath" "$main" "$@"
+exec java -Xss16m -Xmx2g -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp "$dir/classes:$classpath" "$main" "$@"

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every HDL block through Yosys for ECP5: it must be synthesisable; prints and writes its size (build/synth.json).
-`synth_smoke.py [module ...]`; without names the drive's core, each block that is not in it, and `otx_nand_channel_capable`, of a part that can do everything.
+`synth_smoke.py [--quick] [module ...]`; without names the drive's core, each block that is not in it, and `otx_nand_channel_capable`, of a part that can do everything.
+`--quick`, as in `make test`: the core is elaborated and checked, flat, without its NAND blocks, and not mapped; the decoder is that of a short code; no `otx_nand_corrector`, whose
+tables take Yosys a minute. `make synth` and `make campaign C=synthesis` do all of it.
 What has the longer code (`otx_nand_channel_rich`, which can do everything too, `otx_nand_channel_t24`, `otx_nand_corrector_t24`) only by name, for it takes minutes: `make campaign
 C=synthesis`.
 
@@ -26,6 +28,9 @@ VARIANTS = {
     "otx_nand_corrector_t24": dict(T=24),
 }
 LONG = ["otx_nand_channel_rich", "otx_nand_channel_t24", "otx_nand_corrector_t24"]
+# --quick: blocks that are not looked at beside LONG (the channel has less than the capable one, the engine is in the core), and parameters of others
+LEFT_OUT = ["otx_nand_channel", "otx_nand_corrector", "otx_remap_engine_2"]
+SHORT = {"otx_bch_decoder": dict(M=8, T=2)}
 # findings that Yosys itself does not take for errors
 WRONG = re.compile(r"^.*(ERROR:|Latch inferred|multiple conflicting drivers|found logic loop).*$", re.M)
 
@@ -40,9 +45,9 @@ def blocks():
     return found
 
 
-def elaborate(block, **parameters):
+def elaborate(block, quick=False, **parameters):
     """(Top module of a block or variant, the Yosys pass that elaborates it)."""
-    parameters |= VARIANTS.get(block, {})
+    parameters |= VARIANTS.get(block, {}) | (SHORT.get(block, {}) if quick else {})
     top = block.rsplit("_", 1)[0] if block in VARIANTS else block
     return top, f"hierarchy -check -top {top}" + "".join(f" -chparam {k} {v}" for k, v in parameters.items())
 
@@ -53,36 +58,47 @@ def inside(module):
     return {m[1] for m in re.finditer(r"\\?(otx_[a-z0-9_]+)", text)} - {module}
 
 
-def synthesise(module, sources):
-    """Cell counts of one module, or what is wrong with it."""
+def synthesise(module, sources, quick=False):
+    """Cell counts of one module, or what is wrong with it; of a core that is only checked none."""
     # Paths are relative: yowasp sees the working folder and below. Its standard output ends at the abc pass, so results go to files.
     log, stat = f"build/synth/{module}.log", f"build/synth/{module}.json"
     (ROOT / log).parent.mkdir(parents=True, exist_ok=True)
     (ROOT / stat).unlink(missing_ok=True)
-    top, hierarchy = elaborate(module)
-    build = f"{hierarchy}; tee -q -o {log[:-4]}.modules ls; synth_ecp5 -noabc9 -top {top}"
-    script = f"read_verilog -sv -defer {' '.join(sources)}; {build}; check; tee -q -o {stat} stat -json"
+    top, hierarchy = elaborate(module, quick)
+    modules = f"tee -q -o {log[:-4]}.modules ls"
+    if quick and module == CORE:
+        boxes = " ".join(s for s in sources if s.startswith("rtl/"))
+        read = f"read_verilog -sv -defer -lib {boxes}; read_verilog -sv -defer {' '.join(s for s in sources if not s.startswith('rtl/'))}"
+        build = f"{hierarchy}; {modules}; proc; flatten; opt; check -assert"
+    else:
+        read, build = f"read_verilog -sv -defer {' '.join(sources)}", f"{hierarchy}; {modules}; synth_ecp5 -noabc9 -top {top}; check"
+    script = f"{read}; {build}; tee -q -o {stat} stat -json"
     run = subprocess.run(["yosys", "-q", "-l", log, "-p", script], cwd=ROOT, capture_output=True, text=True)
     text = (ROOT / log).read_text(errors="replace")
     wrong = [m[0] for m in WRONG.finditer(text)]
     if run.returncode or wrong or not (ROOT / stat).exists():
         return None, "\n".join(dict.fromkeys(wrong)) or (text + run.stderr)[-600:]
+    if quick and module == CORE:
+        return {}, ""
     count = json.loads((ROOT / stat).read_text())["design"].get("num_cells_by_type", {})
     return {k: sum(count.get(c, 0) for c in cells) for k, cells in CELLS.items()}, ""
 
 
 def main(names):
+    quick, names = "--quick" in names, [n for n in names if n != "--quick"]
     todo = blocks()
     unknown = set(names) - set(todo)
     if unknown:
         print(f"synth_smoke: no module {', '.join(sorted(unknown))}", file=sys.stderr)
         return 2
     table, failed, done = {}, 0, set()
-    for module in names or [CORE, *(m for m in todo if m not in (CORE, *LONG))]:
+    first = ["otx_nand_channel_capable", "otx_bch_decoder"] * quick  # they have others in them
+    left_out = LEFT_OUT * quick + LONG
+    for module in names or [CORE, *first, *(m for m in todo if m not in (CORE, *first, *left_out))]:
         if module in done:
             continue
         began = resource.getrusage(resource.RUSAGE_CHILDREN)
-        size, error = synthesise(module, todo[module])
+        size, error = synthesise(module, todo[module], quick)
         ended = resource.getrusage(resource.RUSAGE_CHILDREN)
         if "OTX_TIMES" in os.environ:
             with open(os.environ["OTX_TIMES"], "a") as times:
@@ -92,8 +108,8 @@ def main(names):
             print(f"FAILED {module}: {error}")
             continue
         table[module] = size
-        if module == CORE and not names:
-            done = inside(CORE)
+        if module in (CORE, *first) and not names:
+            done |= inside(module)
         print(f"{module:28}" + "".join(f" {k} {v:6}" for k, v in size.items()), flush=True)
     (ROOT / "build/synth.json").write_text(json.dumps(table, indent=1) + "\n")
     print(f"{len(table)} passed, {failed} failed")

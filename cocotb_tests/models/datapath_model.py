@@ -8,6 +8,7 @@ import random
 import sys
 from pathlib import Path
 
+from amount import LONG
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
 from models.datapath_engine import COMMITTING, OPEN, RSP, EngineModel, words
@@ -42,7 +43,7 @@ class DataPathBench(Stepper, EngineModel):
         self.add(self.memory)
         self.cmd, self.wdata = source("dpCmd", CMD), source("wdata", ["data", "last"])
         self.rsp, self.released = source("rsp", RSP, self.answer_taken), source("released", ["kind", "value"])
-        self.alloc, self.write_done, self.read_done = source("alloc", [], self.page_taken), source("writeDone", FLASH_DONE), source("readDone", FLASH_DONE)
+        self.alloc, self.write_done, self.read_done = source("alloc", [], self.page_taken), source("writeDone", FLASH_DONE, self.done_taken), source("readDone", FLASH_DONE)
         self.wait_done = source("waitDone", ["tag", "status"])
         self.done_sink, self.rdata_sink = sink("dpDone", ["tag", "status", "result"], self.completed), sink("rdata", "tag block data last".split(), self.read_beat)
         self.requests = sink("wdataReq", ["tag", "block"], self.wanted)
@@ -50,7 +51,7 @@ class DataPathBench(Stepper, EngineModel):
         self.write_sink, self.read_sink = sink("write", FLASH_OP, self.program), sink("read", FLASH_OP, self.page_read)
         self.append_sink, self.waiter = sink("append", ENTRY, self.append), sink("waiter", "tag flush relaxed txid index".split(), self.wait)
         sink("pageDone", "index hasTx txid ok".split(), self.page_done)
-        sink("relocate", ENTRY, self.relocate)
+        self.relocate_sink = sink("relocate", ENTRY, self.relocate)
         self.event_sink = sink("badBlock", [], self.bad_block)
         self.move = source("move", "lpn source target sequence".split())
         inputs = ["durable", "eventWaits", "allocLeft", "head", "logLeft", "fault", "full", "logFull", "dropped", "lostLogPages", "doubtful"]
@@ -69,6 +70,7 @@ class DataPathBench(Stepper, EngineModel):
         # flash
         self.pages, self.busy_frames, self.bad_pages, self.failing, self.wrong_lpn, self.hold_programs, self.hold_reads = {}, {}, set(), set(), set(), False, False
         self.held_programs, self.held_reads, self.reported, self.moving = [], [], [], {}
+        self.programs, self.flash_depth = 0, 1000  # programs taken whose done beats are not; it takes no more while there are so many
         # log
         self.log, self.complete, self.waits, self.hold_waits, self.open_group, self.links_due, self.failed = [], set(), [], False, None, [], 0
         self.taken = []  # pages that are not programmed yet
@@ -102,6 +104,12 @@ class DataPathBench(Stepper, EngineModel):
         self.pin["useCount"].set(self.use[asked])
         self.pin["older"].set(asked % 4)
         self.pin["reached"].set(self.reached[asked])
+        if self.open_group is not None:
+            self.relocate_sink.ready.set(0)  # the log takes RELOCATE between groups, and before other entries
+        elif self.relocate_sink.valid():
+            self.append_sink.ready.set(0)
+        if self.programs >= self.flash_depth:
+            self.write_sink.ready.set(0)
         if self.shown_txs != (self.state, self.count):
             self.shown_txs = list(self.state), list(self.count)
             for t in range(32):
@@ -186,7 +194,11 @@ class DataPathBench(Stepper, EngineModel):
         self.last_page = beat["payload"]
         self.taken.append(beat["payload"])
 
+    def done_taken(self, beat, clock):
+        self.programs -= 1
+
     def program(self, o, clock):
+        self.programs += 1
         rescues, frame = o["cookie"] & RESCUE, o["frame"]
         assert self.taken.pop(0) == o["ppn"], "pages are not programmed in the order in which they were taken, as a block wants them"
         assert o["op"] == 6 and o["kind"] == 1 and o["cookie"] == frame | rescues and o["ppn"] not in self.pages and o["ppn"] not in self.failing & set(self.reported)
@@ -340,8 +352,11 @@ class DataPathBench(Stepper, EngineModel):
         live = sum(w >> 30 == 1 for versions in (self.map, *self.txs) for w, _ in versions.values())
         assert int(self.dut.releasedPages.value) == len(self.pages) - live, "pages are lost or released twice"
 
-    async def all_frames_are_free(self):
-        """As many blocks as there are frames fit while no program ends, and not one more. Call when quiet."""
+    async def all_frames_are_free(self, taken=LONG):
+        """The table has all frames, each once. `taken`: as many blocks as there are frames fit while no program ends, and not one more. Call when quiet."""
+        assert int(self.dut.framesFree.value) == GEOMETRY.write_frames, "frames are lost or given twice"
+        if not taken:
+            return
         self.hold_programs = True
         assert await self.run(WRITE, 900, 32) == SUCCESS and await self.run(WRITE, 940, GEOMETRY.write_frames - 32) == SUCCESS
         more = self.submit(WRITE, 1000, 1)

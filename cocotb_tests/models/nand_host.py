@@ -8,7 +8,7 @@ from enum import IntEnum
 
 import cocotb
 from cocotb.clock import Clock
-from cocotb.triggers import Event, FallingEdge, First, Lock, RisingEdge, ValueChange
+from cocotb.triggers import Event, FallingEdge, First, Lock, RisingEdge, Timer, ValueChange
 from models.stepped import reader
 
 BEATS = 512
@@ -74,7 +74,8 @@ class Host:
         self.wdata_ready = reader(dut.wdata_ready)
 
     async def start(self, period_ps=10000):
-        self.tasks = [cocotb.start_soon(Clock(self.dut.clk, period_ps // 2 * 2, "ps").start(start_high=False))]
+        self.period_ps = period_ps // 2 * 2
+        self.tasks = [cocotb.start_soon(Clock(self.dut.clk, self.period_ps, "ps").start(start_high=False))]
         self.dut.reset.value = 1
         for _ in range(5):
             await FallingEdge(self.dut.clk)
@@ -198,6 +199,13 @@ class Host:
 
     async def clock(self):
         await FallingEdge(self.dut.clk)
+
+    async def rest(self, clocks):
+        """So many clocks, without waking in each."""
+        if clocks > 1:
+            await Timer((clocks - 1) * self.period_ps, "ps")
+        if clocks:
+            await FallingEdge(self.dut.clk)
 
     async def together(self, works):
         """Runs these side by side to their ends."""

@@ -270,7 +270,7 @@ class Campaign:
 @click.option("--seed", type=int, default=1, show_default=True)
 @click.option("--only", type=click.IntRange(0), help="only this cut, in this process")
 @click.option("--jobs", type=click.IntRange(1, 8), default=2, show_default=True, help="cuts judged at once")
-@click.option("--gap", type=click.IntRange(100), help="clocks before a cut's moment is looked for, on average; default: eight pages on the bus; with whole pages 12, and 12 more for each die")
+@click.option("--gap", type=click.IntRange(100), help="clocks before a cut looks for its moment, on average; default: 8 pages on the bus; with whole pages 12 and 12 a die")
 @click.option("--stop", is_flag=True, help="end at the first failed cut")
 @click.option("--ways", is_flag=True, help="half of the cuts tear in the ways of the NAND's faults")
 @click.option("--failing", is_flag=True, help="programs and erases fail, blocks are bad from the factory")

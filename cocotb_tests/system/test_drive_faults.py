@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole drive, preset tiny, on NAND with faults (models/nand_faults.py): what its user sees of them today, and that they are off unless asked for."""
+"""The whole drive, preset quick, and tiny where it is about a code or a bus, on NAND with faults (models/nand_faults.py): what its user sees of them today,
+and that they are off unless asked for."""
 
 import sys
 from pathlib import Path
@@ -16,9 +17,12 @@ def data(n):
     return n.to_bytes(8, "little") * (BLOCK // 8)
 
 
-def written(faults):
+pytestmark = pytest.mark.forked
+
+
+def written(faults, preset="quick"):
     """A drive that has put one block on NAND; (drive, clock)."""
-    drive = Drive("tiny", faults=faults)
+    drive = Drive(preset, faults=faults)
     drive.write(3, data(1))
     assert drive.idle() and drive.read(3) == data(1)
     return drive, drive.clock
@@ -29,7 +33,7 @@ def test_a_drive_without_faults_takes_the_same_clocks_as_one_with_none_of_them()
 
 
 def test_flipped_bits_are_corrected_and_too_many_are_a_media_error_until_they_are_gone():
-    drive, _ = written(Faults(seed=1))
+    drive, _ = written(Faults(seed=1), "tiny")
     drive.set_faults(Faults(seed=1, ber=10**8))  # 1e-4, about 3 bits of a page
     for _ in range(20):
         assert drive.read(3) == data(1)
@@ -59,8 +63,8 @@ def until(drive, kind):
 
 @pytest.mark.parametrize("way", [Cut.SUBSET, Cut.UNREADABLE])
 def test_a_page_that_the_log_names_and_a_cut_tears_does_not_count(way):
-    """Eight writes, the fourth with FUA: its log page goes ahead of the data of those before it, and names them. The cut is in the next data page."""
-    drive, count = Drive("tiny", faults=Faults(seed=4)), 8
+    """Eight writes, the fourth with FUA: its log page goes ahead of the data of some of those before it, and names them. The cut is in the next data page."""
+    drive, count = Drive("quick", faults=Faults(seed=4)), 8
     drive.write(0, data(1) * count, fua=1)
     for lba in range(count):
         drive.submit(Opcode.WRITE, lba, 1, data(2), fua=int(lba == 3))
@@ -70,8 +74,9 @@ def test_a_page_that_the_log_names_and_a_cut_tears_does_not_count(way):
     drive.power_on()
     found = [drive.command(Opcode.READ, lba, 1, check=False) for lba in range(count)]
     assert {done.status for done in found} == {Status.SUCCESS}, [done.status.name for done in found]
-    assert [done.data for done in found] == [data(2)] + [data(1)] * (count - 1), "the first was whole, the second was cut, the others were not begun"
-    assert drive.query(Query.DROPPED) == 3, "the log named none of them"
+    whole = sum(done.data == data(2) for done in found)
+    assert 0 < whole < 4 and [done.data for done in found] == [data(2)] * whole + [data(1)] * (count - whole), "the first were whole, the next was cut, the others were not begun"
+    assert drive.query(Query.DROPPED) == 4 - whole, "the log named none of them"
     drive.write(3, data(5), fua=1)
     assert drive.read(3) == data(5)
 

@@ -14,9 +14,11 @@ sys.path[:0] = [str(ROOT), str(ROOT / "soc")]
 
 import geometry  # noqa: E402
 
+from cocotb_tests.amount import amount  # noqa: E402
 from cocotb_tests.models.nand_faults import Fault, Faults, Mark, Place  # noqa: E402
 from cocotb_tests.system.drive import BLOCK, Drive, Opcode, Status  # noqa: E402
 
+pytestmark = pytest.mark.forked
 BER = 10**8  # 1e-4 per bit and read
 
 
@@ -76,10 +78,10 @@ class Filling:
         self.drive.power_on()
 
 
-def test_six_fillings_of_a_drive_with_every_fault_lose_nothing():
-    f = Filling("small", 5, bad_ppm=20_000, mark=Mark.EITHER, rule_marks=1, ber=BER, program_fail_ppm=3_000, program_fail_after=1, erase_fail_ppm=30_000, erase_fail_after=2)
+def test_fillings_of_a_drive_with_every_fault_lose_nothing():
+    f = Filling("quick", 5, bad_ppm=20_000, mark=Mark.EITHER, rule_marks=1, ber=BER, program_fail_ppm=5_000, program_fail_after=1, erase_fail_ppm=30_000, erase_fail_after=2)
     at_start, bad = bad_blocks(f.drive), []
-    for cycle in range(6):
+    for cycle in range(amount(4, 6)):
         written = 0
         while more := f.fill():
             written += more
@@ -89,11 +91,11 @@ def test_six_fillings_of_a_drive_with_every_fault_lose_nothing():
         f.verify()
     seen = f.drive.faults_seen()
     print(f"bad blocks {at_start} from the factory, then {bad}; {seen}")
-    assert seen["program_fails"] > 3 and seen["flips"] > 5_000 and bad[-1] > at_start and bad == sorted(bad)
+    assert seen["program_fails"] > 2 and seen["flips"] > 2_000 and bad[-1] > at_start and bad == sorted(bad)
 
 
 # die and block of the anchors, in their order (docs/interfaces.md, "Anchors")
-ANCHORS = {"tiny": [(0, b) for b in (0, 1, 8, 9, 10, 11)], "small": [(die, b) for b in (0, 1, 5) for die in (0, 3)]}
+ANCHORS = {"quick": [(0, b) for b in (0, 1, 8, 9, 10, 11)], "quick4": [(die, b) for b in (0, 1, 5) for die in (0, 3)]}
 
 
 @pytest.mark.parametrize("preset", ANCHORS)
@@ -131,15 +133,15 @@ def test_anchors_that_fail_are_replaced_until_one_is_left_and_the_drive_is_read_
 def test_data_of_a_failing_program_is_there_and_its_block_is_left():
     """All pages of some blocks fail: writes go on, the blocks' live pages move, and a restart knows the blocks."""
     places = [Place(Fault.PROGRAM_FAILS, 0, block, page) for block, page in [(12, 3), (13, 0), (14, 15), (15, 7), (16, 1), (16, 2), (20, 5)]]
-    f = Filling("tiny", 3, blocks=180, places=places)
-    assert f.fill() == 180
+    f = Filling("quick", 3, places=places)
+    assert [f.fill() for _ in range(3)] == [f.blocks] * 3
     assert f.drive.idle()
     fails = f.drive.faults_seen()["program_fails"]
     f.restart(cut=True)
     f.verify()
     assert fails >= 5 and bad_blocks(f.drive) >= 4
     before = f.drive.faults_seen()["program_fails"]
-    assert f.fill() == 180 and f.drive.faults_seen()["program_fails"] <= before + 1, "a bad block was used again"
+    assert [f.fill() for _ in range(3)] == [f.blocks] * 3 and f.drive.faults_seen()["program_fails"] <= before + 1, "a bad block was used again"
     f.verify()
 
 
@@ -161,7 +163,7 @@ def test_commit_and_flush_hold_what_they_promise_over_failing_programs():
 
 
 def test_a_drive_whose_every_page_fails_says_so_and_goes_on_reading():
-    f = Filling("tiny", 1)
+    f = Filling("quick", 1)
     status, new = f.write(5, 3, fua=1)
     assert status == Status.SUCCESS
     f.drive.set_faults(Faults(seed=1, program_fail_ppm=1_000_000))

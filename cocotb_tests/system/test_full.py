@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole drive when room runs out, preset tiny: every command gets its answer at the end of the log, and nobody waits for room but who needs it (docs/interfaces.md, "Room")."""
+"""The whole drive when room runs out: every command gets its answer at the end of the log, and nobody waits for room but who needs it (docs/interfaces.md, "Room")."""
 
 import sys
 from pathlib import Path
+
+import pytest
 
 sys.path[:0] = [str(Path(__file__).resolve().parent.parent.parent)]
 
 from cocotb_tests.system.drive import BLOCK, Drive, Opcode, Query, Status, TxState  # noqa: E402
 
-PROGRAM, ERASE = 12_000, 2_000  # clocks of a page and of a block erase at the one die, with their way over the bus
+pytestmark = pytest.mark.forked
+PROGRAM, ERASE = 1_200, 700  # clocks of a page and of a block erase at a die, with the way of the page
 STEP = 20_000  # clocks of a round of the firmware in which it finds an erased block and hands it over
 PROGRAMS, ERASES = 1, 2  # of otx_nand_count
 ANSWER = 2_000_000  # who has none after so many clocks hangs
@@ -27,12 +30,12 @@ def run(drive, opcode, *args, **fields):
 
 
 def test_at_the_end_of_the_log_everything_is_answered_and_what_was_acknowledged_is_there():
-    drive = Drive("tiny")
+    drive = Drive("quick")
     want, longest = {}, 0
     for t in range(32):
-        drive.write(900 + t, data(900 + t, t), txid=t)
+        drive.write(28 + t, data(28 + t, t), txid=t)
     for n in range(4000):  # durable one by one, so that each takes a page of the log
-        lba, begin, before = n * 7 % 800, drive.clock, counts(drive)
+        lba, begin, before = n * 5 % 28, drive.clock, counts(drive)
         if n % 4 == 0:
             status = run(drive, Opcode.WRITE, lba, 1, data(lba, n), fua=1)
         else:
@@ -43,7 +46,7 @@ def test_at_the_end_of_the_log_everything_is_answered_and_what_was_acknowledged_
             break
         want[lba] = data(lba, n) if n % 4 == 0 else bytes(BLOCK)
     print(f"{n} commands with FUA until CAPACITY; {longest} clocks were the most that one took beside programs and erases")
-    assert status == Status.CAPACITY and n > 900 and longest < 2 * STEP
+    assert status == Status.CAPACITY and n > 300 and longest < 2 * STEP
     assert drive.query(Query.PAGES_LEFT) > 0, "data has room"
 
     def refused(*txids):
@@ -51,47 +54,47 @@ def test_at_the_end_of_the_log_everything_is_answered_and_what_was_acknowledged_
         return {*plain, *[run(drive, Opcode.WRITE, 5, 1, bytes(BLOCK), txid=t, commit=t % 2) for t in txids]} == {Status.CAPACITY}
 
     assert refused(2, 3) and drive.tx(3) == (TxState.OPEN, 1)
-    assert drive.read(903, txid=3) == data(903, 3) and drive.read(903) == bytes(BLOCK)
+    assert drive.read(31, txid=3) == data(31, 3) and drive.read(31) == bytes(BLOCK)
     assert run(drive, Opcode.FLUSH) == Status.SUCCESS
     assert [run(drive, Opcode.ABORT, txid=t) for t in (28, 29)] == [Status.SUCCESS] * 2
     for t in range(28):  # each of these takes a page of the log
         assert run(drive, Opcode.COMMIT, txid=t, relaxed=int(t in (3, 9))) == Status.SUCCESS
         assert run(drive, Opcode.FLUSH) == Status.SUCCESS
-        want[900 + t] = data(900 + t, t)
+        want[28 + t] = data(28 + t, t)
     assert run(drive, Opcode.RECOVER) == Status.SUCCESS and run(drive, Opcode.FLUSH) == Status.SUCCESS
     assert drive.idle() and drive.tx(31) == (TxState.FREE, 0)
     assert run(drive, Opcode.BEGIN, txid=7) == Status.CAPACITY and drive.tx(7)[0] == TxState.FREE and refused(7, 8) and drive.tx(8)[0] == TxState.FREE
 
     def verify(first, end):
-        for lba in range(first, end, 32):
-            assert drive.read(lba, 32) == b"".join(want.get(n, bytes(BLOCK)) for n in range(lba, lba + 32))
+        for lba in range(first, end, 4):
+            assert drive.read(lba, 4) == b"".join(want.get(n, bytes(BLOCK)) for n in range(lba, lba + 4))
 
-    verify(896, 928)
+    verify(28, 60)
     drive.power_cut(1)
     drive.power_on()
-    verify(0, 928)
+    verify(0, 60)
     for n in range(8):  # the mount has begun another log
-        drive.write(1000 + n, data(1000 + n, 1), fua=n % 2)
-        want[1000 + n] = data(1000 + n, 1)
+        drive.write(60 + n % 4, data(60 + n % 4, n), fua=n % 2)
+        want[60 + n % 4] = data(60 + n % 4, n)
     drive.begin(7)
-    drive.trim(1000, txid=7)
+    drive.trim(60, txid=7)
     drive.commit(7)
-    want[1000] = bytes(BLOCK)
-    verify(992, 1024)
+    want[60] = bytes(BLOCK)
+    verify(32, 64)
     drive.power_cut(2)
 
 
 def test_commands_that_need_no_room_do_not_wait_behind_large_writes_that_do():
-    """One die has four WRITEs of 32 blocks to do all the time, each 32 programs and two erases. A READ stands behind none of them, another command behind one at most."""
-    drive = Drive("tiny")
+    """One die has four WRITEs of 15 blocks to do all the time, each 15 programs and an erase. A READ stands behind none of them, another command behind one at most."""
+    drive = Drive("quick")
     writes, probes, worst, done, n, txid = {}, {}, {}, 0, 0, 0
-    while done < 14:
+    while done < 20:
         while len(writes) < 4:
-            writes[drive.submit(Opcode.WRITE, n % 24 * 32, 32, bytes(32 * BLOCK))] = drive.clock
+            writes[drive.submit(Opcode.WRITE, n % 4 * 15, 15, bytes(15 * BLOCK))] = drive.clock
             n += 1
         if not probes and done > 1:
             commit = [(Opcode.COMMIT, dict(txid=(txid - 1) % 32, relaxed=1))] * (txid > 0)
-            for opcode, fields in (*commit, (Opcode.BEGIN, dict(txid=txid % 32)), (Opcode.QUERY, dict(arg=2)), (Opcode.READ, dict(lba=1000, count=1))):
+            for opcode, fields in (*commit, (Opcode.BEGIN, dict(txid=txid % 32)), (Opcode.QUERY, dict(arg=2)), (Opcode.READ, dict(lba=63, count=1))):
                 probes[drive.submit(opcode, **fields)] = (opcode, drive.clock)
             txid += 1
         assert drive.step(ANSWER), "nothing completes"
@@ -103,6 +106,6 @@ def test_commands_that_need_no_room_do_not_wait_behind_large_writes_that_do():
     drive.power_cut(1)
     print(", ".join(f"{opcode.name} {max(clocks)}" for opcode, clocks in worst.items()), "clocks at most")
     assert max(worst[Opcode.READ]) < PROGRAM, "beside a page of NAND data: four ops of its die"
-    assert max(max(worst[opcode]) for opcode in (Opcode.BEGIN, Opcode.COMMIT, Opcode.QUERY)) < 32 * PROGRAM
-    assert max(worst[Opcode.WRITE]) < 5 * (32 * PROGRAM + 5 * ERASE + 3 * STEP), "no WRITE is overtaken by the later ones"
+    assert max(max(worst[opcode]) for opcode in (Opcode.BEGIN, Opcode.COMMIT, Opcode.QUERY)) < 15 * PROGRAM + ERASE + STEP
+    assert max(worst[Opcode.WRITE]) < 5 * (15 * PROGRAM + ERASE + STEP), "no WRITE is overtaken by the later ones"
     assert all(len(clocks) >= 5 for clocks in worst.values())

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What needs the size of preset sim: full transaction tables, all dies. The tests share a drive, for it takes long to start."""
+"""Full transaction tables and all 32 transactions at once. A table of preset quick has 48 entries.
+With LONG=1 also one of preset sim, with 60,000, and the 32 on its eight dies."""
 
 import sys
 from pathlib import Path
@@ -8,49 +9,51 @@ import pytest
 
 sys.path[:0] = [str(Path(__file__).resolve().parent.parent.parent)]
 
+from cocotb_tests.amount import amount  # noqa: E402
 from cocotb_tests.system.drive import BLOCK, Drive, Opcode, Query, Status, TxState  # noqa: E402
 
-FULL = 60_000
+pytestmark = pytest.mark.forked
+ENTRIES = {"quick": 48, "sim": 60_000}
 
 
 def block(n):
     return n.to_bytes(8, "little") * (BLOCK // 8)
 
 
-@pytest.fixture(scope="module")
-def d():
-    drive = Drive("sim")
-    yield drive
-    drive.power_cut()
-
-
-def test_the_60001st_entry_is_tx_full_and_the_transaction_commits_all_the_same(d):
+@pytest.mark.parametrize("preset", amount(["quick"], list(ENTRIES)))
+def test_the_entry_past_the_last_is_tx_full_and_the_transaction_commits_all_the_same(preset):
+    d, full = Drive(preset), ENTRIES[preset]
+    assert d.tx_entries == full < d.lbas
     d.write(0, block(1))
-    d.write(59_999, block(2))
-    for lba in range(0, FULL, 32):  # a trim inside a transaction is an entry like a write, without a page
-        d.trim(lba, min(32, FULL - lba), txid=5)
-    assert d.tx(5) == (TxState.OPEN, FULL)
-    assert d.write(FULL, block(3), txid=5, check=False).status == Status.TX_FULL
-    assert d.trim(FULL - 1, 2, txid=5, check=False).status == Status.TX_FULL
-    assert d.tx(5) == (TxState.OPEN, FULL)
+    d.write(full - 1, block(2))
+    for lba in range(0, full, 32):  # a trim inside a transaction is an entry like a write, without a page
+        d.trim(lba, min(32, full - lba), txid=5)
+    assert d.tx(5) == (TxState.OPEN, full)
+    assert d.write(full, block(3), txid=5, check=False).status == Status.TX_FULL
+    assert d.trim(full - 1, 2, txid=5, check=False).status == Status.TX_FULL
+    assert d.tx(5) == (TxState.OPEN, full)
     d.write(7, block(4), txid=5)  # an entry it has already
-    assert d.tx(5) == (TxState.OPEN, FULL)
-    assert d.read(0) == block(1) and d.read(59_999) == block(2)
+    assert d.tx(5) == (TxState.OPEN, full)
+    assert d.read(0) == block(1) and d.read(full - 1) == block(2)
     d.commit(5)
-    assert d.read(0) == bytes(BLOCK) == d.read(59_999) and d.read(7) == block(4)
+    assert d.read(0) == bytes(BLOCK) == d.read(full - 1) and d.read(7) == block(4)
     d.write(9, block(5), fua=1)
     d.power_cut(1)
     d.power_on()
-    assert d.read(0) == bytes(BLOCK) == d.read(59_999) and d.read(7) == block(4) and d.read(9) == block(5)
+    assert d.read(0) == bytes(BLOCK) == d.read(full - 1) and d.read(7) == block(4) and d.read(9) == block(5)
 
 
-def test_thirty_two_transactions_are_open_at_once_and_commit_in_any_order(d):
-    for n in range(4):
-        for t in range(32):
-            d.write(1000 * n + (t * 7) % 32, block(100 * t + n), txid=t)
-            d.write(9000, block(t + 1), txid=t)
-    assert d.write(0, block(0), txid=32, check=False).status == Status.TX_INVALID
+@pytest.mark.parametrize(("preset", "each"), amount([("quick", 1)], [("quick", 1), ("quick4", 4), ("sim", 4)]))
+def test_thirty_two_transactions_are_open_at_once_and_commit_in_any_order(preset, each):
+    """So many blocks of its own has each, and one that all of them write."""
+    d, shared = Drive(preset), 32 * each
+    lba = {(n, t): 32 * n + (t * 7) % 32 for n in range(each) for t in range(32)}
     order = [(t * 11) % 32 for t in range(32)]
+    for n in range(each):
+        for t in range(32):
+            d.write(lba[n, t], block(100 * t + n + 1), txid=t)
+            d.write(shared, block(t + 1), txid=t)
+    assert d.write(0, block(0), txid=32, check=False).status == Status.TX_INVALID
     tags = {}
     for t in order:
         if t % 3:
@@ -58,11 +61,14 @@ def test_thirty_two_transactions_are_open_at_once_and_commit_in_any_order(d):
         else:
             d.abort(t)
     assert all(d.wait(tag).status == Status.SUCCESS for tag in tags.values())
-    for t in range(32):
-        want = block(100 * t + 2) if t % 3 else bytes(BLOCK)
-        assert d.read(2000 + (t * 7) % 32) == want
+
+    def verify():
+        for (n, t), at in lba.items():
+            assert d.read(at) == (block(100 * t + n + 1) if t % 3 else bytes(BLOCK))
+        assert d.read(shared) == block(list(tags)[-1] + 1)
+
+    verify()
     assert d.query(Query.COMMITS) == len(tags)
     d.power_cut(2)
     d.power_on()
-    for t in range(32):
-        assert d.read(3000 + (t * 7) % 32) == (block(100 * t + 3) if t % 3 else bytes(BLOCK))
+    verify()

@@ -17,8 +17,6 @@ from models.nand_page import Layout  # noqa: E402
 
 from cocotb_tests.system.drive import BLOCK, Drive, Opcode, Status  # noqa: E402
 
-G = geometry.preset("tiny")
-ROWS = G.blocks_per_way * G.pages_per_block
 DATA, LOG = 1, 2
 LAYOUTS = {t: Layout(t) for t in (8, 24)}
 
@@ -38,15 +36,23 @@ def data(n):
     return random.Random(n).randbytes(BLOCK)
 
 
+def shape(drive):
+    return geometry.preset(drive.lib.otx_preset().decode())
+
+
 def layout(drive):
     """How a page of this drive is divided into chunks."""
-    return LAYOUTS[geometry.preset(drive.lib.otx_preset().decode()).ecc_t]
+    return LAYOUTS[shape(drive).ecc_t]
+
+
+def rows_of_a_die(drive):
+    return shape(drive).blocks_per_way * shape(drive).pages_per_block
 
 
 def pages(drive, kind):
     """{row of die 0: the page's bytes} of the programmed pages of that kind."""
     found, page = {}, ctypes.create_string_buffer(4096 + layout(drive).spare)
-    for row in range(ROWS):
+    for row in range(rows_of_a_die(drive)):
         drive.lib.otx_nand_peek(0, row, page)
         if page.raw[4097] == kind:
             found[row] = page.raw
@@ -91,7 +97,7 @@ def test_wrong_bits_in_every_page_before_a_power_cut_lose_nothing(drive):
     drive.commit(3)
     drive.write(22, data(22), txid=4)
     assert pages(drive, LOG)
-    for row in range(ROWS):  # written or erased, of every kind
+    for row in range(rows_of_a_die(drive)):  # written or erased, of every kind
         flip(drive, row, [random.Random(row + chunk).randrange(layout(drive).t + 1) for chunk in range(layout(drive).chunks)], row)
     drive.power_cut(7)
     drive.power_on()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole drive of preset tiny with firmware that looks at a page every 200 us (`patrol_us` in soc/geometry.py): one that nobody reads and that has many wrong bits moves before
+"""The whole drive of preset quick with firmware that looks at a page every 200 us (`patrol_us` in soc/geometry.py): one that nobody reads and that has many wrong bits moves before
 it is lost, but only while the drive is idle. Without the patrol it stays: test_refresh.py. Decision 012."""
 
 import sys
@@ -16,21 +16,21 @@ from cocotb_tests.system.test_page_errors import data, flip  # noqa: E402
 from cocotb_tests.system.test_refresh import one_chunk, rest, rows, spoil, unread  # noqa: E402
 
 BLOCKS = 12
-ROUND = 20_000 * (BLOCKS + 2) + 200_000  # clocks in which each page is looked at once, and one moves
+ROUND = 20_000 * (BLOCKS + 2) + 100_000  # clocks in which each page is looked at once, and one moves
+pytestmark = pytest.mark.forked
 
 
 @pytest.fixture(scope="module")
 def firmware():
-    return variant.firmware("tiny", patrol_us=200)
+    return variant.firmware("quick", patrol_us=200)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def drive(firmware):
-    d = Drive("tiny", firmware=firmware)
+    d = Drive("quick", firmware=firmware)
     d.write(0, b"".join(data(lba) for lba in range(BLOCKS)))
     d.flush()
-    yield d
-    d.power_cut()
+    return d
 
 
 def all_there(drive):
@@ -43,7 +43,7 @@ def test_a_page_that_nobody_reads_moves_before_it_is_lost(drive):
     spoil(drive, old[3])  # lost already: it stays, and the walk goes on
     flip(drive, old[7], one_chunk(5))
     flip(drive, old[11], one_chunk(8, chunk=7))
-    rest(drive, 2 * ROUND)
+    rest(drive, ROUND + ROUND // 2)
     assert [len(rows(drive, lba)) for lba in (2, 7, 11)] == [1, 2, 2]
     assert unread(drive, 3)
     drive.write(3, data(3))
@@ -59,7 +59,7 @@ def test_a_page_that_nobody_reads_moves_before_it_is_lost(drive):
 def test_while_the_host_is_at_work_nothing_is_looked_at(drive):
     (old,) = rows(drive, 7)
     flip(drive, old, one_chunk(6))
-    end, lba, reads = drive.clock + 2 * ROUND, 0, drive.lib.otx_nand_count(0)
+    end, lba, reads = drive.clock + ROUND, 0, drive.lib.otx_nand_count(0)
     while drive.clock < end:
         while len(drive.pending) < 4:
             drive.submit(Opcode.READ, lba % 6, 1)

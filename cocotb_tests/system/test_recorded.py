@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traffic of many tags on the simulated drive (preset tiny), with power cuts, recorded and judged against the contract. `SEED=` moves it.
+"""Traffic of many tags on the simulated drive (preset quick), with power cuts, recorded and judged against the contract. `SEED=` moves it.
 
 The judge must also see what this drive does not do: one stamp of the recorded history is exchanged, and it is refused.
 """
@@ -10,6 +10,8 @@ import random
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT)]
 
@@ -17,6 +19,7 @@ from cocotb_tests.system.drive import Drive  # noqa: E402
 from judge import judge_lines  # noqa: E402
 from judge.record import Recorder  # noqa: E402
 
+pytestmark = pytest.mark.forked
 SEED = int(os.environ.get("SEED", "1"))
 AREA, CUTS, COMMANDS = 24, 2, 100
 
@@ -47,7 +50,7 @@ def traffic(recorder, rng, commands):
 
 def test_recorded_traffic_with_cuts_keeps_the_contract(tmp_path):
     rng = random.Random(SEED)
-    recorder = Recorder(Drive("tiny"), preset="tiny", seed=SEED)
+    recorder = Recorder(Drive("quick"), preset="quick", seed=SEED)
     for cut in range(CUTS):
         traffic(recorder, rng, COMMANDS)
         recorder.power_cut(seed=SEED + cut)

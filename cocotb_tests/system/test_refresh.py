@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole drive of preset tiny, pages with wrong bits: one that the host reads with many corrected bits is at another place some time later, and the drive
+"""The whole drive of preset quick, pages with wrong bits: one that the host reads with many corrected bits is at another place some time later, and the drive
 lives without the old one, also after a restart. With fewer it stays, and so does one that nobody reads (docs/ecc.md)."""
 
 import random
@@ -15,18 +15,18 @@ from cocotb_tests.system.drive import BLOCK, Drive, Opcode, Status  # noqa: E402
 from cocotb_tests.system.test_page_errors import DATA, data, flip, layout, pages  # noqa: E402
 
 AT = 5  # refresh_at of soc/geometry.py
-REST = 400_000  # clocks in which firmware comes to an end with one page, its erase too
+REST = 120_000  # clocks in which firmware comes to an end with one page, its erase too
+pytestmark = pytest.mark.forked
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def drive():
-    d = Drive("tiny")
+    d = Drive("quick")
     for lba in range(12):
         d.write(lba, data(lba))
     d.flush()
     assert d.idle()
-    yield d
-    d.power_cut()
+    return d
 
 
 def rows(drive, lba):
@@ -78,7 +78,7 @@ def test_a_page_read_with_many_corrected_bits_moves_and_the_old_one_is_not_neede
 def test_the_old_page_counts_when_power_fails_before_the_move_is_durable(drive):
     (old,) = rows(drive, 7)
     flip(drive, old, one_chunk(6))
-    for clocks in range(0, 60_000, 7_500):
+    for clocks in range(0, 16_000, 2_000):
         assert drive.read(7) == data(7)
         rest(drive, clocks)
         drive.power_cut(clocks)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole drive of preset tiny with pages of map, roots, bad-block table and log that were programmed well and read wrong from some day on. The drive stays closed and says
+"""The whole drive of preset quick with pages of map, roots, bad-block table and log that were programmed well and read wrong from some day on. The drive stays closed and says
 why, or lives on another copy, or can only be read and says what it lacks."""
 
 import sys
@@ -12,15 +12,16 @@ sys.path[:0] = [str(ROOT), str(ROOT / "soc"), str(ROOT / "cocotb_tests")]
 
 from cocotb_tests.models.nand_faults import Fault, Faults, Place  # noqa: E402
 from cocotb_tests.system.drive import BLOCK, Drive, Opcode, Query, Status, Torn  # noqa: E402
-from cocotb_tests.system.test_page_errors import G, data, pages  # noqa: E402
+from cocotb_tests.system.test_page_errors import data, pages, shape  # noqa: E402
 
 OLD, ALL = 8, 16  # blocks in the map, and with those in the log, a page for each
 BOOT = 3_000_000  # clocks
+pytestmark = pytest.mark.forked
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def drive():
-    d = Drive("tiny")
+    d = Drive("quick")
     d.write(0, b"".join(map(data, range(OLD))))
     d.flush()
     d.power_cut(1)
@@ -28,8 +29,7 @@ def drive():
     for lba in range(OLD, ALL):
         d.write(lba, data(lba), fua=1)
     assert d.idle()
-    yield d
-    d.power_cut()
+    return d
 
 
 def generation(page):
@@ -45,7 +45,7 @@ def rows(drive, kind):
 
 def stick(drive, stuck):
     """These pages read wrong from now on; the power is cut, and firmware has said what it makes of it. Whether the drive is enabled."""
-    drive.set_faults(Faults(places=[Place(Fault.STUCK_PAGE, 0, *divmod(row, G.pages_per_block), 1) for row in stuck]))  # of blocks that were erased once
+    drive.set_faults(Faults(places=[Place(Fault.STUCK_PAGE, 0, *divmod(row, shape(drive).pages_per_block), 1) for row in stuck]))  # of blocks that were erased once
     drive.power_cut(2)
     drive.power_on(boot=False)
     up = False

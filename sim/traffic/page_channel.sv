@@ -2,7 +2,7 @@
 // Simulation only: otx_nand_channel and otx_nand_corrector at the level of whole pages, for presets whose random traffic and power cuts look at engine, log and firmware and not at the bus.
 //
 // Same streams and the same contract as rtl/nand/otx_nand_channel.sv, for one way that does one thing at a time. A page takes 512 clocks (one beat each) instead of 8,448, the array the part's times; pins rest.
-// The cells are those of the NAND model with its faults and its power cuts (sim/traffic/page_nand.cpp, which says what stands in a page); what is torn or wrong ends as CRC, there is nothing to correct.
+// The cells are those of the NAND model with its faults and its power cuts (sim/traffic/page_nand.cpp, which says what stands in a page); wrong bits are corrected there.
 `default_nettype none
 
 module otx_nand_channel #(
@@ -55,7 +55,7 @@ module otx_nand_channel #(
     output logic [           31:0] cpl_generation,
     output logic [           31:0] cpl_lpn,
     output logic [           47:0] cpl_sequence,
-    output wire  [  CountBits-1:0] cpl_corrected,
+    output logic [  CountBits-1:0] cpl_corrected,
     output wire                    cpl_place,
     output wire                    fix_valid,
     input  wire                    fix_ready,
@@ -121,7 +121,7 @@ module otx_nand_channel #(
     die = otx_page_die($sformatf("%m"), ClkPs);
   end
 
-  assign {cmd_place, wreq_way, wreq_place, rdata_way, rdata_place, cpl_way, cpl_place, cpl_corrected} = '0;
+  assign {cmd_place, wreq_way, wreq_place, rdata_way, rdata_place, cpl_way, cpl_place} = '0;
   assign {fix_valid, fix_way, fix_place, fix_byte, fix_mask, ask_valid, ask_chunk, ask_byte, way_reads, way_writes, way_erases} = '0;
   assign {nand_cle, nand_ale, nand_dq_o, nand_dq_oe} = '0;
   assign {nand_ce_n, nand_we_n, nand_re_n, nand_wp_n, found_ready} = '1;
@@ -160,6 +160,7 @@ module otx_nand_channel #(
           cpl_generation <= otx_page_field(die, 1);
           cpl_lpn <= otx_page_field(die, 2);
           cpl_sequence <= {16'(otx_page_field(die, 4)), otx_page_field(die, 3)};
+          cpl_corrected <= CountBits'(otx_page_field(die, 5));
           rdata_data <= otx_page_get(die, 0);
           state_q <= op_q == OpRead || op_q == OpParam ? StSend : StEnd;
         end

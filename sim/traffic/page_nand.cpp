@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The NAND model for page_channel.sv: whole operations on a die's cells, with the faults, torn pages and power cuts of the pin-level model and without its bus.
 //
-// A page holds data and fields as docs/interfaces.md has them; the parity bytes are FFh, but for a checksum of the last chunk and the fields in bytes 24-27, by which READ_OOB sees what the parity would.
-// Nothing is corrected: any wrong bit that a checksum covers is CRC, so faults with bit errors (`ber`, stuck bits) are not for these presets. BLANK allows 8 zeroes in a chunk, as the controller does.
+// A page holds data, fields and parity as docs/interfaces.md and docs/ecc.md have them. Wrong bits are corrected (page_code.h) before the page is sent, so nothing comes on `fix`; the rest is as the controller
+// does it: CRC for a chunk that cannot be corrected or a wrong checksum, BLANK with at most 8 zeroes in each chunk, of READ_OOB the last chunk only. A dead die or a part that is odd is not for these presets.
 #include <algorithm>
 #include <array>
 #include <cstring>
 
 #include "nand_die.h"
+#include "page_code.h"
 
 namespace otx {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 enum Op { reset, read_id, param, read, read_oob, verify, program, erase, status, read_mark, set_features, get_features };
 enum Status { ok, fail, crc };
 constexpr int blank = 3;
-constexpr size_t data_bytes = 4096, chunk = 512, fields = 24, most_flips = 8;
+constexpr size_t data_bytes = 4096;
 
 struct Under {  // what a die is doing
   int op = 0;
@@ -23,6 +24,7 @@ struct Under {  // what a die is doing
   uint8_t kind = 0;
   uint32_t generation = 0, lpn = 0;
   uint64_t sequence = 0;
+  int corrected = 0;  // most wrong bits of a chunk
   std::vector<uint8_t> page;
 };
 
@@ -56,23 +58,22 @@ uint64_t get(const uint8_t *from, int bytes) {
 }
 
 uint32_t page_sum(const uint8_t *page) { return crc32(crc32(0, page, data_bytes), page + data_bytes + 1, 15); }
-uint32_t last_sum(const uint8_t *page) { return crc32(0, page + data_bytes - chunk, chunk + fields); }
 
 int clocks(long long ns) { return int((ns * 1000 + clock_ps - 1) / clock_ps); }
 
-bool is_blank(const uint8_t *bytes, size_t n) {
-  size_t zeroes = 0;
-  for (size_t i = 0; i < n && zeroes <= most_flips; i++) zeroes += size_t(__builtin_popcount(uint8_t(~bytes[i])));
-  return zeroes <= most_flips;
-}
-
-int judge(const Under &u) {
-  const uint8_t *page = u.page.data(), *spare = page + data_bytes;
-  bool all_blank = is_blank(page + data_bytes - chunk, chunk + fields);
-  for (size_t at = 0; u.op != read_oob && at + chunk < data_bytes && all_blank; at += chunk) all_blank = is_blank(page + at, chunk);
-  if (all_blank) return blank;
-  const bool last = get(spare + 24, 4) == last_sum(page);
-  return last && (u.op == read_oob || get(spare + 16, 4) == page_sum(page)) ? ok : crc;
+// Corrects what was read; its status.
+int judge(Under &u) {
+  uint8_t *page = u.page.data();
+  const int first = u.op == read_oob ? page_chunks - 1 : 0;
+  bool erased = true;
+  for (int chunk = first; chunk < page_chunks && erased; chunk++) erased = page_zeroes(page, chunk, page_code_t) <= page_code_t;
+  if (erased) return blank;
+  for (int chunk = first; chunk < page_chunks; chunk++) {
+    const int wrong = page_correct(page, chunk);
+    if (wrong < 0) return crc;
+    u.corrected = std::max(u.corrected, wrong);
+  }
+  return u.op == read_oob || get(page + data_bytes + 16, 4) == page_sum(page) ? ok : crc;
 }
 
 // The fields of the completion are those of the page.
@@ -103,13 +104,14 @@ int otx_page_die(const char *path, int clk_ps) {
 
 // For otx_sim.cpp: whether any cell was looked at or changed yet; what the dies are doing, kept and brought back.
 bool otx_page_looked() { return looked; }
+void otx_page_forget() { looked = false; }
 void otx_page_keep() { kept_under = under, kept_features = features; }
 void otx_page_restore() { under = kept_under, features = kept_features; }
 
 // Takes a command; the clocks until its end (PROGRAM: until it wants its page).
 int otx_page_begin(int die, int op, int row, int kind, int generation, int lpn, long long sequence) {
   Under &u = under[size_t(die)];
-  u = {op, uint32_t(row), uint8_t(kind), uint32_t(generation), uint32_t(lpn), uint64_t(sequence), {}};
+  u = {op, uint32_t(row), uint8_t(kind), uint32_t(generation), uint32_t(lpn), uint64_t(sequence), 0, {}};
   const otx_nand_times &t = page_drive().times;
   looked |= op == read || op == read_oob || op == verify || op == program || op == erase || op == read_mark;
   switch (op) {
@@ -130,7 +132,8 @@ int otx_page_array(int die) {
   uint8_t *page = u.page.data(), *spare = page + data_bytes;
   spare[1] = u.kind;
   put(spare + 2, 4, u.generation), put(spare + 6, 4, u.lpn), put(spare + 10, 6, u.sequence);
-  put(spare + 16, 4, page_sum(page)), put(spare + 24, 4, last_sum(page));
+  put(spare + 16, 4, page_sum(page));
+  page_encode(page);
   page_die(die).page_begins(Jobs::What::Program, u.row, u.page);
   return clocks(page_drive().times.t_prog);
 }
@@ -148,8 +151,9 @@ int otx_page_end(int die) {
       return ok;
     case read: case read_oob: case verify: {
       d.page_read(u.row, u.page);
+      const int status = judge(u);
       take_fields(u);
-      return judge(u);
+      return status;
     }
     case program: case erase: return d.page_ends() ? fail : ok;
     case status: u.kind = 0xE0; return ok;
@@ -163,10 +167,10 @@ int otx_page_end(int die) {
   }
 }
 
-// Of the completion: kind, generation, lpn, sequence 31:0, sequence 47:32.
+// Of the completion: kind, generation, lpn, sequence 31:0, sequence 47:32, corrected.
 int otx_page_field(int die, int number) {
   const Under &u = under[size_t(die)];
-  const uint64_t values[5] = {u.kind, u.generation, u.lpn, u.sequence & 0xFFFFFFFF, u.sequence >> 32};
+  const uint64_t values[6] = {u.kind, u.generation, u.lpn, u.sequence & 0xFFFFFFFF, u.sequence >> 32, uint64_t(u.corrected)};
   return int(values[number]);
 }
 

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rules of recovery on the whole drive, preset quick, where random cuts rarely ask for them: commit-prefix and group, with a page whose program failed and whose rescue a cut
+prevents. Each fails with the firmware that lacks its rule: OTX_FIRMWARE=$(python tools/broken_firmware.py quick commit-prefix)."""
+
+import ctypes
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path[:0] = [str(ROOT)]
+
+from cocotb_tests.models.nand_faults import Fault, Faults, Place  # noqa: E402
+from cocotb_tests.system.drive import BLOCK, Drive, Opcode, Torn  # noqa: E402
+
+PAGES = 16  # of a block
+DATA = 1  # kind of a page, the second byte behind its data
+OLD, NEW = 1, 2
+
+
+def data(lba, version):
+    return (1_000 * version + lba + 1).to_bytes(8, "little") * (BLOCK // 8)
+
+
+def blocks(first, count, version):
+    return b"".join(data(lba, version) for lba in range(first, first + count))
+
+
+def last_row(drive):
+    """The row of the DATA page that was programmed last, in the block that is being filled."""
+    page = ctypes.create_string_buffer(8192)
+    held = []
+    for row in range(64 * PAGES):
+        drive.lib.otx_nand_peek(0, row, page)
+        if page.raw[4097] == DATA:
+            held.append(row)
+    at = [row for row in held if row + 1 not in held and row % PAGES != PAGES - 1]
+    assert len(at) == 1, at
+    return at[0]
+
+
+def whole(drive, row, content):
+    page = ctypes.create_string_buffer(8192)
+    drive.lib.otx_nand_peek(0, row, page)
+    return page.raw[:BLOCK] == content
+
+
+@pytest.fixture
+def drive():
+    d = Drive("quick", faults=Faults(seed=1))
+    d.write(8, blocks(8, 8, OLD))
+    d.flush()
+    assert d.idle()
+    yield d
+    d.power_cut()
+
+
+def fail_at(drive, behind):
+    """The page so many behind the last one will fail; returns the row of the last one."""
+    row = last_row(drive)
+    bad = row + behind
+    assert bad // PAGES == row // PAGES
+    drive.set_faults(Faults(seed=1, places=[Place(Fault.PROGRAM_FAILS, 0, bad // PAGES, bad % PAGES)]))
+    return row
+
+
+def completed(drive, clocks):
+    """Lets clocks pass; how many commands completed meanwhile."""
+    end, n = drive.clock + clocks, 0
+    while drive.clock < end:
+        drive.step(end - drive.clock)
+        while drive.poll():
+            n += 1
+    return n
+
+
+def linked(drive, commands):
+    """Waits until so many commands are answered, a few clocks each: no program has ended yet."""
+    while commands > 0:
+        commands -= completed(drive, 5)
+    assert drive.faults_seen()["program_fails"] == 0
+
+
+def cut_when(drive, there):
+    """Power fails as soon as the log and the page that `there` looks at are whole; the rescue of the failed page, which needs two programs more, has not ended."""
+    logs, before = 0, Torn.NOTHING
+    for _ in range(4_000):
+        completed(drive, 5)
+        now = drive.under_way()[0]
+        logs += before == Torn.LOG and now != Torn.LOG
+        before = now
+        if logs and now != Torn.LOG and there():
+            break
+    assert logs == 1 and there(), "the log page with all that was asked for comes before the rescue's"
+    drive.power_cut(1)
+    drive.power_on()
+    assert drive.faults_seen()["program_fails"] == 1
+
+
+def test_a_commit_without_its_page_takes_the_later_ones_along(drive):
+    row = fail_at(drive, 1)
+    for txid, lba in ((1, 8), (2, 9)):
+        drive.submit(Opcode.WRITE, lba, 1, data(lba, NEW), txid=txid)
+        drive.submit(Opcode.COMMIT, txid=txid, relaxed=1)
+    linked(drive, 4)
+    drive.submit(Opcode.FLUSH)
+    cut_when(drive, lambda: whole(drive, row + 2, data(9, NEW)))
+    assert [drive.read(lba) for lba in (8, 9)] == [data(8, OLD), data(9, OLD)], "the second commit survived and the first did not (guarantee 9)"
+
+
+def test_a_plain_write_without_one_of_its_pages_is_not_there(drive):
+    row = fail_at(drive, 2)
+    drive.submit(Opcode.WRITE, 8, 3, blocks(8, 3, NEW))
+    linked(drive, 1)
+    drive.submit(Opcode.FLUSH)
+    cut_when(drive, lambda: whole(drive, row + 3, data(10, NEW)))
+    assert drive.read(8, 3) == blocks(8, 3, OLD), "a part of a WRITE survived (guarantee 10)"
