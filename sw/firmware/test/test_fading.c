@@ -145,6 +145,61 @@ static void other_anchors_go_before_anything_else_is_touched(void) {
     CHECK(sim.count[HAL_ERASE] >= FTL_ANCHORS);
 }
 
+/* An anchor that looks blank now may be read in the next power-on: a complete root that was all but opened, while the older one still counts. */
+static void newer_root_that_looked_blank_in_a_cut_mount(void) {
+    sim_new(1, 1, 48, 8, 64);
+    mounted();
+    write_all();
+    drive_cut_dropping_all();
+    struct sim_copy before = sim_save();
+    struct drive history = drive;
+    struct sim_page *newer = pages_of(1), *older = pages_of(0);
+    for (uint32_t cut = 1, seed = 1; newer[FTL_SEAL_PAGE].state != SIM_WHOLE || older[0].state != SIM_WHOLE; cut++) { /* until it is between seal and the old root's end */
+        sim_restore(&before);
+        sim_seed(seed);
+        sim.cut_at = cut;
+        if (sim_mount(&drive.ftl) != -1) cut = 0, seed++;
+    }
+    sim_forget(&before);
+    older[0].fades = newer[0].fades = newer[FTL_SEAL_PAGE].fades = 0;
+    struct sim_copy at_cut = sim_save();
+    bool ended = false;
+    for (uint32_t cut = 1; !ended; cut++) {
+        sim_restore(&at_cut);
+        drive = history;
+        sim_seed(cut);
+        newer[0].state = SIM_TORN_BLANK;
+        sim.cut_at = cut;
+        ended = sim_mount(&drive.ftl) != -1;
+        sim.cut_at = 0;
+        if (newer[0].state == SIM_TORN_BLANK) newer[0].state = SIM_WHOLE;
+        if (ended) drive_cut_dropping_all();
+        CHECK(sim_mount(&drive.ftl) == FTL_OK);
+        drive_judge();
+    }
+    sim_forget(&at_cut);
+}
+
+/* The same with the root before the one that counts: its erase was cut, and what is left of it may not come back when the newest root goes bad. */
+static void older_root_that_looked_blank_never_comes_back(void) {
+    sim_new(1, 1, 48, 8, 64);
+    mounted();
+    write_all();
+    drive_cut_dropping_all();
+    struct sim_page root = *pages_of(0), seal = pages_of(0)[FTL_SEAL_PAGE], *older = pages_of(0);
+    CHECK(sim_mount(&drive.ftl) == FTL_OK && older[0].state == SIM_BLANK);
+    older[0] = root;
+    older[FTL_SEAL_PAGE] = seal;
+    older[0].state = SIM_TORN_BLANK;
+    sim_last[ftl_anchor(&sim.g, 0)] = (int)sim.g.pages;
+    remounted();
+    if (older[0].state == SIM_TORN_BLANK) older[0].state = SIM_WHOLE;
+    CHECK(pages_of(2)[0].state == SIM_WHOLE);
+    pages_of(2)[0].state = SIM_TORN;
+    drive_cut_dropping_all();
+    CHECK(sim_mount(&drive.ftl) == FTL_ERR_NO_ROOT);
+}
+
 /* PPN of log page `number` of the generation that is open. */
 static uint32_t log_page(uint32_t number) {
     for (uint32_t ppn = 0; ppn < sim.g.dies << (sim.g.block_bits + sim.g.page_bits); ppn++) {
@@ -311,6 +366,35 @@ static void block_that_only_the_tail_names_takes_no_copy(void) {
     for (uint32_t i = 1; i < 5; i++) CHECK(drive_value(drive_lpn(i)) == drive.item[i].value[0]);
 }
 
+/* Free are as many blocks as a session keeps for the next mount, and it needs them all: for the map, the log, a copy, and those that fail. */
+static void reserve_is_enough_for_a_mount_with_failures(void) {
+    for (uint32_t shape = 0; shape < 3; shape++) {
+        sim_new(1 + shape, 1, 48, 8, 64);
+        mounted();
+        for (uint32_t i = 0; i < 5; i++) CHECK(drive_write(&(uint32_t){drive_lpn(i)}, 1, true));
+        drive_close();
+        drive_finish_log();
+        drive_finish_data();
+        uint32_t left = ftl_blocks_mount_reserve(&sim.g), worn = FTL_MOUNT_SPARE;
+        for (uint32_t b = 0; b < sim.g.blocks; b++)
+            for (uint32_t die = 0; die < sim.g.dies; die++) {
+                uint32_t id = ftl_block_id(&sim.g, die, b);
+                bool log = false;
+                for (uint32_t l = 0; l < 2 * sim.g.lanes; l++) log = log || drive.ftl.lane_block[l / 2][l % 2] == id;
+                if (ftl_blocks_unwanted(&drive.ftl, id) || sim_last[id] != -1 || log) continue;
+                if (left == 0) (void)ftl_bbt_mark(&drive.ftl, id);
+                if (left != 0) left--;
+                if (worn != 0) sim_blocks[id].worn = true, worn--;
+            }
+        CHECK(left == 0 && worn == 0);
+        ftl_bbt_write(&drive.ftl);
+        uint32_t bad = ftl_blocks_count_bad(&drive.ftl);
+        drive_cut_dropping_all();
+        CHECK(sim_mount(&drive.ftl) == FTL_OK && drive.ftl.report.blocks_bad == bad + FTL_MOUNT_SPARE && sim.programs[FTL_KIND_DATA] != 0 && sim.programs[FTL_KIND_MAP] != 0);
+        drive_judge();
+    }
+}
+
 /* What a mount that was cut has written in free blocks carries the generation that the next one opens. The one after that may take these blocks all the same, if it has no others. */
 static uint32_t directories;
 static void count_directories(void) { directories = sim.programs[FTL_KIND_ROOT] == 0 ? sim.programs[FTL_KIND_DIRECTORY] : 0; }
@@ -439,6 +523,8 @@ const struct test fading_tests[] = {
     {"mounts cut one after another at any operation lose nothing, whatever fades", mounts_cut_one_after_another_lose_nothing},
     {"the older root counts until the newer one has a seal", older_root_counts_until_the_newer_has_a_seal},
     {"the other anchors go before anything else is touched", other_anchors_go_before_anything_else_is_touched},
+    {"a newer root that looked blank in a mount that was cut does not count", newer_root_that_looked_blank_in_a_cut_mount},
+    {"an older root that looked blank never comes back", older_root_that_looked_blank_never_comes_back},
     {"a gap in the log is said, and nothing is touched", gap_in_the_log_is_said_and_nothing_is_touched},
     {"an unreadable end of the log is said", unreadable_end_of_the_log_is_said},
     {"a fading last page of a log longer than the frames does not close the drive", fading_last_page_of_a_long_log},
@@ -446,6 +532,7 @@ const struct test fading_tests[] = {
     {"a log page unread in one mount and read in the next finds what it names", log_page_unread_in_one_mount_and_read_in_the_next},
     {"the only free block is kept if an unread log page may name it", block_that_only_an_unread_log_page_names_is_kept},
     {"a block that only the tail names takes no copy", block_that_only_the_tail_names_takes_no_copy},
+    {"the reserve is enough for a mount with failures", reserve_is_enough_for_a_mount_with_failures},
     {"blocks that a cut mount has written can be taken", blocks_that_a_cut_mount_has_written_can_be_taken},
     {"doubtful blocks are reported until the log goes on", doubtful_blocks_are_reported_until_the_log_goes_on},
     {"a version that fades before it is copied is doubtful", version_that_fades_before_its_copy_is_doubtful},
