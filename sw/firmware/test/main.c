@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ftl_test [results.xml]: runs all tests, one line each; with FIRST in the environment until one fails, with ONLY=words those whose names have these words. Exit code 0 when all passed. */
+/* ftl_test [results.xml]: runs all tests, one line each; with FIRST in the environment until one fails, with ONLY=words those whose names have these words.
+ * Exit code 0 when all passed. */
 #include <string.h>
 
 #include "tests.h"

@@ -78,7 +78,7 @@ static void two_mounts_cut_at_any_operation(uint32_t channels, uint32_t blocks, 
 static void mounts_cut_one_after_another_lose_nothing(void) {
     for (uint32_t changed = 0; changed < 2; changed++) {
         two_mounts_cut_at_any_operation(1, 48, changed);
-        two_mounts_cut_at_any_operation(2, 24, changed);
+        two_mounts_cut_at_any_operation(2, 32, changed);
     }
 }
 
@@ -215,7 +215,8 @@ static void log_pages(uint32_t pages) {
     for (uint32_t n = 0; n < pages; n++) write_one(n % DRIVE_LPNS);
 }
 
-/* A page that was complete cannot be read, or even looks blank, and one behind it can: nothing is written, what is lost is said; in the next power-on it may be read, and then nothing is lost. */
+/* A page that was complete cannot be read, or even looks blank, and one behind it can: nothing is written, what is lost is said; in the next power-on it may be
+ * read, and then nothing is lost. */
 static void gap_in_the_log_is_said_and_nothing_is_touched(void) {
     for (uint32_t channels = 1; channels < 4; channels++)
         for (uint32_t at = 0; at < 2 * 14; at++) {
@@ -238,7 +239,7 @@ static void gap_in_the_log_is_said_and_nothing_is_touched(void) {
 
 /* The last page of a lane cannot be read: cut, or gone bad, nobody can tell; it is said. */
 static void unreadable_end_of_the_log_is_said(void) {
-    sim_new(2, 1, 24, 8, 64);
+    sim_new(2, 1, 32, 8, 64);
     mounted();
     log_pages(7);
     uint32_t ppn = log_page(6);
@@ -280,6 +281,31 @@ static void fading_last_page_of_a_long_log(void) {
     }
 }
 
+/* The blocks that the log goes on in are named by it, and blank: nothing is written there while that log counts, for the next mount would take it for log pages
+ * that cannot be read. */
+static void blocks_that_the_log_goes_on_in_are_kept(void) {
+    sim_new(2, 1, 32, 8, 64);
+    mounted();
+    write_all();
+    write_all(); /* both lanes have pages */
+    drive_cut_dropping_all();
+    struct sim_copy at_cut = sim_save();
+    struct drive history = drive;
+    bool ended = false;
+    for (uint32_t cut = 1; !ended; cut++) {
+        sim_restore(&at_cut);
+        drive = history;
+        sim_seed(cut);
+        sim.cut_at = cut;
+        ended = sim_mount(&drive.ftl) != -1;
+        sim.cut_at = 0;
+        if (ended) drive_cut_dropping_all();
+        CHECK(sim_mount(&drive.ftl) == FTL_OK && sim.lost_log_pages == 0);
+        drive_judge();
+    }
+    sim_forget(&at_cut);
+}
+
 /* The last page of a log longer than the frames is read once, then three times not, then well: the log ends there, and that is said. */
 static void log_page_that_could_not_be_read_again_ends_the_log(void) {
     sim_new(1, 1, 80, 16, 64);
@@ -301,7 +327,7 @@ static void log_page_unread_in_one_mount_and_read_in_the_next(void) {
     uint32_t kept = 0;
     for (uint32_t cut = 1; !ended; cut++) {
         sim_seed(cut);
-        sim_new(1, 1, 24 + FTL_KEPT_BLOCKS, 8, 64);
+        sim_new(1, 1, 32 + FTL_KEPT_BLOCKS, 8, 64);
         mounted();
         for (uint32_t n = 0; n < 3; n++) log_pages(5);
         uint32_t number = 14, ppn = log_page(number); /* its entry is below no watermark of another page, and the last to name its block */
@@ -395,7 +421,8 @@ static void reserve_is_enough_for_a_mount_with_failures(void) {
     }
 }
 
-/* What a mount that was cut has written in free blocks carries the generation that the next one opens. The one after that may take these blocks all the same, if it has no others. */
+/* What a mount that was cut has written in free blocks carries the generation that the next one opens. The one after that may take these blocks all the same,
+ * if it has no others. */
 static uint32_t directories;
 static void count_directories(void) { directories = sim.programs[FTL_KIND_ROOT] == 0 ? sim.programs[FTL_KIND_DIRECTORY] : 0; }
 
@@ -528,6 +555,7 @@ const struct test fading_tests[] = {
     {"a gap in the log is said, and nothing is touched", gap_in_the_log_is_said_and_nothing_is_touched},
     {"an unreadable end of the log is said", unreadable_end_of_the_log_is_said},
     {"a fading last page of a log longer than the frames does not close the drive", fading_last_page_of_a_long_log},
+    {"the blocks that the log goes on in are kept", blocks_that_the_log_goes_on_in_are_kept},
     {"a log page that could not be read again ends the log, and that is said", log_page_that_could_not_be_read_again_ends_the_log},
     {"a log page unread in one mount and read in the next finds what it names", log_page_unread_in_one_mount_and_read_in_the_next},
     {"the only free block is kept if an unread log page may name it", block_that_only_an_unread_log_page_names_is_kept},

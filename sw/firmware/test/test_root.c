@@ -29,7 +29,7 @@ static void write_some(uint32_t lpn) {
     drive_flush();
 }
 
-static void small_drive(uint32_t dies) { sim_new(1, dies, 40, 8, 64); }
+static void small_drive(uint32_t dies) { sim_new(1, dies, 44, 8, 64); }
 
 static void roots_go_round_the_anchors(void) {
     for (uint32_t dies = 1; dies < 4; dies++) {
@@ -136,7 +136,7 @@ static void anchors_bad_from_the_factory_are_never_roots_nor_touched(void) {
 /* A mark in a block that holds the newest root is a misread one. It is asked for when there is no table; the mount is cut at every operation after that. */
 static void root_under_a_mark_counts(void) {
     bool ended = false;
-    for (uint32_t cut = 3 * 2 * 40; !ended; cut++) {
+    for (uint32_t cut = 3 * 2 * 44; !ended; cut++) {
         sim_seed(cut);
         small_drive(2);
         mounted();
@@ -209,7 +209,7 @@ static void mount_over_failing_anchors_cut_at_every_operation(void) {
 
 static void first_format_over_failing_anchors_cut_at_every_operation(void) {
     for (uint32_t luck = 0; luck < 12; luck++)
-        for (uint32_t cut = 1, dies = 1 + luck % 2;; cut += cut + 13 < 3 * dies * 40 ? 13 : 1) { /* first the marks are read */
+        for (uint32_t cut = 1, dies = 1 + luck % 2;; cut += cut + 13 < 3 * dies * 44 ? 13 : 1) { /* first the marks are read */
             sim_seed(luck);
             small_drive(dies);
             if (luck % 3 != 0) sim_blocks[anchor(0)].worn = true;
@@ -224,7 +224,8 @@ static void first_format_over_failing_anchors_cut_at_every_operation(void) {
         }
 }
 
-/* The first format took its second anchor, for the programs of the first failed, and power failed before the seal. Its root may fade, so the drive is formatted again, whatever is cut. */
+/* The first format took its second anchor, for the programs of the first failed, and power failed before the seal. Its root may fade, so the drive is formatted
+ * again, whatever is cut. */
 static void first_format_that_was_cut_behind_a_bad_anchor_is_done_again(void) {
     bool ended = false;
     for (uint32_t cut = 1; !ended; cut++) {
