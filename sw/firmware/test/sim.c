@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim.h"
 
+#include <stddef.h>
 #include <string.h>
 
 struct sim sim;
@@ -70,17 +71,27 @@ static struct sim_part part_of(const struct ftl_geometry *g) {
     return part;
 }
 
+/* All pages of a new drive. The words of a page are cleared when it is programmed. */
+static void blank_pages(void) {
+    static size_t room;
+    if (page_count() > room) {
+        free(sim_pages);
+        room = page_count();
+        sim_pages = malloc(room * sizeof *sim_pages);
+    }
+    for (size_t i = 0; i < page_count(); i++) memset(&sim_pages[i], 0, offsetof(struct sim_page, words));
+}
+
 void sim_new(uint32_t channels, uint32_t ways, uint32_t blocks, uint32_t pages, uint32_t lbas) {
     memset(&sim, 0, sizeof sim);
     sim.g = (struct ftl_geometry){.channels = channels, .ways = ways, .blocks = blocks, .pages = pages, .lbas = lbas, .frames = SIM_FRAMES, .firmware_frames = 8, .tx_slots = 64, .nand_id = 0x64a610d3ec, .nand_modes = 0x3f, .planes = 1, .spare_bytes = 128};
     ftl_geometry_init(&sim.g);
     sim.part = part_of(&sim.g);
-    free(sim_pages);
+    blank_pages();
     free(sim_last);
     free(sim_touched);
     free(sim_blocks);
     sim_blocks = calloc(block_ids(), sizeof *sim_blocks);
-    sim_pages = calloc(page_count(), sizeof *sim_pages);
     sim_last = malloc(block_ids() * sizeof *sim_last);
     sim_touched = calloc(block_ids(), 1);
     for (uint32_t b = 0; b < block_ids(); b++) sim_last[b] = -1;
@@ -146,6 +157,7 @@ struct sim_page *sim_program(uint32_t ppn, uint32_t kind, uint32_t lpn, uint64_t
     p->lpn = lpn;
     p->sequence = sequence;
     p->fades = p->heals = 0;
+    memset(p->words, 0, sizeof p->words);
     return p;
 }
 
