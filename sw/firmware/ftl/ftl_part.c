@@ -2,7 +2,6 @@
 #include "ftl_part.h"
 
 #define MICRON 0x2cu /* JEDEC ID of the maker */
-#define MAX_RETRIES 7u /* of bits 4 to 6 of hal_nand_can */
 #define ID(a, b, c, d, e) ((uint64_t)(a) | (uint64_t)(b) << 8 | (uint64_t)(c) << 16 | (uint64_t)(d) << 24 | (uint64_t)(e) << 32)
 
 /* Modes: those whose times are not shorter than the part's own in any place, as far as its times are known (docs/boards.md); mode 0 is for all.
@@ -53,11 +52,11 @@ static uint32_t text(char *to, uint32_t at, const uint32_t *copy, uint32_t from,
     return end;
 }
 
-/* Read levels beyond level 0, at most 7. The vendor's block of the page, which starts at byte 164 with its revision, is known of one maker; byte 180 counts all levels (Linux, drivers/mtd/nand/raw/nand_micron.c). */
+/* Read levels beyond level 0. The vendor's block of the page, which starts at byte 164 with its revision, is known of one maker; byte 180 counts all levels (Linux, drivers/mtd/nand/raw/nand_micron.c). */
 static uint32_t retries(const uint32_t *copy) {
     uint32_t levels = byte_at(copy, 180);
     if (byte_at(copy, 64) != MICRON || number(copy, 164, 2) == 0 || levels == 0) return 0;
-    return levels > MAX_RETRIES ? MAX_RETRIES : levels - 1;
+    return levels - 1;
 }
 
 static void parse(const uint32_t *copy, struct ftl_part *part) {

@@ -16,7 +16,8 @@
 #define FTL_LOG_RESERVE 4u
 #define FTL_LOG_LAST 2u
 #define FTL_PLENTY_SHARE 16u
-#define FTL_AHEAD 2u /* erased blocks that wait per die and per lane */
+#define FTL_AHEAD 2u      /* erased blocks that wait per die and per lane */
+#define FTL_LANE_AHEAD 4u /* blocks that a lane of the hardware has behind its current and its next one (LogLanes.scala) */
 
 struct ftl_queue {
     uint32_t block[FTL_AHEAD];

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ftl_test [results.xml]: runs all tests, one line each; with FIRST in the environment until one fails. Exit code 0 when all passed. */
+/* ftl_test [results.xml]: runs all tests, one line each; with FIRST in the environment until one fails, with ONLY=words those whose names have these words.
+ * Exit code 0 when all passed. */
+#include <string.h>
+
 #include "tests.h"
 
 jmp_buf sim_failed;
@@ -44,6 +47,7 @@ int main(int argc, char **argv) {
     if (xml) fprintf(xml, "<testsuites><testsuite name=\"firmware\">\n");
     for (unsigned l = 0; l < sizeof lists / sizeof lists[0]; l++)
         for (const struct test *t = lists[l]; t->name && (failed == 0 || !getenv("FIRST")); t++) {
+            if (getenv("ONLY") && !strstr(t->name, getenv("ONLY"))) continue;
             sim_seed(test_seed);
             bool ok = passes(t);
             printf("%-6s %s%s%s\n", ok ? "ok" : "FAILED", t->name, ok ? "" : ": ", ok ? "" : sim_message);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim.h"
 
+#include <stddef.h>
 #include <string.h>
 
 struct sim sim;
@@ -70,17 +71,27 @@ static struct sim_part part_of(const struct ftl_geometry *g) {
     return part;
 }
 
+/* All pages of a new drive. The words of a page are cleared when it is programmed. */
+static void blank_pages(void) {
+    static size_t room;
+    if (page_count() > room) {
+        free(sim_pages);
+        room = page_count();
+        sim_pages = malloc(room * sizeof *sim_pages);
+    }
+    for (size_t i = 0; i < page_count(); i++) memset(&sim_pages[i], 0, offsetof(struct sim_page, words));
+}
+
 void sim_new(uint32_t channels, uint32_t ways, uint32_t blocks, uint32_t pages, uint32_t lbas) {
     memset(&sim, 0, sizeof sim);
     sim.g = (struct ftl_geometry){.channels = channels, .ways = ways, .blocks = blocks, .pages = pages, .lbas = lbas, .frames = SIM_FRAMES, .firmware_frames = 8, .tx_slots = 64, .nand_id = 0x64a610d3ec, .nand_modes = 0x3f, .planes = 1, .spare_bytes = 128};
     ftl_geometry_init(&sim.g);
     sim.part = part_of(&sim.g);
-    free(sim_pages);
+    blank_pages();
     free(sim_last);
     free(sim_touched);
     free(sim_blocks);
     sim_blocks = calloc(block_ids(), sizeof *sim_blocks);
-    sim_pages = calloc(page_count(), sizeof *sim_pages);
     sim_last = malloc(block_ids() * sizeof *sim_last);
     sim_touched = calloc(block_ids(), 1);
     for (uint32_t b = 0; b < block_ids(); b++) sim_last[b] = -1;
@@ -145,7 +156,8 @@ struct sim_page *sim_program(uint32_t ppn, uint32_t kind, uint32_t lpn, uint64_t
     p->generation = sim.generation;
     p->lpn = lpn;
     p->sequence = sequence;
-    p->fades = 0;
+    p->fades = p->heals = 0;
+    memset(p->words, 0, sizeof p->words);
     return p;
 }
 
@@ -263,6 +275,7 @@ static void run(const struct hal_nand_op *o, struct hal_nand_done *d) {
     }
     if (o->op == HAL_READ || o->op == HAL_READ_OOB || o->op == HAL_VERIFY) {
         CHECK(ftl_block_exists(&sim.g, o->ppn >> sim.g.page_bits));
+        if (p->state == SIM_TORN && p->heals != 0 && --p->heals == 0) p->state = SIM_WHOLE;
         if (p->state == SIM_WHOLE && p->fades != 0 && --p->fades == 0) p->state = SIM_TORN;
         bool spare_holds = p->state == SIM_TORN && o->op == HAL_READ_OOB && sim_random(2); /* of a torn page its last chunk may be whole */
         d->status = p->state == SIM_WHOLE || spare_holds ? FTL_PAGE_OK : p->state == SIM_TORN ? FTL_PAGE_CRC : FTL_PAGE_BLANK;

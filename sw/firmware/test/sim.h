@@ -28,6 +28,7 @@ struct sim_page {
     enum sim_state state;
     uint32_t kind, generation, lpn, stamp; /* stamp: contents of a DATA page */
     uint32_t fades;                        /* 0: it does not; else the number of the read that fails first */
+    uint32_t heals;                        /* a torn one: 0, it stays so; else the number of the read that is well again */
     uint64_t sequence;
     uint32_t words[FTL_PAGE_WORDS]; /* of all others */
 };

@@ -53,7 +53,7 @@ static void with_faults(void) {
 }
 
 static void any_geometry(void) {
-    static const uint32_t shapes[][5] = {{1, 1, 48, 8, 64}, {2, 2, 52, 8, 1100}, {4, 2, 20, 8, 64}, {3, 1, 72, 8, 1100}, {1, 4, 24, 16, 64}};
+    static const uint32_t shapes[][5] = {{1, 1, 52, 8, 64}, {2, 2, 56, 8, 1100}, {4, 2, 20, 8, 64}, {3, 1, 80, 8, 1100}, {1, 4, 24, 16, 64}};
     const uint32_t *s = shapes[sim_random(5)];
     sim_new(s[0], s[1], s[2], s[3], s[4]);
     sim.g.patrol_clocks = sim_random(2);

@@ -15,6 +15,19 @@ static uint32_t whole_roots(void) {
     return n;
 }
 
+/* The newest page of a block in the generation that is open. */
+static struct sim_page *data_page(uint32_t lpn) {
+    struct sim_page *newest = NULL;
+    for (uint32_t ppn = 0; ppn < sim.g.dies << (sim.g.block_bits + sim.g.page_bits); ppn++) {
+        struct sim_page *p = &sim_pages[ppn];
+        if (p->state != SIM_BLANK && p->kind == FTL_KIND_DATA && p->generation == sim.generation && p->lpn == lpn && (!newest || p->sequence > newest->sequence)) newest = p;
+    }
+    CHECK(newest != NULL);
+    return newest;
+}
+
+static uint32_t block_of(const struct sim_page *page) { return (uint32_t)(page - sim_pages) >> sim.g.page_bits; }
+
 static void write_all(void) {
     for (uint32_t i = 0; i < DRIVE_LPNS; i++) CHECK(drive_write(&(uint32_t){drive_lpn(i)}, 1, true));
     drive_flush();
@@ -65,7 +78,7 @@ static void two_mounts_cut_at_any_operation(uint32_t channels, uint32_t blocks, 
 static void mounts_cut_one_after_another_lose_nothing(void) {
     for (uint32_t changed = 0; changed < 2; changed++) {
         two_mounts_cut_at_any_operation(1, 48, changed);
-        two_mounts_cut_at_any_operation(2, 24, changed);
+        two_mounts_cut_at_any_operation(2, 32, changed);
     }
 }
 
@@ -132,6 +145,61 @@ static void other_anchors_go_before_anything_else_is_touched(void) {
     CHECK(sim.count[HAL_ERASE] >= FTL_ANCHORS);
 }
 
+/* An anchor that looks blank now may be read in the next power-on: a complete root that was all but opened, while the older one still counts. */
+static void newer_root_that_looked_blank_in_a_cut_mount(void) {
+    sim_new(1, 1, 48, 8, 64);
+    mounted();
+    write_all();
+    drive_cut_dropping_all();
+    struct sim_copy before = sim_save();
+    struct drive history = drive;
+    struct sim_page *newer = pages_of(1), *older = pages_of(0);
+    for (uint32_t cut = 1, seed = 1; newer[FTL_SEAL_PAGE].state != SIM_WHOLE || older[0].state != SIM_WHOLE; cut++) { /* until it is between seal and the old root's end */
+        sim_restore(&before);
+        sim_seed(seed);
+        sim.cut_at = cut;
+        if (sim_mount(&drive.ftl) != -1) cut = 0, seed++;
+    }
+    sim_forget(&before);
+    older[0].fades = newer[0].fades = newer[FTL_SEAL_PAGE].fades = 0;
+    struct sim_copy at_cut = sim_save();
+    bool ended = false;
+    for (uint32_t cut = 1; !ended; cut++) {
+        sim_restore(&at_cut);
+        drive = history;
+        sim_seed(cut);
+        newer[0].state = SIM_TORN_BLANK;
+        sim.cut_at = cut;
+        ended = sim_mount(&drive.ftl) != -1;
+        sim.cut_at = 0;
+        if (newer[0].state == SIM_TORN_BLANK) newer[0].state = SIM_WHOLE;
+        if (ended) drive_cut_dropping_all();
+        CHECK(sim_mount(&drive.ftl) == FTL_OK);
+        drive_judge();
+    }
+    sim_forget(&at_cut);
+}
+
+/* The same with the root before the one that counts: its erase was cut, and what is left of it may not come back when the newest root goes bad. */
+static void older_root_that_looked_blank_never_comes_back(void) {
+    sim_new(1, 1, 48, 8, 64);
+    mounted();
+    write_all();
+    drive_cut_dropping_all();
+    struct sim_page root = *pages_of(0), seal = pages_of(0)[FTL_SEAL_PAGE], *older = pages_of(0);
+    CHECK(sim_mount(&drive.ftl) == FTL_OK && older[0].state == SIM_BLANK);
+    older[0] = root;
+    older[FTL_SEAL_PAGE] = seal;
+    older[0].state = SIM_TORN_BLANK;
+    sim_last[ftl_anchor(&sim.g, 0)] = (int)sim.g.pages;
+    remounted();
+    if (older[0].state == SIM_TORN_BLANK) older[0].state = SIM_WHOLE;
+    CHECK(pages_of(2)[0].state == SIM_WHOLE);
+    pages_of(2)[0].state = SIM_TORN;
+    drive_cut_dropping_all();
+    CHECK(sim_mount(&drive.ftl) == FTL_ERR_NO_ROOT);
+}
+
 /* PPN of log page `number` of the generation that is open. */
 static uint32_t log_page(uint32_t number) {
     for (uint32_t ppn = 0; ppn < sim.g.dies << (sim.g.block_bits + sim.g.page_bits); ppn++) {
@@ -147,16 +215,19 @@ static void log_pages(uint32_t pages) {
     for (uint32_t n = 0; n < pages; n++) write_one(n % DRIVE_LPNS);
 }
 
-/* A page that was complete cannot be read, and one behind it can: nothing is written, what is lost is said; in the next power-on it may be read, and then nothing is lost. */
+/* A page that was complete cannot be read, or even looks blank, and one behind it can: nothing is written, what is lost is said; in the next power-on it may be
+ * read, and then nothing is lost. */
 static void gap_in_the_log_is_said_and_nothing_is_touched(void) {
     for (uint32_t channels = 1; channels < 4; channels++)
-        for (uint32_t at = 0; at < 14; at++) {
+        for (uint32_t at = 0; at < 2 * 14; at++) {
             sim_new(channels, 1, 48, 8, 64);
             mounted();
             log_pages(14 + channels);
-            uint32_t ppn = log_page(at);
+            uint32_t ppn = log_page(at / 2);
+            bool blank = at % 2;
+            if (blank && ppn % sim.g.pages >= FTL_LOG_RETRY_PAGE) continue; /* there the log goes on in the next block */
             sim_power_on();
-            sim_pages[ppn].state = SIM_TORN;
+            sim_pages[ppn].state = blank ? SIM_TORN_BLANK : SIM_TORN;
             CHECK(sim_mount(&drive.ftl) == FTL_ERR_GAP && sim.read_only && sim.lost_log_pages >= 1 && drive.ftl.report.readable);
             CHECK(sim.count[HAL_PROGRAM] == 0 && sim.count[HAL_ERASE] == 0);
             sim_pages[ppn].state = SIM_WHOLE;
@@ -168,7 +239,7 @@ static void gap_in_the_log_is_said_and_nothing_is_touched(void) {
 
 /* The last page of a lane cannot be read: cut, or gone bad, nobody can tell; it is said. */
 static void unreadable_end_of_the_log_is_said(void) {
-    sim_new(2, 1, 24, 8, 64);
+    sim_new(2, 1, 32, 8, 64);
     mounted();
     log_pages(7);
     uint32_t ppn = log_page(6);
@@ -210,13 +281,53 @@ static void fading_last_page_of_a_long_log(void) {
     }
 }
 
+/* The blocks that the log goes on in are named by it, and blank: nothing is written there while that log counts, for the next mount would take it for log pages
+ * that cannot be read. */
+static void blocks_that_the_log_goes_on_in_are_kept(void) {
+    sim_new(2, 1, 32, 8, 64);
+    mounted();
+    write_all();
+    write_all(); /* both lanes have pages */
+    drive_cut_dropping_all();
+    struct sim_copy at_cut = sim_save();
+    struct drive history = drive;
+    bool ended = false;
+    for (uint32_t cut = 1; !ended; cut++) {
+        sim_restore(&at_cut);
+        drive = history;
+        sim_seed(cut);
+        sim.cut_at = cut;
+        ended = sim_mount(&drive.ftl) != -1;
+        sim.cut_at = 0;
+        if (ended) drive_cut_dropping_all();
+        CHECK(sim_mount(&drive.ftl) == FTL_OK && sim.lost_log_pages == 0);
+        drive_judge();
+    }
+    sim_forget(&at_cut);
+}
+
+/* The last page of a log longer than the frames is read once, then three times not, then well: the log ends there, and that is said. */
+static void log_page_that_could_not_be_read_again_ends_the_log(void) {
+    sim_new(1, 1, 80, 16, 64);
+    mounted();
+    log_pages(SIM_FRAMES + 40);
+    const struct drive_item *last = &drive.item[drive.items - 1], *before = last - DRIVE_LPNS;
+    CHECK(last->lpn[0] == before->lpn[0]);
+    uint32_t ppn = log_page(SIM_FRAMES + 39);
+    sim_power_on();
+    sim_pages[ppn].fades = 3; /* its OOB and its words are read by the scan */
+    sim_pages[ppn].heals = 4; /* it fails in the window of the page before it, too */
+    CHECK(sim_mount(&drive.ftl) == FTL_OK && sim_pages[ppn].state != SIM_TORN);
+    CHECK(sim.lost_log_pages == 1 && drive_value(last->lpn[0]) == before->value[0]);
+}
+
 /* A log page that one mount cannot read and the next one can: what only it names is still there. */
 static void log_page_unread_in_one_mount_and_read_in_the_next(void) {
     bool ended = false;
     uint32_t kept = 0;
     for (uint32_t cut = 1; !ended; cut++) {
         sim_seed(cut);
-        sim_new(1, 1, 24 + FTL_KEPT_BLOCKS, 8, 64);
+        sim_new(1, 1, 32 + FTL_KEPT_BLOCKS, 8, 64);
         mounted();
         for (uint32_t n = 0; n < 3; n++) log_pages(5);
         uint32_t number = 14, ppn = log_page(number); /* its entry is below no watermark of another page, and the last to name its block */
@@ -233,6 +344,128 @@ static void log_page_unread_in_one_mount_and_read_in_the_next(void) {
         drive_judge();
     }
     CHECK(kept > 10);
+}
+
+/* Only this block of its die is free now: those that nothing was programmed in are bad. It is of the die that a mount takes from first. */
+static void all_others_are_bad(uint32_t block_id) {
+    CHECK(ftl_die_of(&sim.g, block_id) == 0);
+    for (uint32_t id = 0; id < sim.g.blocks; id++)
+        if (id != block_id && sim_last[id] == -1 && !ftl_blocks_unwanted(&drive.ftl, id)) (void)ftl_bbt_mark(&drive.ftl, id);
+    ftl_bbt_write(&drive.ftl);
+}
+
+/* The same with the only block that a mount could take, which no other log page names. */
+static void block_that_only_an_unread_log_page_names_is_kept(void) {
+    bool ended = false;
+    for (uint32_t cut = 1; !ended; cut++) {
+        sim_seed(cut);
+        sim_new(2, 1, 32, 8, 64);
+        mounted();
+        write_one(3);
+        uint32_t ppn = log_page(0);
+        all_others_are_bad(block_of(data_page(drive_lpn(3))));
+        sim_power_on();
+        sim_pages[ppn].state = SIM_TORN;
+        sim.cut_at = cut;
+        ended = sim_mount(&drive.ftl) != -1;
+        sim.cut_at = 0;
+        if (ended) break;
+        sim_pages[ppn].state = SIM_WHOLE;
+        CHECK(sim_mount(&drive.ftl) == FTL_OK);
+        if (sim.lost_log_pages == 0) drive_judge();
+    }
+}
+
+/* Nothing but entries past the watermark names the block, and its first page looks blank: no copy goes there. */
+static void block_that_only_the_tail_names_takes_no_copy(void) {
+    sim_new(2, 1, 32, 8, 64);
+    mounted();
+    for (uint32_t i = 0; i < 5; i++) CHECK(drive_write(&(uint32_t){drive_lpn(i)}, 1, false)); /* three of them on the first die */
+    drive_close();
+    drive_finish_log();
+    drive_finish_data();
+    struct sim_page *first = data_page(drive_lpn(0));
+    CHECK(data_page(drive_lpn(2)) == first + 1 && data_page(drive_lpn(4)) == first + 2);
+    all_others_are_bad(block_of(first));
+    first->state = SIM_TORN_BLANK;
+    remounted();
+    for (uint32_t i = 1; i < 5; i++) CHECK(drive_value(drive_lpn(i)) == drive.item[i].value[0]);
+}
+
+/* Free are as many blocks as a session keeps for the next mount, and it needs them all: for the map, the log, a copy, and those that fail. */
+static void reserve_is_enough_for_a_mount_with_failures(void) {
+    for (uint32_t shape = 0; shape < 3; shape++) {
+        sim_new(1 + shape, 1, 48, 8, 64);
+        mounted();
+        for (uint32_t i = 0; i < 5; i++) CHECK(drive_write(&(uint32_t){drive_lpn(i)}, 1, true));
+        drive_close();
+        drive_finish_log();
+        drive_finish_data();
+        uint32_t left = ftl_blocks_mount_reserve(&sim.g), worn = FTL_MOUNT_SPARE;
+        for (uint32_t b = 0; b < sim.g.blocks; b++)
+            for (uint32_t die = 0; die < sim.g.dies; die++) {
+                uint32_t id = ftl_block_id(&sim.g, die, b);
+                bool log = false;
+                for (uint32_t l = 0; l < 2 * sim.g.lanes; l++) log = log || drive.ftl.lane_block[l / 2][l % 2] == id;
+                if (ftl_blocks_unwanted(&drive.ftl, id) || sim_last[id] != -1 || log) continue;
+                if (left == 0) (void)ftl_bbt_mark(&drive.ftl, id);
+                if (left != 0) left--;
+                if (worn != 0) sim_blocks[id].worn = true, worn--;
+            }
+        CHECK(left == 0 && worn == 0);
+        ftl_bbt_write(&drive.ftl);
+        uint32_t bad = ftl_blocks_count_bad(&drive.ftl);
+        drive_cut_dropping_all();
+        CHECK(sim_mount(&drive.ftl) == FTL_OK && drive.ftl.report.blocks_bad == bad + FTL_MOUNT_SPARE && sim.programs[FTL_KIND_DATA] != 0 && sim.programs[FTL_KIND_MAP] != 0);
+        drive_judge();
+    }
+}
+
+/* What a mount that was cut has written in free blocks carries the generation that the next one opens. The one after that may take these blocks all the same,
+ * if it has no others. */
+static uint32_t directories;
+static void count_directories(void) { directories = sim.programs[FTL_KIND_ROOT] == 0 ? sim.programs[FTL_KIND_DIRECTORY] : 0; }
+
+static void blocks_that_a_cut_mount_has_written_can_be_taken(void) {
+    sim_new(4, 2, 80, 16, 8192);
+    mounted();
+    write_all();
+    remounted();
+    drive_start();
+    CHECK(drive_write(&(uint32_t){drive_lpn(3)}, 1, true));
+    drive_close();
+    drive_finish_log();
+    drive_finish_data();
+    uint32_t ppn = log_page(0), spare = 0;
+    drive_cut_dropping_all();
+    struct sim_copy at_cut = sim_save();
+    directories = 0;
+    for (uint32_t cut = 150; directories == 0; cut++) { /* until it is between map and root */
+        sim_restore(&at_cut);
+        sim_pages[ppn].fades = 3; /* it reads the log, and the next one cannot */
+        sim.cut_at = cut;
+        sim.on_cut = count_directories;
+        CHECK(sim_mount(&drive.ftl) == -1);
+    }
+    sim_forget(&at_cut);
+    sim.cut_at = 0;
+    CHECK(sim_mount(&drive.ftl) == FTL_OK && sim.lost_log_pages == 1 && sim.programs[FTL_KIND_MAP] == 0);
+    for (uint32_t die = 0; die < sim.g.dies; die++) /* blocks go bad until only the reserve is left, with those of the mount that was cut */
+        for (uint32_t b = 0; b < sim.g.blocks; b++) {
+            uint32_t id = ftl_block_id(&sim.g, die, b);
+            bool written = sim_pages[ftl_first_ppn(&sim.g, id)].state == SIM_WHOLE && sim_pages[ftl_first_ppn(&sim.g, id)].generation == sim.generation;
+            if (ftl_blocks_unwanted(&drive.ftl, id) || ftl_blocks_is_taken(&drive.ftl, id)) continue;
+            spare += written;
+            if (!written && drive.ftl.blocks.total > ftl_blocks_mount_reserve(&sim.g)) (void)ftl_bbt_mark(&drive.ftl, id);
+        }
+    CHECK(spare >= 8 && drive.ftl.blocks.total == ftl_blocks_mount_reserve(&sim.g));
+    ftl_bbt_write(&drive.ftl);
+    drive_start();
+    drive_append((struct ftl_entry){.kind = FTL_TRIM, .n = 1, .lpn = drive_lpn(9), .arg = 1});
+    drive_close();
+    drive_finish_log();
+    remounted();
+    CHECK(drive_value(drive_lpn(9)) == NOTHING && sim.programs[FTL_KIND_MAP] != 0);
 }
 
 /* A version that was begun and cannot be read is doubtful: its LPN is in the report, over restarts, until the log goes on. One that was never begun is not. */
@@ -259,14 +492,79 @@ static void doubtful_blocks_are_reported_until_the_log_goes_on(void) {
     CHECK(sim.doubtful == 0 && sim.dropped == 0);
 }
 
+/* Whether a page can be read is asked twice: it may fade before it is copied. */
+static void version_that_fades_before_its_copy_is_doubtful(void) {
+    sim_new(1, 1, 48, 8, 64);
+    mounted();
+    write_all();
+    CHECK(drive_write(&(uint32_t){drive_lpn(7)}, 1, true));
+    drive_close();
+    drive_finish_log();
+    drive_finish_data();
+    struct sim_page *page = data_page(drive_lpn(7));
+    drive_cut_dropping_all();
+    page->fades = 2;
+    CHECK(sim_mount(&drive.ftl) == FTL_OK && page->state == SIM_TORN);
+    CHECK(sim.doubtful == 1 && drive.ftl.report.lost.lpn[0] == drive_lpn(7) && sim.dropped == 1);
+    drive_judge();
+}
+
+/* Of a part that runs two programs of a die at once both may fade. */
+static void both_pages_under_way_on_a_die_are_copied(void) {
+    sim_new(1, 1, 48, 8, 64);
+    sim.g.cache_ops = 1;
+    mounted();
+    write_all();
+    for (uint32_t i = 7; i < 9; i++) CHECK(drive_write(&(uint32_t){drive_lpn(i)}, 1, true));
+    drive_close();
+    drive_finish_log();
+    drive_finish_data();
+    struct sim_page *pages = data_page(drive_lpn(7));
+    CHECK(data_page(drive_lpn(8)) == pages + 1);
+    drive_cut_dropping_all();
+    pages[0].fades = pages[1].fades = 3; /* each is read twice */
+    CHECK(sim_mount(&drive.ftl) == FTL_OK && sim.dropped == 0);
+    drive_judge();
+}
+
+/* Its program failed, and the RELOCATE that stands in for it is complete: nothing is lost. */
+static void failed_page_with_a_replacement_is_not_doubtful(void) {
+    sim_new(1, 1, 48, 8, 64);
+    mounted();
+    sim.fail_next[FTL_KIND_DATA] = 1;
+    CHECK(drive_write(&(uint32_t){drive_lpn(7)}, 1, true));
+    drive_close();
+    drive_finish_log();
+    drive_finish_data();
+    struct sim_page *page = NULL;
+    for (uint32_t ppn = 0; !page; ppn++)
+        if (sim_pages[ppn].kind == FTL_KIND_DATA && sim_pages[ppn].lpn == drive_lpn(7)) page = &sim_pages[ppn];
+    drive_flush();
+    drive_cut_dropping_all();
+    page->state = SIM_TORN;
+    CHECK(sim_mount(&drive.ftl) == FTL_OK && drive.ftl.report.log_pages == 2 && sim.doubtful == 0 && sim.dropped == 0);
+    drive_judge();
+}
+
 const struct test fading_tests[] = {
     {"mounts cut one after another at any operation lose nothing, whatever fades", mounts_cut_one_after_another_lose_nothing},
     {"the older root counts until the newer one has a seal", older_root_counts_until_the_newer_has_a_seal},
     {"the other anchors go before anything else is touched", other_anchors_go_before_anything_else_is_touched},
+    {"a newer root that looked blank in a mount that was cut does not count", newer_root_that_looked_blank_in_a_cut_mount},
+    {"an older root that looked blank never comes back", older_root_that_looked_blank_never_comes_back},
     {"a gap in the log is said, and nothing is touched", gap_in_the_log_is_said_and_nothing_is_touched},
     {"an unreadable end of the log is said", unreadable_end_of_the_log_is_said},
     {"a fading last page of a log longer than the frames does not close the drive", fading_last_page_of_a_long_log},
+    {"the blocks that the log goes on in are kept", blocks_that_the_log_goes_on_in_are_kept},
+    {"a log page that could not be read again ends the log, and that is said", log_page_that_could_not_be_read_again_ends_the_log},
     {"a log page unread in one mount and read in the next finds what it names", log_page_unread_in_one_mount_and_read_in_the_next},
+    {"the only free block is kept if an unread log page may name it", block_that_only_an_unread_log_page_names_is_kept},
+    {"a block that only the tail names takes no copy", block_that_only_the_tail_names_takes_no_copy},
+    {"the reserve is enough for a mount with failures", reserve_is_enough_for_a_mount_with_failures},
+    {"blocks that a cut mount has written can be taken", blocks_that_a_cut_mount_has_written_can_be_taken},
     {"doubtful blocks are reported until the log goes on", doubtful_blocks_are_reported_until_the_log_goes_on},
+    {"a version that fades before it is copied is doubtful", version_that_fades_before_its_copy_is_doubtful},
+    {"both pages under way on a die are copied", both_pages_under_way_on_a_die_are_copied},
+    {"a failed page with a replacement is not doubtful", failed_page_with_a_replacement_is_not_doubtful},
     {0},
 };

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "ftl_root.h"
 #include "say.h"
 #include "tests.h"
 
 static bool nothing_written(void) { return sim.count[HAL_PROGRAM] == 0 && sim.count[HAL_ERASE] == 0; }
 
 static void blank_drive_is_formatted(void) {
-    sim_new(2, 2, 80, 8, 2100);
+    sim_new(2, 2, 84, 8, 2100);
     mounted();
     CHECK(drive.ftl.report.formatted && sim.generation == 1 && sim.drive_id == 77);
     for (uint32_t l = 0; l < sim.g.lbas; l++) CHECK(hal_map()[l] == FTL_WORD_NONE);
 }
 
 static void every_mount_starts_a_new_generation(void) {
-    sim_new(1, 1, 40, 8, 64);
+    sim_new(1, 1, 44, 8, 64);
     mounted();
     for (uint32_t g = 2; g < 40; g++) {
         remounted();
@@ -22,7 +23,7 @@ static void every_mount_starts_a_new_generation(void) {
 }
 
 static void unchanged_map_is_not_written_again(void) {
-    sim_new(2, 2, 80, 8, 2100);
+    sim_new(2, 2, 84, 8, 2100);
     mounted();
     CHECK(drive_write(&(uint32_t){drive_lpn(3)}, 1, true));
     drive_flush();
@@ -39,7 +40,7 @@ static void unchanged_map_is_not_written_again(void) {
 }
 
 static void another_geometry_is_refused(void) {
-    sim_new(2, 2, 80, 8, 2100);
+    sim_new(2, 2, 84, 8, 2100);
     mounted();
     drive_cut_dropping_all();
     sim.g.lbas = 2000;
@@ -49,7 +50,7 @@ static void another_geometry_is_refused(void) {
 
 static void another_format_is_refused(void) {
     for (uint32_t older = 0; older < 2; older++) {
-        sim_new(1, 1, 40, 8, 64);
+        sim_new(1, 1, 44, 8, 64);
         mounted();
         drive_cut_dropping_all();
         sim_pages[0].words[FTL_ROOT_VERSION_WORD] = older ? FTL_ROOT_VERSION - 1 : 99;
@@ -58,7 +59,7 @@ static void another_format_is_refused(void) {
 }
 
 static void corrupt_anchors_are_refused(void) {
-    sim_new(2, 2, 80, 8, 2100);
+    sim_new(2, 2, 84, 8, 2100);
     mounted();
     remounted();
     drive_cut_dropping_all();
@@ -67,31 +68,34 @@ static void corrupt_anchors_are_refused(void) {
 }
 
 static void one_corrupt_root_on_a_drive_with_data_is_refused(void) {
-    sim_new(1, 1, 40, 8, 64);
-    mounted();
-    CHECK(drive_write(&(uint32_t){5}, 1, true));
-    drive_flush();
-    drive_cut_dropping_all();
-    sim_pages[0].state = SIM_TORN;
-    CHECK(sim_mount(&drive.ftl) == FTL_ERR_NO_ROOT && nothing_written() && !sim.enabled);
+    for (uint32_t no_seal = 0; no_seal < 2; no_seal++) {
+        sim_new(1, 1, 44, 8, 64);
+        mounted();
+        CHECK(drive_write(&(uint32_t){5}, 1, true));
+        drive_flush();
+        drive_cut_dropping_all();
+        sim_pages[0].state = SIM_TORN;
+        if (no_seal) sim_pages[FTL_SEAL_PAGE].state = SIM_TORN_BLANK;
+        CHECK(sim_mount(&drive.ftl) == FTL_ERR_NO_ROOT && nothing_written() && !sim.enabled);
+    }
 }
 
 static void foreign_pages_in_an_anchor_are_refused(void) {
     for (uint32_t page = 0; page < 4; page++) {
-        sim_new(1, 1, 40, 8, 64);
+        sim_new(1, 1, 44, 8, 64);
         sim_program(page, page < 2 ? FTL_KIND_ROOT : FTL_KIND_DATA, 0, 5); /* whole, but without the magic */
         CHECK(sim_mount(&drive.ftl) == FTL_ERR_NO_ROOT && nothing_written());
     }
 }
 
 static void unreadable_map_page_is_refused(void) {
-    sim_new(1, 1, 40, 8, 64);
+    sim_new(1, 1, 44, 8, 64);
     mounted();
     CHECK(drive_write(&(uint32_t){6}, 1, true));
     drive_flush();
     remounted();
     drive_cut_dropping_all();
-    for (uint32_t p = 0; p < 40 * 8; p++)
+    for (uint32_t p = 0; p < 44 * 8; p++)
         if (sim_pages[p].state == SIM_WHOLE && sim_pages[p].kind == FTL_KIND_MAP) sim_pages[p].state = SIM_TORN;
     CHECK(sim_mount(&drive.ftl) == FTL_ERR_MAP && nothing_written() && !sim.enabled);
 }
@@ -99,7 +103,7 @@ static void unreadable_map_page_is_refused(void) {
 static void failing_erases_and_programs_of_a_mount_go_elsewhere(void) {
     for (uint32_t n = 1; n < 8; n++)
         for (uint32_t erase = 0; erase < 2; erase++) {
-            sim_new(2, 2, 80, 8, 2100);
+            sim_new(2, 2, 84, 8, 2100);
             mounted();
             for (uint32_t i = 0; i < DRIVE_LPNS; i++) CHECK(drive_write(&(uint32_t){drive_lpn(i)}, 1, true));
             drive_flush();
@@ -128,7 +132,7 @@ static void drive_that_cannot_be_written_is_opened_read_only(void) {
     for (uint32_t run = 0; run < 3 * 8; run++) {
         uint32_t why = run % 3;
         sim_seed(run);
-        sim_new(2, 2, 80, 8, 2100);
+        sim_new(2, 2, 84, 8, 2100);
         sim.stays = why != 0; /* pages that fade cannot be copied then */
         mounted();
         for (uint32_t i = 0; i < DRIVE_LPNS; i++) CHECK(drive_write(&(uint32_t){drive_lpn(i)}, 1, true));
@@ -162,7 +166,7 @@ static void drive_that_cannot_be_written_is_opened_read_only(void) {
 
 static void drive_that_cannot_be_formatted_stays_closed(void) {
     for (uint32_t why = 0; why < 3; why++) {
-        sim_new(2, 2, 80, 8, 2100);
+        sim_new(2, 2, 84, 8, 2100);
         spoil(why);
         CHECK(sim_mount(&drive.ftl) != FTL_OK && !sim.enabled && !drive.ftl.report.readable);
     }

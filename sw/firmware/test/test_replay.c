@@ -42,7 +42,7 @@ static void cut(void) {
 }
 
 static void begin(void) {
-    sim_new(2, 1, 24, 8, 64);
+    sim_new(2, 1, 32, 8, 64);
     mounted();
 }
 

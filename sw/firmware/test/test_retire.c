@@ -224,6 +224,31 @@ static void log_pages_are_found_at_their_places(void) {
     CHECK(further > 50);
 }
 
+/* Of a page the first copy, which failed, reads well, and of the next one only the last, whose others look blank: as far away as can be. */
+static void log_page_at_the_last_of_its_places_is_found(void) {
+    for (uint32_t at = 0; at < 9; at++) {
+        sim_new(1, 1, 60, 8, 64);
+        mounted();
+        for (uint32_t i = 0; i < at; i++) write_one(i);
+        sim.fail_reads_well = true;
+        for (uint32_t i = 0; i < 2; i++) {
+            sim.fail_next[FTL_KIND_LOG] = 3;
+            write_one(i);
+        }
+        uint32_t good = drive_next_log_ppn() - 1, copies = 0;
+        for (uint32_t ppn = 0; ppn < 60 * 8; ppn++) {
+            struct sim_page *p = &sim_pages[ppn];
+            if (p->state != SIM_WHOLE || p->kind != FTL_KIND_LOG || p->lpn != at + 1) continue;
+            copies++;
+            if (ppn != good) p->state = SIM_TORN_BLANK;
+        }
+        CHECK(copies == 4 && sim_pages[good].kind == FTL_KIND_LOG && sim_pages[good].lpn == at + 1);
+        remounted();
+        drive_judge();
+        CHECK(drive.ftl.report.log_pages == at + 2 && drive.ftl.report.lost.log_pages == 0);
+    }
+}
+
 static void log_that_fails_at_four_places_stops_and_loses_nothing(void) {
     for (uint32_t at = 0; at < 9; at++) {
         sim_new(1, 1, 60, 8, 64);
@@ -258,6 +283,7 @@ const struct test retire_tests[] = {
     {"a map in a bad block is written anew", map_in_a_bad_block_is_written_anew},
     {"a full drive gets a block for one that fails", full_drive_gets_a_block_for_one_that_fails},
     {"log pages are found at their places after failures", log_pages_are_found_at_their_places},
+    {"a log page at the last of its places is found", log_page_at_the_last_of_its_places_is_found},
     {"a log that fails at four places stops and loses nothing", log_that_fails_at_four_places_stops_and_loses_nothing},
     {"the end of a log costs eight reads at most", end_of_a_log_costs_eight_reads_at_most},
     {0},

@@ -29,7 +29,7 @@ static void write_some(uint32_t lpn) {
     drive_flush();
 }
 
-static void small_drive(uint32_t dies) { sim_new(1, dies, 40, 8, 64); }
+static void small_drive(uint32_t dies) { sim_new(1, dies, 44, 8, 64); }
 
 static void roots_go_round_the_anchors(void) {
     for (uint32_t dies = 1; dies < 4; dies++) {
@@ -136,7 +136,7 @@ static void anchors_bad_from_the_factory_are_never_roots_nor_touched(void) {
 /* A mark in a block that holds the newest root is a misread one. It is asked for when there is no table; the mount is cut at every operation after that. */
 static void root_under_a_mark_counts(void) {
     bool ended = false;
-    for (uint32_t cut = 3 * 2 * 40; !ended; cut++) {
+    for (uint32_t cut = 3 * 2 * 44; !ended; cut++) {
         sim_seed(cut);
         small_drive(2);
         mounted();
@@ -209,7 +209,7 @@ static void mount_over_failing_anchors_cut_at_every_operation(void) {
 
 static void first_format_over_failing_anchors_cut_at_every_operation(void) {
     for (uint32_t luck = 0; luck < 12; luck++)
-        for (uint32_t cut = 1, dies = 1 + luck % 2;; cut += cut + 13 < 3 * dies * 40 ? 13 : 1) { /* first the marks are read */
+        for (uint32_t cut = 1, dies = 1 + luck % 2;; cut += cut + 13 < 3 * dies * 44 ? 13 : 1) { /* first the marks are read */
             sim_seed(luck);
             small_drive(dies);
             if (luck % 3 != 0) sim_blocks[anchor(0)].worn = true;
@@ -222,6 +222,29 @@ static void first_format_over_failing_anchors_cut_at_every_operation(void) {
             CHECK(sim_mount(&drive.ftl) == FTL_OK && sim.generation <= 2);
             goes_on();
         }
+}
+
+/* The first format took its second anchor, for the programs of the first failed, and power failed before the seal. Its root may fade, so the drive is formatted
+ * again, whatever is cut. */
+static void first_format_that_was_cut_behind_a_bad_anchor_is_done_again(void) {
+    bool ended = false;
+    for (uint32_t cut = 1; !ended; cut++) {
+        sim_seed(cut);
+        small_drive(1);
+        sim.fail_next[FTL_KIND_ROOT] = 3;
+        mounted();
+        drive_cut_dropping_all();
+        for (uint32_t p = 0; p < 3; p++) pages_of(0)[p].state = SIM_TORN;
+        CHECK(pages_of(1)[3].kind == FTL_KIND_SEAL);
+        pages_of(1)[3].state = SIM_BLANK;
+        pages_of(1)[0].fades = 4;
+        sim.cut_at = cut;
+        ended = sim_mount(&drive.ftl) != -1;
+        sim.cut_at = 0;
+        CHECK(!ended || drive.ftl.report.formatted);
+        if (!ended) CHECK(sim_mount(&drive.ftl) == FTL_OK);
+        goes_on();
+    }
 }
 
 /* A root that was whole once makes the drive one in use, whichever of its anchors it was in. */
@@ -246,6 +269,7 @@ const struct test root_tests[] = {
     {"a root in a block whose mark was misread counts", root_under_a_mark_counts},
     {"a mount over failing anchors, cut at every operation, comes to the same map", mount_over_failing_anchors_cut_at_every_operation},
     {"a first format over failing anchors, cut at every operation, is done again", first_format_over_failing_anchors_cut_at_every_operation},
+    {"a first format that was cut behind a bad anchor is done again", first_format_that_was_cut_behind_a_bad_anchor_is_done_again},
     {"lost roots in any anchor do not make a blank drive", lost_root_of_any_anchor_is_no_blank_drive},
     {0},
 };

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "ftl_dies.h"
 #include "tests.h"
 
 static uint32_t fill(uint32_t limit) {
@@ -13,7 +14,7 @@ static uint32_t fill(uint32_t limit) {
 }
 
 static void log_is_served_before_data(void) {
-    sim_new(1, 1, 40, 8, 64);
+    sim_new(1, 1, 44, 8, 64);
     CHECK(sim_mount(&drive.ftl) == FTL_OK);
     drive.supply = (struct ftl_supply){0};
     while (sim.data[0].n == 0) drive_supply(1);
@@ -65,7 +66,7 @@ static void a_mount_frees_what_is_not_used_any_more(void) {
 }
 
 static void a_block_that_fails_to_erase_is_not_handed_over(void) {
-    sim_new(1, 1, 40, 8, 64);
+    sim_new(1, 1, 44, 8, 64);
     CHECK(sim_mount(&drive.ftl) == FTL_OK);
     sim.fail_erase_at = sim.count[HAL_ERASE] + 3;
     drive_start(); /* the simulation refuses a block that is not erased */
@@ -73,7 +74,44 @@ static void a_block_that_fails_to_erase_is_not_handed_over(void) {
     CHECK(sim.data[0].n == SIM_FIFO && sim.lane[0].n == SIM_FIFO);
 }
 
+/* `bad` blocks of the dies that are there are bad from the factory, none that a drive keeps for itself. */
+static int mount_with_bad_blocks(const uint32_t *shape, uint32_t lbas, uint32_t bad) {
+    sim_new(shape[0], shape[1], 96, 8, lbas);
+    sim.g.missing_dies = ftl_dies_count(shape[2]);
+    sim.dead = sim.closed = shape[2];
+    for (uint32_t b = sim.g.blocks; b-- > FTL_KEPT_BLOCKS / (sim.g.dies == 1 ? 1 : 2) && bad != 0;)
+        for (uint32_t die = 0; die < sim.g.dies && bad != 0; die++)
+            if (!ftl_dies_has(sim.dead, die)) sim_mark_bad(ftl_block_id(&sim.g, die, b)), bad--;
+    CHECK(bad == 0);
+    return sim_mount(&drive.ftl);
+}
+
+/* With as few good blocks as a format accepts there is room for a page of each LPN, and for more when all of them have data. */
+static void drive_of_few_blocks_takes_what_it_promises(void) {
+    static const uint32_t shapes[][3] = {{1, 1, 0}, {2, 1, 0}, {2, 2, 0}, {4, 1, 0}, {4, 1, 2 | 4}, {4, 2, 4 | 8 | 16}}; /* channels, ways, dies that are missing */
+    for (uint32_t run = 0; run < 2 * sizeof shapes / sizeof shapes[0]; run++) {
+        const uint32_t *shape = shapes[run / 2], lbas = run % 2 ? 20 * DRIVE_LPNS : DRIVE_LPNS;
+        uint32_t bad = 84 * (shape[0] * shape[1] - ftl_dies_count(shape[2]));
+        CHECK(mount_with_bad_blocks(shape, lbas, bad) == FTL_ERR_BLOCKS);
+        bad -= drive.ftl.report.needed - drive.ftl.report.good_blocks;
+        CHECK(mount_with_bad_blocks(shape, lbas, bad + 1) == FTL_ERR_BLOCKS && !sim.enabled);
+        CHECK(mount_with_bad_blocks(shape, lbas, bad) == FTL_OK);
+        drive_start();
+        CHECK(fill(lbas) == lbas);
+        for (uint32_t session = 0; session < 2; session++) {
+            drive_flush();
+            remounted();
+            drive_judge();
+            if (session == 0 && lbas == DRIVE_LPNS) /* all have data, and no block has others: data gets some, also when the log takes its own first */
+                CHECK(drive.ftl.report.blocks_free > ftl_blocks_mount_reserve(&drive.ftl.geometry) + (FTL_LOG_RESERVE + FTL_LANE_AHEAD + FTL_AHEAD) * sim.g.lanes);
+            drive_start();
+            CHECK(fill(DRIVE_LPNS) == DRIVE_LPNS);
+        }
+    }
+}
+
 const struct test supply_tests[] = {
+    {"a drive of few blocks takes what it promises", drive_of_few_blocks_takes_what_it_promises},
     {"the log is served before data", log_is_served_before_data},
     {"a full drive says so, keeps a log and mounts", a_full_drive_says_so_keeps_a_log_and_mounts},
     {"a mount frees what is not used any more", a_mount_frees_what_is_not_used_any_more},
