@@ -52,6 +52,7 @@ def drive():
     d.write(8, blocks(8, 8, OLD))
     d.flush()
     assert d.idle()
+    completed(d, 60_000)  # until firmware has erased blocks ahead
     yield d
     d.power_cut()
 
@@ -76,10 +77,9 @@ def completed(drive, clocks):
 
 
 def linked(drive, commands):
-    """Waits until so many commands are answered, a few clocks each: no program has ended yet."""
+    """Waits until so many commands are answered: their entries are in the log's open page, and a rescue needs a program more before its own is."""
     while commands > 0:
         commands -= completed(drive, 5)
-    assert drive.faults_seen()["program_fails"] == 0
 
 
 def cut_when(drive, there):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole drive with a part that suspends programs and erases for reads of the host (preset rich, whose cache programs and pairs of planes are not suspended)."""
+"""The whole drive with a part that suspends programs and erases for reads of the host (preset small: cache programs and pairs of planes are not suspended)."""
 
 import random
 import sys
@@ -69,7 +69,7 @@ class Load:
 
 
 def test_reads_interrupt_programs_and_everything_is_what_was_written():
-    drive = Drive("rich")
+    drive = Drive("small")
     load, begin = Load(drive, 1), suspensions(drive)
     load.run(lambda: suspensions(drive) >= begin + 12)
     while load.under_way:
@@ -80,7 +80,7 @@ def test_reads_interrupt_programs_and_everything_is_what_was_written():
 
 
 def test_a_power_cut_in_a_suspension_loses_nothing():
-    drive = Drive("rich")
+    drive = Drive("small")
     for seed in range(3):
         load, begin = Load(drive, seed), suspensions(drive)
         load.run(lambda begin=begin: suspensions(drive) > begin + 2)
