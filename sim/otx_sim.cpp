@@ -35,6 +35,8 @@ extern "C" {
 void otx_mem_close_all();
 void otx_mem_keep();
 void otx_mem_restore();
+void otx_cpu_keep();
+void otx_cpu_restore();
 bool otx_page_looked();
 void otx_page_forget();
 void otx_page_keep();
@@ -168,6 +170,7 @@ void keep() {
     file << *top;
     file.close();
     otx_mem_keep();
+    otx_cpu_keep();
     otx_page_keep();
 }
 
@@ -179,6 +182,7 @@ bool restore() {
     file >> *top;
     file.close();
     otx_mem_restore();
+    otx_cpu_restore();
     otx_page_restore();
     now = first_look;
     return true;

@@ -56,10 +56,20 @@ void otx_sim_mem_set_bad(uint32_t from, uint32_t bytes) {
     bad_bytes = bytes;
 }
 
-void otx_sim_mem_put32(uint32_t address, uint32_t value) {
+// The processor's accesses (sim/cpu); false: no memory has this address.
+bool otx_mem_get32(uint32_t address, uint32_t* word) {
     for (Mem* m : mems)
-        if (const uint32_t at = address - m->base; at < m->bytes) otx_mem_write(m, int(at >> 3), (long long)(uint64_t(value) << 32 | value), char(at & 4 ? 0xF0 : 0x0F));
+        if (const uint32_t at = address - m->base; at < m->bytes) return *word = uint32_t(uint64_t(otx_mem_read(m, int(at >> 3))) >> (at & 4 ? 32 : 0)), true;
+    return false;
 }
+
+bool otx_mem_put32(uint32_t address, uint32_t word, uint8_t lanes) {
+    for (Mem* m : mems)
+        if (const uint32_t at = address - m->base; at < m->bytes) return otx_mem_write(m, int(at >> 3), (long long)(uint64_t(word) << 32 | word), char(lanes << (at & 4))), true;
+    return false;
+}
+
+void otx_sim_mem_put32(uint32_t address, uint32_t value) { otx_mem_put32(address, value, 0xF); }
 
 void otx_mem_keep() {
     for (Mem* m : mems) {

@@ -85,6 +85,7 @@ class Geometry:
     read_retries: int = 0  # read retry levels that are tried (feature 89h) of a part that lists them, 0 to 7; 0: a page that cannot be read is not read again
     planes: int = 1  # of an ONFI part whose planes program and erase together, by the lowest bits of a block: 2 or 4
     tx_entries: int = 60_000
+    cpu_model: int = 0  # 1, in simulation only: the firmware is run by sim/cpu in a fraction of VexRiscv's clocks
     clock_mhz: int = 100
     table_latency: int = 8  # clocks of the simulated memories, request to first beat
     frame_latency: int = 8
@@ -124,6 +125,7 @@ class Geometry:
         need(self.read_frames >= 1, f"read_frames is {self.read_frames}, must be 1 or more")
         need(self.firmware_frames >= 4, f"firmware_frames is {self.firmware_frames}, must be 4 or more")
         need(self.flash_priorities in (0, 1), f"flash_priorities is {self.flash_priorities}, must be 0 or 1")
+        need(self.cpu_model in (0, 1), f"cpu_model is {self.cpu_model}, must be 0 or 1")
         need(self.scramble in (0, 1), f"scramble is {self.scramble}, must be 0 or 1")
         need(self.ecc_t in CODES, f"ecc_t is {self.ecc_t}, must be 8 (wrong bits in 512 bytes) or 24 (in 1,024)")
         need(self.spare_bytes >= self.spare_used, f"spare_bytes is {self.spare_bytes}, must be {self.spare_used} or more, which ecc_t {self.ecc_t} uses")
@@ -239,6 +241,8 @@ UNWATCHED = dict(patrol_us=0)  # the clocks of a simulation depend on nothing bu
 
 NEAR = dict(table_latency=1, frame_latency=1)
 
+MODEL = dict(cpu_model=1)  # starts in a fraction of the clocks
+
 FEW_FRAMES = dict(write_frames=40, read_frames=8, firmware_frames=8)
 
 # tiny to small: for tests. rich: all that a part can do, at once; wide: that, with all the dies there can be.
@@ -249,11 +253,11 @@ PRESETS = {
     for g in [
         Geometry("tiny", 1, 1, 112, 16, 1024, **FEW_FRAMES, timing=QUICK, **ONFI, **UNWATCHED),
         Geometry("tiny24", 1, 1, 112, 16, 1024, **FEW_FRAMES, **LONGER, **CAPABLE, timing=QUICK, **ONFI, **UNWATCHED),
-        Geometry("small", 2, 2, 24, 16, 256, **FEW_FRAMES, scramble=1, timing=SUSPENDS, **ONFI, **UNWATCHED),
-        Geometry("rich", 2, 2, 24, 16, 256, **FEW_FRAMES, **LONGER, **CAPABLE, scramble=1, timing=SUSPENDS, **ONFI, **UNWATCHED),
+        Geometry("small", 2, 2, 24, 16, 256, **FEW_FRAMES, **MODEL, scramble=1, timing=SUSPENDS, **ONFI, **UNWATCHED),
+        Geometry("rich", 2, 2, 24, 16, 256, **FEW_FRAMES, **MODEL, **LONGER, **CAPABLE, scramble=1, timing=SUSPENDS, **ONFI, **UNWATCHED),
         Geometry("wide", 8, 8, 16, 8, 2048, **FEW_FRAMES, **LONGER, **CAPABLE, scramble=1, timing=SUSPENDS, **ONFI, **UNWATCHED),
-        Geometry("quick", 1, 1, 64, 16, 64, **FEW_FRAMES, tx_entries=48, timing=SHORT, **ONFI, **UNWATCHED, **NEAR),
-        Geometry("quick4", 4, 1, 48, 16, 1088, **FEW_FRAMES, tx_entries=48, timing=SHORT, **ONFI, **UNWATCHED, **NEAR),
+        Geometry("quick", 1, 1, 64, 16, 64, **FEW_FRAMES, tx_entries=48, timing=SHORT, **ONFI, **UNWATCHED, **NEAR, **MODEL),
+        Geometry("quick4", 4, 1, 48, 16, 1088, **FEW_FRAMES, tx_entries=48, timing=SHORT, **ONFI, **UNWATCHED, **NEAR, **MODEL),
         Geometry("sim", 4, 2, 192, 64, 65_536, **UNWATCHED),
         Geometry("paper", 8, 8, 2560, 64, 8_388_608, write_frames=512, read_frames=256, **UNWATCHED),
         Geometry("ecpix5", 1, 2, 4096, 64, 393_216, clock_mhz=75),

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import geometry
 import streams
+from cpu_model import ModelCPU
 from litex.build.generic_platform import GenericPlatform, Pins, Subsignal
 from litex.soc.integration.soc import SoCRegion
 from litex.soc.interconnect import wishbone
@@ -47,7 +48,8 @@ class SimSoC(OtxSoC):
     def __init__(self, g):
         platform = GenericPlatform("sim", io(g), name="otx_soc")
         self.cd_sys = ClockDomain("sys")
-        super().__init__(platform, g, g.clock_mhz * 1_000_000, uart_name="stream", integrated_rom_size=0, integrated_sram_size=0)
+        cpu = dict(cpu_type=ModelCPU.name, cpu_variant="standard") if g.cpu_model else {}
+        super().__init__(platform, g, g.clock_mhz * 1_000_000, uart_name="stream", integrated_rom_size=0, integrated_sram_size=0, **cpu)
         self.comb += [self.cd_sys.clk.eq(platform.request("clk")), self.cd_sys.rst.eq(platform.request("reset"))]
         self.add_ram("rom", 1 << (ROM_BYTES - 1).bit_length(), "rx")
         self.add_ram("sram", SRAM_BYTES, "rwx")
@@ -78,9 +80,13 @@ class SimSoC(OtxSoC):
         return ports | {"o_wb_dat_r": bus.dat_r, "o_wb_ack": bus.ack, "i_clk": ClockSignal("sys"), "i_reset": ResetSignal("sys")}
 
     def add_ram(self, name, size, mode):
+        region = SoCRegion(origin=self.mem_map[name], size=size, mode=mode)
+        if self.geometry.cpu_model:
+            self.bus.add_region(name, region)  # the model has it
+            return
         bus = wishbone.Interface(data_width=32, address_width=32, addressing="word")
         self.specials += Instance("otx_sim_ram", p_Bytes=size, p_Firmware=int(name == "rom"), **self.wishbone_ports(bus))
-        self.bus.add_slave(name, bus, SoCRegion(origin=self.mem_map[name], size=size, mode=mode))
+        self.bus.add_slave(name, bus, region)
 
     def add_memory(self, name, port, base, size, latency):
         bus = wishbone.Interface(data_width=32, address_width=32, addressing="word")

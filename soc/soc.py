@@ -18,15 +18,8 @@ ROM_BYTES, SRAM_BYTES = 48 * 1024, 16 * 1024
 
 
 class OtxSoC(SoCCore):
-    def __init__(self, platform, g, clk_freq, **kwargs):
-        super().__init__(
-            platform,
-            clk_freq,
-            cpu_type="vexriscv",
-            cpu_variant="lite",
-            ident="",
-            **kwargs,
-        )
+    def __init__(self, platform, g, clk_freq, cpu_type="vexriscv", cpu_variant="lite", **kwargs):
+        super().__init__(platform, clk_freq, cpu_type=cpu_type, cpu_variant=cpu_variant, ident="", **kwargs)
         self.geometry = g
         self.otx = OtxCore(g)
 
