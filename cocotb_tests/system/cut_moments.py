@@ -26,11 +26,12 @@ class Pace:
     gap: int  # before a moment is looked for, on average: a cut costs a boot, beside which commands are cheap where pages are
 
     @classmethod
-    def of(cls, preset):
+    def of(cls, preset, boot):
+        """`boot`: clocks of a mount of this drive without a log."""
         g = geometry.preset(preset)
         page = 520 if preset in WHOLE_PAGES else 8_448
         clocks = [t * 1_000 // g.clock_ps for t in (g.timing.t_prog, g.timing.t_bers)]
-        return cls(*clocks, page, 16 * page, 130_000 if preset in WHOLE_PAGES else 300_000, 12 * (g.dies + 1) * page if preset in WHOLE_PAGES else 8 * page)
+        return cls(*clocks, page, 16 * page, boot * 3 // 2, 12 * (g.dies + 1) * page if preset in WHOLE_PAGES else 8 * page)
 
 
 def any_clock(traffic, rng, pace):

@@ -185,7 +185,7 @@ class Campaign:
         self.drive = Drive(preset, faults=faults, trace=wave, firmware=firmware)
         self.drive.power_cut(seed)
         self.drive.power_on()  # from the second start on the simulator keeps what is the same in each (otx_sim.cpp): here, once for all children
-        self.pace = cut_moments.Pace.of(preset)
+        self.pace = cut_moments.Pace.of(preset, self.drive.clock)
         self.preset, self.cuts, self.seed, self.only, self.gap = preset, cuts, seed, only, gap or self.pace.gap
         self.stop, self.ways, self.failing, self.wave = stop, ways, failing, wave
         self.flags = "".join(f" --{name}" for name, on in (("ways", ways), ("failing", failing)) if on) + (f" --gap {gap}" if gap else "")

@@ -29,13 +29,13 @@ constexpr Mix mixes[moods] = {
   {1, 0, 60, 10, 1, 8, 0, 2, 0, 2, 0, 1, 0, 2, 0, 0, 0, 0},      // many_trims
   {60, 4, 2, 2, 10, 0, 0, 3, 3, 3, 0, 1, 1, 6, 0, 0, 0, 0},      // long_writes
   {2, 0, 0, 0, 60, 30, 1, 2, 1, 1, 0, 1, 1, 2, 4, 0, 0, 0},      // rewriting: one transaction, the same blocks
-  {0, 0, 0, 0, 20, 30, 12, 0, 0, 0, 0, 0, 0, 4, 4, 0, 0, 0},     // opening: every txid in turn, and none is ended
+  {0, 0, 0, 0, 8, 20, 30, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0},      // opening: every txid in turn, twice, and none is ended
 };
 // Of 16: which mood is the next one.
 constexpr uint8_t next_moods[OTX_FLAVOURS][16] = {
   {0, 0, 0, 0, 7, 1, 1, 1, 2, 2, 3, 3, 3, 4, 5, 6},
   {3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 0, 0, 0, 4, 5, 5},
-  {1, 1, 1, 1, 1, 1, 1, 1, 1, 7, 7, 0, 6, 6, 2, 2},
+  {1, 1, 1, 1, 1, 1, 1, 1, 7, 7, 7, 0, 6, 6, 2, 2},
   {2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 0, 0, 1, 1, 3, 6},
   {4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 0, 1, 2, 3},
   {5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 0, 1, 3, 2},
@@ -147,7 +147,7 @@ class Traffic {
 
   void new_mood() {
     mood_ = next_moods[flavour_][below(16)];
-    left_ = mood_ == opening ? OTX_TXIDS + 8 + below(32) : 5 + below(mood_ == many_trims || mood_ == rewriting ? 120 : 28);
+    left_ = mood_ == opening ? 2 * OTX_TXIDS + below(8) : 5 + below(mood_ == many_trims || mood_ == rewriting ? 120 : 28);
     depth_ = depths[below(sizeof depths / sizeof depths[0])];
     if (mood_ == opening) depth_ = OTX_TAGS;
     txids_ = below(3) == 0 ? uint32_t(OTX_TXIDS) : 1 + below(5);
