@@ -83,6 +83,8 @@ WANTED = {
     "torn: BLOCK": (10, None),
     "torn: BLOCK, in a recovery": (20, None),
     "torn: MAP, in a recovery": (10, None),
+    "torn: ROOT, in a recovery": (10, None),
+    "torn: SEAL, in a recovery": (10, None),
 }
 
 

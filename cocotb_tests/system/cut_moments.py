@@ -92,8 +92,8 @@ def draw(rng):
 
 
 def part_of_boot(traffic, rng, pace):
-    """Lets a part of the boot pass: some clocks, or up to the program of a map page, directory, root or table or an erase. Returns what a cut would tear now."""
-    goal = rng.choice([None, None, [Torn.BLOCK], [Torn.MAP, Torn.DIRECTORY], [Torn.ROOT, Torn.BBT]])
+    """Lets a part of the boot pass: some clocks, or up to the program of a map page, directory, root, table or seal or an erase. Returns what a cut would tear now."""
+    goal = rng.choice([None, None, [Torn.BLOCK], [Torn.MAP, Torn.DIRECTORY], [Torn.ROOT, Torn.BBT], [Torn.SEAL]])
     if goal is None:
         traffic.boot_until(rng.randrange(1, pace.boot))
     else:

@@ -41,7 +41,7 @@ class Query(IntEnum):
 class Torn(IntEnum):
     """What a power cut now would tear on a die (otx_nand_under_way): a page of that kind, or a block."""
 
-    NOTHING, DATA, LOG, MAP, DIRECTORY, ROOT, BBT = range(7)
+    NOTHING, DATA, LOG, MAP, DIRECTORY, ROOT, BBT, SEAL = range(8)
     BLOCK = 256
 
 
