@@ -38,7 +38,7 @@ class Closed(Exception):
 
 def mask(*kinds, dies=1):
     """The argument of Until.TORN: one of these (drive.Torn) on so many dies."""
-    return sum(1 << (7 if k == 256 else k) for k in set(kinds)) | dies << 8
+    return sum(1 << (15 if k == 256 else k) for k in set(kinds)) | dies << 16
 
 
 def declare(lib):

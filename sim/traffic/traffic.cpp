@@ -306,9 +306,9 @@ class Traffic {
     for (uint32_t die = 0;; die++) {
       const int what = otx_nand_under_way(die);
       if (what < 0) break;
-      dies += what && arg >> (what == 256 ? 7 : what) & 1;
+      dies += what && arg >> (what == 256 ? 15 : what) & 1;
     }
-    return dies >= std::max(1u, arg >> 8);
+    return dies >= std::max(1u, arg >> 16);
   }
 
  public:

@@ -22,7 +22,7 @@ enum {
   OTX_UNTIL_CLOCKS,
   OTX_UNTIL_SENT,   // a FLUSH, FUA or COMMIT is submitted
   OTX_UNTIL_KEPT,   // one of these completes
-  OTX_UNTIL_TORN,   // dies work on something of `arg`: bit k a page of kind k (docs/interfaces.md), bit 7 an erase; on `arg >> 8` of them at least
+  OTX_UNTIL_TORN,   // dies work on something of `arg`: bit k a page of kind k (docs/interfaces.md), bit 15 an erase; on `arg >> 16` of them at least
   OTX_UNTIL_WALK    // a COMMIT or ABORT of a transaction with entries completes
 };
 
