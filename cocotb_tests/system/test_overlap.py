@@ -60,7 +60,7 @@ def test_long_reads_and_writes_use_cache_and_planes():
 
 def test_power_cuts_in_cache_programs_and_planes_lose_nothing():
     drive = Drive("rich")
-    for seed in range(amount(3, 12)):
+    for seed in range(amount(2, 12)):
         load, begin, rng = Load(drive, seed), counts(drive), random.Random(seed)
         wanted = rng.randrange(1, 12)
         load.run(lambda begin=begin, wanted=wanted: counts(drive)[2] > begin[2] + wanted or counts(drive)[1] > begin[1] + wanted)

@@ -14,7 +14,7 @@ from cocotb_tests.system.test_suspend import suspensions  # noqa: E402
 
 FAULTS = dict(bad_ppm=20_000, program_fail_ppm=40_000, erase_fail_ppm=40_000, erase_fail_after=1, ber=10**8, drift_ppm=100_000, ber_drift=2 * 10**10)
 RETRIED = 7  # otx_nand_count
-AREA = 96
+AREA = 64
 
 
 def test_all_that_a_part_can_do_and_all_that_can_go_wrong_with_it():

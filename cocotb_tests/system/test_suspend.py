@@ -8,6 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "soc"), str(ROOT / "cocotb_tests")]
 
+from cocotb_tests.amount import amount  # noqa: E402
 from cocotb_tests.system.drive import BLOCK, Drive, Opcode, Status  # noqa: E402
 
 LIMIT = 4_000_000  # clocks
@@ -81,7 +82,7 @@ def test_reads_interrupt_programs_and_everything_is_what_was_written():
 
 def test_a_power_cut_in_a_suspension_loses_nothing():
     drive = Drive("small")
-    for seed in range(3):
+    for seed in range(amount(2, 12)):
         load, begin = Load(drive, seed), suspensions(drive)
         load.run(lambda begin=begin: suspensions(drive) > begin + 2)
         drive.power_cut(seed)
