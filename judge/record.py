@@ -4,7 +4,7 @@
     recorder = Recorder(drive, preset="tiny")                  # a cocotb_tests.system.drive.Drive that is on and blank
     tag = recorder.submit("WRITE", lba=3, n=2, tx=1)           # it makes up the stamps: a block is its stamp, 8 bytes little endian, all over
     recorder.step(1000)                                        # lets clocks pass; completions are written down, {tag: status} is returned
-    recorder.power_cut(seed=1); recorder.power_on(); recorder.off()
+    recorder.power_cut(seed=1); recorder.power_on(); recorder.off(); recorder.damaged("data", lba=3)
     recorder.events                                            # the history so far, for judge_lines or a file (`save`)
 
 Whoever talks to the drive beside the recorder makes the history wrong. Nothing is judged here.
@@ -92,10 +92,19 @@ class Recorder:
         self.flight.clear()
         self.events.append({"e": "cut", "t": self.drive.clock})
 
+    def off(self):
+        """Orderly: everything completes and is flushed, and the power goes when the drive rests."""
+        assert self.drain() and self.do("FLUSH") == "SUCCESS" and self.drive.idle()
+        self.drive.power_cut()
+        self.events.append({"e": "off", "t": self.drive.clock})
+
+    def damaged(self, what, lba=None):
+        """The test has made a page unreadable: one of `data` (of block `lba`), `log`, `root`, `map` or `other`."""
+        self.events.append({"e": "damage", "what": what} | ({} if lba is None else {"lba": lba}))
+
     def power_on(self):
         self.drive.power_on()
-        said = self.drive.uart.strip().splitlines()
-        self.events.append({"e": "up", "mode": "open", "dropped": self.drive.query(3), "said": said[-1] if said else "", "t": self.drive.clock})
+        self.events.append({"e": "up", **self.drive.mounted(), "t": self.drive.clock})
 
     def look(self, most=32):
         """Reads all blocks, `most` a command."""

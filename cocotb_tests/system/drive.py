@@ -253,6 +253,14 @@ class Drive:
         if boot:
             self.boot()
 
+    def mounted(self):
+        """What the drive says of its start, as an `up` event of a history (docs/reference/history.md) has it."""
+        said = self.uart.strip().splitlines()
+        up = {"mode": "closed" if not self.lib.otx_enabled() else "read-only" if "read-only" in self.uart else "open", "said": said[-1] if said else ""}
+        if up["mode"] != "closed":
+            up |= {"dropped": self.query(Query.DROPPED), "log_pages": self.query(Query.LOST_LOG_PAGES), "doubtful": self.query(Query.DOUBTFUL)}
+        return up
+
     def trace(self, path):
         """Records all signals into an FST file until `trace(None)`; needs trace=True at the start."""
         if self.lib.otx_trace(path and str(path).encode()):

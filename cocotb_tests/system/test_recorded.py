@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traffic of many tags on the simulated drive (preset quick), with power cuts, recorded and judged against the contract. `SEED=` moves it.
+"""Traffic of many tags on the simulated drive (preset quick), with power cuts, an orderly end and a page made unreadable, recorded and judged against the contract.
+`SEED=` moves it.
 
 The judge must also see what this drive does not do: one stamp of the recorded history is exchanged, and it is refused.
 """
@@ -16,6 +17,8 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT)]
 
 from cocotb_tests.system.drive import Drive  # noqa: E402
+from cocotb_tests.system.test_page_errors import rows_of  # noqa: E402
+from cocotb_tests.system.test_refresh import spoil  # noqa: E402
 from judge import judge_lines  # noqa: E402
 from judge.record import Recorder  # noqa: E402
 
@@ -48,6 +51,13 @@ def traffic(recorder, rng, commands):
         recorder.step(rng.choice((0, 200, 3000)))
 
 
+def damage(recorder, lba):
+    """No page of block `lba` can be read any more (a mount may have copied it)."""
+    for row in rows_of(recorder.drive, lba):
+        spoil(recorder.drive, row)
+    recorder.damaged("data", lba)
+
+
 def test_recorded_traffic_with_cuts_keeps_the_contract(tmp_path):
     rng = random.Random(SEED)
     recorder = Recorder(Drive("quick"), preset="quick", seed=SEED)
@@ -58,12 +68,21 @@ def test_recorded_traffic_with_cuts_keeps_the_contract(tmp_path):
         for _ in range(2):
             for lba in range(0, AREA, 8):
                 recorder.do("READ", lba=lba, n=8)
+    spare = recorder.drive.lbas - 1  # no other write goes there
+    assert recorder.do("WRITE", lba=spare, n=1) == "SUCCESS"
+    recorder.off()
+    recorder.power_on()  # its map names the page, so the error is said
+    damage(recorder, spare)
+    recorder.look()
     assert recorder.drain()
     recorder.save(tmp_path / "history.jsonl")
     verdict = judge_lines(recorder.events)
     print(f"recorded: {verdict.counts}")
     assert verdict.good, verdict.violations
     assert verdict.counts["cuts"] == CUTS and verdict.counts["reads"] > 30
+
+    assert "MEDIA_ERROR" in {e.get("status") for e in recorder.events}
+    assert not judge_lines([e for e in recorder.events if e.get("e") != "damage"]).good, "an error of a page that nobody damaged"
 
     wrong = copy.deepcopy(recorder.events)
     read = next(e for e in reversed(wrong) if e["e"] == "done" and any(e.get("data", ())))

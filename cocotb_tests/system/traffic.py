@@ -13,10 +13,9 @@ import re
 from enum import IntEnum
 
 from cocotb_tests.models import nand_faults
-from cocotb_tests.system.drive import BOOT_CLOCKS, Query, Status
+from cocotb_tests.system.drive import BOOT_CLOCKS
 from judge import Judge, Violation
 
-LOST_LOG_PAGES, DOUBTFUL = 9, 10  # of QUERY, where the drive has them
 MOUNTED = re.compile(r"mounted generation [\d,]+: ([\d,]+) log pages?, ([\d,]+) entr(?:y|ies), ([\d,]+) dropped")
 
 
@@ -100,21 +99,13 @@ class Traffic:
     def boot(self):
         """The rest of the boot, and what the drive says of it; Closed if it cannot be written now."""
         drive = self.drive
-        enabled = self.lib.otx_traffic_boot(BOOT_CLOCKS, 0, 1) == 0
-        said = drive.uart.strip().splitlines()
-        mode = "closed" if not enabled else "read-only" if "read-only" in drive.uart else "open"
-        up = {"mode": mode, "said": said[-1] if said else ""}
-        if enabled:
-            up["dropped"] = drive.query(Query.DROPPED)
-            for name, what in (("log_pages", LOST_LOG_PAGES), ("doubtful", DOUBTFUL)):
-                c = drive.wait(drive.submit(0x98, arg=what))
-                if c.status == Status.SUCCESS:
-                    up[name] = c.result
+        self.lib.otx_traffic_boot(BOOT_CLOCKS, 0, 1)
+        up = drive.mounted()
         self.lib.otx_traffic_up(json.dumps(up)[1:-1].encode())
         found = MOUNTED.search(drive.uart)
         self.mounted = tuple(int(n.replace(",", "")) for n in found.groups()) if found else (0, 0, 0)
-        if mode != "open":
-            raise Closed(f"after the power cut the drive is {mode}: {up['said']!r} (guarantee 11)")
+        if up["mode"] != "open":
+            raise Closed(f"after the power cut the drive is {up['mode']}: {up['said']!r} (guarantee 11)")
 
     # History
 
