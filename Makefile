@@ -8,7 +8,7 @@ PYTHON := .venv/bin/python
 ENV := . tools/env.sh &&
 
 .DEFAULT_GOAL := help
-.PHONY: help setup verilog drive-build run drive wave lint synth area formal mutants campaign test bench powercut soak dram bitstream clean
+.PHONY: help setup verilog drive-build run drive wave lint synth area formal mutants campaign test block bench powercut soak dram bitstream clean
 
 help: ## list the targets
 	@grep -hE '^[a-z][a-z0-9_-]*:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -46,8 +46,8 @@ area: setup ## blocks alone placed and routed on ECP5-85F, and counted for Artix
 formal: setup ## the proofs of `make test`; all tasks at full depth: make campaign C=proofs
 	@tools/verilog.sh tiny && $(ENV) tools/formal.sh
 
-mutants: setup ## each one-line mutation must be killed by its test or proof
-	@$(ENV) python tools/mutants.py
+mutants: setup ## each one-line mutation must be killed by its test or proof; SINCE=commit for those whose files changed since
+	@$(ENV) python tools/mutants.py $(if $(SINCE),--since $(SINCE))
 
 campaign: setup ## what is longer than `make test`, as items on Dask: C=name ITEMS=n SEED=1 SCHEDULER=tcp://host:port; without C the list
 	@$(ENV) python tools/campaign.py $(C) $(if $(SEED),--seed $(SEED)) $(if $(ITEMS),--items $(ITEMS)) $(if $(SCHEDULER),--scheduler $(SCHEDULER))
@@ -58,14 +58,17 @@ powercut: setup ## power cuts, more of them: CUTS=2000 SEED=1 DRIVE=small (four 
 soak: setup ## the remap engine alone: OPS=5000000 random operations, SEED=1; goes on where it was stopped
 	@$(ENV) python cocotb_tests/system/soak.py --ops $(or $(OPS),5000000) --seed $(or $(SEED),1)
 
-test: setup ## all tests; the last line is "N passed, M failed"
-	@$(ENV) python tools/test_all.py
+test: setup ## all tests; the last line is "N passed, M failed"; T=group for one group of them
+	@$(ENV) python tools/test_all.py $(T)
+
+block: setup ## the tests of one block: T=test_skid, WAVES=1 for waveforms, SEED=n
+	@$(ENV) python tools/block.py $(T)
 
 dram: setup ## the drive of preset tiny over LiteDRAM, levelled by the board's firmware (minutes)
 	@$(ENV) python tools/dram.py
 
 bitstream: setup ## synthesise, place and route for BOARD; build/BOARD/report.json
-	@$(ENV) python soc/boards/$(BOARD).py
+	@$(ENV) python soc/boards $(BOARD)
 
 clean: ## remove everything generated except the packages
 	rm -rf build

@@ -37,4 +37,7 @@ def run(preset, folder):
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        print("train: usage: train.py PRESET FOLDER", file=sys.stderr)
+        sys.exit(2)
     run(sys.argv[1], sys.argv[2])

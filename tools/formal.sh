@@ -9,11 +9,16 @@ if [[ ${1:-} == --list ]]; then
   for file in *.sby; do tasks=$(sby --dumptasks "$file") && sed "s/^/$file /" <<<"${tasks:--}"; done
   exit
 fi
-mkdir -p ../build/formal
-passed=0 failed=0
 files=(${1:-*.sby})
 tasks=("${@:2}")
+[[ -f ${files[0]} ]] || { echo "formal: no file ${files[0]}; there are: $(echo *.sby)" >&2; exit 2; }
 [[ ${tasks[*]} != - ]] || tasks=() # a file without tasks
+for task in "${tasks[@]}"; do
+  known=$(sby --dumptasks "${files[0]}" | tr '\n' ' ')
+  [[ " $known" == *" $task "* ]] || { echo "formal: no task $task in ${files[0]}; there are: $known" >&2; exit 2; }
+done
+mkdir -p ../build/formal
+passed=0 failed=0
 TIMEFORMAT=%U
 for file in "${files[@]}"; do
   name=$(basename "$file" .sby)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Does some test see each of these faults? Applies one mutation of tools/mutants.toml at a time to a copy of the tree and runs the test that must fail.
 
-`mutants.py [name ...]` runs only those; a name is that of a mutant or of a test (all its mutants). `mutants.py --tests` lists the tests that have mutants. The same test must pass
-on the unchanged tree. What becomes of a mutant, with its seconds:
+`mutants.py [name ...]` runs only those; a name is that of a mutant or of a test (all its mutants).
+`mutants.py --since COMMIT [name ...]`: those whose file has changed since, or a file that the commands of their test name.
+`mutants.py --tests` lists the tests that have mutants. The same test must pass on the unchanged tree. What becomes of a mutant, with its seconds:
 
 killed    it builds and its test fails
 SURVIVED  its test passes
@@ -15,6 +16,7 @@ Exit code 1 when one is not killed, 2 for wrong arguments. Runs side by side hav
 
 import fcntl
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -129,16 +131,41 @@ def complaints(config):
             yield f"mutant '{m['name']}': `ends` can only be \"never\", and then `why` says what hangs"
 
 
+def changed(since):
+    """Paths that differ from commit `since`, new ones too; None when there is no such commit."""
+    if since.startswith("-") or subprocess.run(["git", "rev-parse", "-q", "--verify", f"{since}^{{commit}}"], cwd=ROOT, capture_output=True).returncode:
+        return None
+    lists = (["diff", "--name-only", since], ["ls-files", "-o", "--exclude-standard"])
+    return {name for words in lists for name in subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n") if name}
+
+
+def touched(mutant, test, files):
+    """Whether one of `files` is the mutant's, or stands in the commands of its test."""
+    return mutant["file"] in files or any(name in files for name in re.split(r"[\s;&]+", f"{test['build']} {test['run']}"))
+
+
 def main(names):
     config = tomllib.loads((ROOT / "tools/mutants.toml").read_text())
     if names == ["--tests"]:
         print("\n".join(dict.fromkeys(m["test"] for m in config["mutant"])))
         return 0
+    files = None
+    if names[:1] == ["--since"]:
+        files = changed(names[1]) if len(names) > 1 else None
+        if files is None:
+            print(f"mutants: no commit {names[1]}" if len(names) > 1 else "mutants: usage: mutants.py --since COMMIT [name ...]", file=sys.stderr)
+            return 2
+        names = names[2:]
     unknown = set(names) - {m["name"] for m in config["mutant"]} - set(config["test"])
     if wrong := [f"no mutant or test {', '.join(sorted(unknown))}"] * bool(unknown) + list(complaints(config)):
         print(f"mutants: {wrong[0]}", file=sys.stderr)
         return 2
     mutants = [m for m in config["mutant"] if not names or m["name"] in names or m["test"] in names]
+    if files is not None:
+        mutants = [m for m in mutants if touched(m, config["test"][m["test"]], files)]
+        if not mutants:
+            print("no file of a mutant has changed\n0 passed, 0 failed")
+            return 0
     tree = Tree()
     killed = wrong = 0
     for name in dict.fromkeys(m["test"] for m in mutants):

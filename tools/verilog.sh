@@ -3,7 +3,8 @@
 # verilog.sh PRESET: geometry and every SpinalHDL block of the preset into build/PRESET/verilog, again only when something changed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-preset=${1:?usage: verilog.sh PRESET}
+[[ $# == 1 ]] || { echo "verilog: usage: verilog.sh PRESET" >&2; exit 2; }
+preset=$1
 mkdir -p build
 exec 7>"build/verilog.lock"
 flock 7

@@ -52,6 +52,9 @@ def record(folder):
 
 
 def main():
+    if len(sys.argv) > 1:
+        print(f"wave_commits: takes no arguments, not {sys.argv[1]}", file=sys.stderr)
+        return 2
     rows, fst, gtkw = record(ROOT / "build/wave")
     mhz, where = clock()
     console = Console(width=160)

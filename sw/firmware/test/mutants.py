@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Puts each fault of mutants.txt into a copy of the firmware; a fault that no host test finds is a failure.
 
-`mutants.py BUILD_DIR [WORDS ...]`, run in sw/firmware; WORDS: only faults whose rule begins with one of them. RUNS: random histories per fault. What becomes of a fault:
+`mutants.py BUILD_DIR [WORDS ...]`; WORDS: only faults whose rule begins with one of them. RUNS: random histories per fault. What becomes of a fault:
 
 killed    a test fails
 SURVIVED  all tests pass
@@ -17,6 +17,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+FIRMWARE = Path(__file__).resolve().parent.parent
 LIMIT_S = 100  # of a processor; the firmware without a fault takes 15
 
 
@@ -55,8 +56,15 @@ def verdict(work, file, old, new):
         (work / file).write_text(source)
 
 
-def main(build, *words):
+def main(build=None, *words):
+    rules = [rule for *_, rule in faults((FIRMWARE / "test/mutants.txt").read_text())]
+    unknown = [w for w in words if not any(rule.startswith(w) for rule in rules)]
+    if build is None or unknown:
+        what = f"no rule begins with {unknown[0]}" if unknown else "usage: mutants.py BUILD_DIR [WORDS ...]"
+        print(f"mutants: {what}", file=sys.stderr)
+        return 2
     work = Path(build).resolve() / "mutant"
+    os.chdir(FIRMWARE)
     shutil.rmtree(work, ignore_errors=True)
     for folder in ("ftl", "include", "hal", "test", "app", "dram"):
         shutil.copytree(folder, work / folder)
