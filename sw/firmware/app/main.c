@@ -6,7 +6,8 @@
 #include "ftl_retire.h"
 #include "ftl_supply.h"
 #include "otx_geometry.h"
-#include "say.h"
+#include "boot_report.h"
+#include "console.h"
 
 static struct ftl ftl;
 static struct ftl_supply supply;
@@ -51,18 +52,18 @@ int main(void) {
         for (;;) {
         }
     enum ftl_error error = ftl_mount(&ftl);
-    if (error == FTL_OK || ftl.report.readable) say_part(&ftl.report);
+    if (error == FTL_OK || ftl.report.readable) boot_report_part(&ftl.report);
     if (error != FTL_OK) {
-        say_error(error, &ftl.report);
+        boot_report_error(error, &ftl.report);
         if (ftl.report.readable) {
-            say("otx: ready\n");
+            console_text("otx: ready\n");
             ftl_open_read_only();
         }
         for (;;) {
         }
     }
-    say_mounted(&ftl.report);
-    say("otx: ready\n");
+    boot_report_mounted(&ftl.report);
+    console_text("otx: ready\n");
     ftl_open(&ftl);
     ftl_retire_begin(&ftl, &retire);
     for (;;) {

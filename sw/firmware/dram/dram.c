@@ -6,14 +6,14 @@
 
 #include "memtest.h"
 #include "otx_geometry.h"
-#include "say.h"
+#include "console.h"
 
 uint32_t mem_peek(uint32_t address) { return (uint32_t)csr_read_simple(address); }
 
 void mem_poke(uint32_t address, uint32_t word) { csr_write_simple(word, address); }
 
-static void say_hex(uint32_t n) {
-    for (uint32_t shift = 32; shift > 0; shift -= 4) say((char[]){"0123456789abcdef"[n >> (shift - 4) & 15u], 0});
+static void put_hex(uint32_t n) {
+    for (uint32_t shift = 32; shift > 0; shift -= 4) console_text((char[]){"0123456789abcdef"[n >> (shift - 4) & 15u], 0});
 }
 
 bool dram_start(void) {
@@ -22,21 +22,21 @@ bool dram_start(void) {
     /* its own memory test is compiled out, because it knows neither of these memories, and without it the result is always 1 */
     (void)sdram_init();
     if (memtest(windows, 2, &fault)) {
-        say("otx: dram ok, ");
-        say_number(OTX_TABLE_BYTES);
-        say(" bytes of tables, ");
-        say_number(OTX_FRAME_BYTES);
-        say(" bytes of frames\n");
+        console_text("otx: dram ok, ");
+        console_number(OTX_TABLE_BYTES);
+        console_text(" bytes of tables, ");
+        console_number(OTX_FRAME_BYTES);
+        console_text(" bytes of frames\n");
         return true;
     }
-    say("otx: not ready: dram: ");
-    say(windows[fault.window].name);
-    say(" memory at ");
-    say_hex(fault.address);
-    say(" gave ");
-    say_hex(fault.read);
-    say(" for ");
-    say_hex(fault.wrote);
-    say("\n");
+    console_text("otx: not ready: dram: ");
+    console_text(windows[fault.window].name);
+    console_text(" memory at ");
+    put_hex(fault.address);
+    console_text(" gave ");
+    put_hex(fault.read);
+    console_text(" for ");
+    put_hex(fault.wrote);
+    console_text("\n");
     return false;
 }

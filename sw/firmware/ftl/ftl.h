@@ -3,13 +3,38 @@
 #ifndef FTL_H
 #define FTL_H
 
-#include "ftl_bbt.h"
-#include "ftl_blocks.h"
 #include "ftl_error.h"
 #include "ftl_format.h"
 #include "ftl_geometry.h"
 #include "ftl_io.h"
 #include "ftl_part.h"
+
+/* Which blocks are taken (ftl_blocks.h). */
+struct ftl_blocks {
+    uint32_t words;                 /* 32-bit words of a die in a set */
+    uint32_t frames;                /* frames of a set: pages of the bad-block table */
+    uint32_t cursor[FTL_MAX_DIES];  /* word at which the search in a die goes on */
+    uint32_t free[FTL_MAX_DIES];    /* free blocks per die and in all; counted by ftl_blocks_settle */
+    uint32_t total;
+    bool settled;
+    uint32_t last_busy, last_live; /* block last put in, to make the same one again cheap */
+};
+
+#define FTL_TABLE_BLOCKS 3u /* blocks kept for each of the two copies of the bad-block table */
+
+/* Where the bad-block table and its copies stand (ftl_bbt.h). */
+struct ftl_bbt {
+    uint64_t version; /* of what BAD holds; 0: nothing is known yet */
+    uint64_t seen;    /* highest version met on NAND, also in pages that are not whole */
+    struct ftl_bbt_copy {
+        uint64_t version; /* the newest whole one on NAND; 0: none */
+        uint32_t holder;  /* which of its blocks has that; FTL_TABLE_BLOCKS: none */
+        uint32_t at;      /* the block of this session, with `page` for the next version; FTL_TABLE_BLOCKS: none */
+        uint32_t page, part;
+        uint64_t writing; /* version of the pages before `part` */
+        bool lost;
+    } copy[2];
+};
 
 /* What a recovery could not bring back. */
 struct ftl_lost {

@@ -2,6 +2,7 @@
 #include "ftl_bbt.h"
 
 #include "ftl.h"
+#include "ftl_blocks.h"
 
 #define NONE FTL_TABLE_BLOCKS
 #define CREDIBLE (1ull << 40) /* a sequence above this is noise */

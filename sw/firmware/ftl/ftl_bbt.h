@@ -11,25 +11,7 @@
 #ifndef FTL_BBT_H
 #define FTL_BBT_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "ftl_blocks.h"
-
-struct ftl;
-
-struct ftl_bbt {
-    uint64_t version; /* of what BAD holds; 0: nothing is known yet */
-    uint64_t seen;    /* highest version met on NAND, also in pages that are not whole */
-    struct ftl_bbt_copy {
-        uint64_t version; /* the newest whole one on NAND; 0: none */
-        uint32_t holder;  /* which of its blocks has that; FTL_TABLE_BLOCKS: none */
-        uint32_t at;      /* the block of this session, with `page` for the next version; FTL_TABLE_BLOCKS: none */
-        uint32_t page, part;
-        uint64_t writing; /* version of the pages before `part` */
-        bool lost;
-    } copy[2];
-};
 
 /* Finds the newest version and reads it into BAD. False: there is none, BAD is empty. Programs and erases nothing. */
 bool ftl_bbt_load(struct ftl *f);

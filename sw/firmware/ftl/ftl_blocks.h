@@ -11,30 +11,13 @@
 #ifndef FTL_BLOCKS_H
 #define FTL_BLOCKS_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "ftl_error.h"
-#include "ftl_geometry.h"
+#include "ftl.h"
 
 #define FTL_NO_BLOCK 0xffffffffu
 #define FTL_MOUNT_SPARE 4u     /* free blocks that a mount may lose to failing erases and programs */
-#define FTL_TABLE_BLOCKS 3u    /* blocks kept for each of the two copies of the bad-block table */
 #define FTL_FIRST_TABLE_BLOCK 2u
 #define FTL_ANCHORS 6u         /* blocks for roots; two that work are enough */
 #define FTL_KEPT_BLOCKS (FTL_ANCHORS + 2 * FTL_TABLE_BLOCKS) /* what is neither data's nor log's nor map's: the first blocks of the only die, or half of it of two */
-
-struct ftl;
-
-struct ftl_blocks {
-    uint32_t words;                 /* 32-bit words of a die in a set */
-    uint32_t frames;                /* frames of a set: pages of the bad-block table */
-    uint32_t cursor[FTL_MAX_DIES];  /* word at which the search in a die goes on */
-    uint32_t free[FTL_MAX_DIES];    /* free blocks per die and in all; counted by ftl_blocks_settle */
-    uint32_t total;
-    bool settled;
-    uint32_t last_busy, last_live; /* block last put in, to make the same one again cheap */
-};
 
 /* All sets empty. FTL_ERR_CONFIG: no room for three sets and one frame more, or for the kept blocks. */
 FTL_MUST_CHECK enum ftl_error ftl_blocks_init(struct ftl *f);

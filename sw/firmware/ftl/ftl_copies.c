@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ftl_copies.h"
 
+#include "ftl_bbt.h"
+#include "ftl_blocks.h"
 #include "ftl_erase.h"
 
 #define PROGRAM_TRIES 16u /* a die that always fails shall not take all its blocks into the table */

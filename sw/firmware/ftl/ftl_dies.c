@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ftl_dies.h"
 
+#include "ftl_blocks.h"
+
 void ftl_dies_name(struct ftl *f, uint32_t die) {
     f->report.die = die;
     f->report.channel = die / f->geometry.ways;

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ftl_erase.h"
 
+#include "ftl_bbt.h"
+#include "ftl_blocks.h"
+
 bool ftl_erase_one(struct ftl *f, uint32_t id) {
     struct hal_nand_op o = {.op = HAL_ERASE, .ppn = ftl_first_ppn(&f->geometry, id)};
     struct hal_nand_done done;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ftl_log.h"
 
+#include "ftl_blocks.h"
+
 #define RUN HAL_NAND_DEPTH
 #define READS 3u /* of a page that could be read before */
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pages go round robin over the dies, each die with one open block; blocks are erased for all dies at once when all open ones are full. A page whose program
  * fails is programmed again when nothing is in flight; its block becomes bad and gets no further page, what it holds stays until the next mount. */
+#include "ftl_bbt.h"
+#include "ftl_blocks.h"
 #include "ftl_erase.h"
 #include "ftl_map.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ftl_marks.h"
 
+#include "ftl_blocks.h"
 #include "ftl_dies.h"
 
 static uint32_t marked_page(const struct ftl_geometry *g, uint32_t n) { return n < 2 ? n : g->pages - 1; }

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "ftl_replay.h"
+
+#include "ftl_blocks.h"
 #include "ftl_replay_state.h"
 
 enum ftl_error ftl_check_entry(struct ftl *f, const struct ftl_entry *e) {

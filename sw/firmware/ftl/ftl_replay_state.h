@@ -4,7 +4,7 @@
 #define FTL_REPLAY_STATE_H
 
 #include "ftl_copies.h"
-#include "ftl_replay.h"
+#include "ftl_log.h"
 #include "ftl_txlist.h"
 
 /* Entries of a transaction seen so far. A txid whose serial changed has lost its old transaction. */

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ftl_retire.h"
 
+#include "ftl_bbt.h"
+#include "ftl_blocks.h"
+
 static void add_job(struct ftl_retire *r, uint32_t block, uint32_t head) {
     if (r->jobs == FTL_RETIRE_JOBS) return;
     r->job[r->jobs].block = block;

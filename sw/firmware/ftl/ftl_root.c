@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ftl_root.h"
 
+#include "ftl_bbt.h"
+#include "ftl_blocks.h"
 #include "ftl_dies.h"
 #include "ftl_erase.h"
 

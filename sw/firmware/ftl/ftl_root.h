@@ -12,6 +12,7 @@
 #define FTL_ROOT_H
 
 #include "ftl.h"
+#include "ftl_blocks.h"
 
 /* How many anchors are not bad. */
 uint32_t ftl_root_anchors(struct ftl *f);

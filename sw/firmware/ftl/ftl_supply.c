@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ftl_supply.h"
 
+#include "ftl_bbt.h"
+#include "ftl_blocks.h"
+
 static struct ftl_queue *queue_of(struct ftl_supply *s, uint32_t number) { return number < FTL_MAX_DIES ? &s->die[number] : &s->lane[number - FTL_MAX_DIES]; }
 
 static void collect(struct ftl *f, struct ftl_supply *s) {

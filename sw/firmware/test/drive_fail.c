@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "drive_hw.h"
+#include "ftl_blocks.h"
 
 void fail_event(uint32_t ppn) {
     uint32_t block = ppn >> sim.g.page_bits, die = ftl_die_of(&sim.g, block);

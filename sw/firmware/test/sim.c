@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim.h"
 
+#include "ftl_blocks.h"
+
 #include <stddef.h>
 #include <string.h>
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Factory marks and the bad-block table. */
+#include "ftl_bbt.h"
+#include "ftl_blocks.h"
 #include "tests.h"
 
 static bool nothing_written(void) { return sim.count[HAL_PROGRAM] == 0 && sim.count[HAL_ERASE] == 0; }

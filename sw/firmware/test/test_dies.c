@@ -2,8 +2,9 @@
 /* Drives that are made without a die: which are, what is refused, what becomes of the die. */
 #include <string.h>
 
+#include "boot_report.h"
+#include "ftl_blocks.h"
 #include "ftl_dies.h"
-#include "say.h"
 #include "tests.h"
 
 #define FIRST 1u /* of two by two dies, as a set */
@@ -216,7 +217,7 @@ static void die_that_was_there_when_the_format_was_cut_is_missed(void) {
 
 static bool report_says(const char *words) {
     (void)says("");
-    say_mounted(&drive.ftl.report);
+    boot_report_mounted(&drive.ftl.report);
     return says(words);
 }
 
@@ -231,7 +232,7 @@ static void report_names_the_dies(void) {
     sim.dead = 2;
     refused(FTL_ERR_LOST);
     (void)says("");
-    say_error(FTL_ERR_LOST, &drive.ftl.report);
+    boot_report_error(FTL_ERR_LOST, &drive.ftl.report);
     CHECK(says("otx: not ready: die at channel 0, way 1 does not answer, and the drive was made with it; nothing was changed\n"));
 }
 

@@ -2,8 +2,10 @@
 /* The rules of the mount (docs/architecture.md): pages that fade, pages that cannot be read in one power-on, and mounts cut one after another. */
 #include <string.h>
 
+#include "boot_report.h"
+#include "ftl_bbt.h"
+#include "ftl_blocks.h"
 #include "ftl_root.h"
-#include "say.h"
 #include "tests.h"
 
 static struct sim_page *pages_of(uint32_t n) { return &sim_pages[ftl_first_ppn(&sim.g, ftl_anchor(&sim.g, n))]; }
@@ -482,7 +484,7 @@ static void doubtful_blocks_are_reported_until_the_log_goes_on(void) {
         CHECK(sim.doubtful == 1 && drive.ftl.report.lost.lpn[0] == drive_lpn(7) && sim.dropped == 2);
         drive_judge();
         (void)says("");
-        say_mounted(&drive.ftl.report);
+        boot_report_mounted(&drive.ftl.report);
         CHECK(says("1 block is doubtful, the version after the one that is there cannot be read: 42\n"));
         remounted();
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "boot_report.h"
+#include "ftl_blocks.h"
 #include "ftl_root.h"
-#include "say.h"
 #include "tests.h"
 
 static bool nothing_written(void) { return sim.count[HAL_PROGRAM] == 0 && sim.count[HAL_ERASE] == 0; }
@@ -148,9 +149,9 @@ static void drive_that_cannot_be_written_is_opened_read_only(void) {
             drive_judge();
         }
         (void)says("");
-        say_error((enum ftl_error)errors[why], &drive.ftl.report);
+        boot_report_error((enum ftl_error)errors[why], &drive.ftl.report);
         CHECK(says("otx: read-only: "));
-        say_error((enum ftl_error)errors[why], &drive.ftl.report);
+        boot_report_error((enum ftl_error)errors[why], &drive.ftl.report);
         CHECK(says(words[why]));
         if (why != 2) continue;
         drive_cut_dropping_all(); /* it could be a moment's fault: then it goes on */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pages that the host has read with many corrected bits: which move, when, and which stay. */
+#include "ftl_blocks.h"
 #include "tests.h"
 
 static uint32_t ppn_of(uint32_t i) { return FTL_WORD_VALUE(hal_map()[drive_lpn(i)]); }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Programs that fail while the drive runs: the places of the log, rescued pages, pages that move out of a failing block. */
+#include "ftl_bbt.h"
+#include "ftl_blocks.h"
 #include "tests.h"
 
 static uint32_t block_of(uint32_t i) { return FTL_WORD_VALUE(hal_map()[drive_lpn(i)]) >> sim.g.page_bits; }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Roots and their anchors: in turn, over blocks that fail, over cuts. */
+#include "ftl_blocks.h"
 #include "tests.h"
 
 static uint32_t anchor(uint32_t n) { return ftl_anchor(&sim.g, n % FTL_ANCHORS); }

@@ -2,7 +2,7 @@
 /* Identification: parts with and without a parameter page, its copies, timing modes, refusals. */
 #include <string.h>
 
-#include "say.h"
+#include "boot_report.h"
 #include "tests.h"
 
 #define K9F8G08 0x64a610d3ecull
@@ -47,7 +47,7 @@ static void onfi_part_goes_to_its_highest_mode(void) {
     CHECK(found()->part.spare_bytes == 128 && found()->part.pages == 8 && found()->part.blocks == sim.g.blocks && found()->part.luns == 1);
     CHECK(sim.count[HAL_PARAM] == 4 && sim.count[HAL_SET_FEATURES] == 4);
     sim_said('\n');
-    say_part(found());
+    boot_report_part(found());
     CHECK(says("otx: nand MAKER PART 1, timing mode 5; lists set features\n"));
 }
 
@@ -72,7 +72,7 @@ static void part_of_the_table_gets_its_own_times(void) {
     CHECK(found()->mode == FTL_OWN_MODE && sim.bus_mode == FTL_OWN_MODE && !found()->part.onfi && found()->part.blocks == 4096);
     CHECK(sim.count[HAL_PARAM] == 0 && sim.count[HAL_SET_FEATURES] == 0 && sim.count[HAL_READ_ID] == 4);
     sim_said('\n');
-    say_part(found());
+    boot_report_part(found());
     CHECK(says("otx: nand Samsung K9F8G08U0M, its own times; lists multi-plane\n"));
 }
 
@@ -136,7 +136,7 @@ static void majority_of_three_wrong_copies_is_enough(void) {
         CHECK(found()->part.copy == 3 && found()->part.blocks == sim.g.blocks && found()->part.pages == 8);
     }
     sim_said('\n');
-    say_part(found());
+    boot_report_part(found());
     CHECK(says("; parameter page by majority\n"));
 }
 
@@ -145,7 +145,7 @@ static void unreadable_parameter_page_is_refused(void) {
     for (uint32_t c = 0; c < 3; c++) spoil(c, true);
     refused_at(FTL_ERR_PARAM, 0);
     sim_said('\n');
-    say_error(FTL_ERR_PARAM, found());
+    boot_report_error(FTL_ERR_PARAM, found());
     CHECK(says("otx: not ready: die at channel 0, way 0: its parameter page is unreadable\n"));
     two_by_two();
     memset(sim.part.page, 0xff, sizeof sim.part.page);
@@ -157,7 +157,7 @@ static void unknown_part_is_refused(void) {
     sim.part = (struct sim_part){.id = 0x0504030201ull};
     refused_at(FTL_ERR_PART, 0);
     sim_said('\n');
-    say_error(FTL_ERR_PART, found());
+    boot_report_error(FTL_ERR_PART, found());
     CHECK(says("otx: not ready: die at channel 0, way 0: unknown part, ID 01 02 03 04 05\n"));
 }
 
@@ -172,7 +172,7 @@ static void part_that_does_not_fit_is_refused(void) {
         refused(FTL_ERR_FIT);
         if (i == 0) {
             sim_said('\n');
-            say_error(FTL_ERR_FIT, found());
+            boot_report_error(FTL_ERR_FIT, found());
             CHECK(says("otx: not ready: the drive is built for another part than MAKER PART 1: pages of 2,048 + 128 bytes, 8 in a block, 84 blocks, 1 LUN\n"));
         }
     }
@@ -187,7 +187,7 @@ static void part_that_does_not_fit_is_refused(void) {
     sim.g.spare_bytes = 192; /* of a drive with the longer code */
     refused(FTL_ERR_SPARE);
     sim_said('\n');
-    say_error(FTL_ERR_SPARE, found());
+    boot_report_error(FTL_ERR_SPARE, found());
     CHECK(says("otx: not ready: Samsung K9F8G08U0M has 128 spare bytes in a page, the drive needs 192\n"));
     sim_new(1, 2, 40, 64, 64);
     sim.part = (struct sim_part){.id = 0x762690dc98ull}; /* it has 224 */
@@ -213,7 +213,7 @@ static void dies_of_different_parts_are_refused(void) {
         refused_at(FTL_ERR_PARTS, die);
     }
     sim_said('\n');
-    say_error(FTL_ERR_PARTS, found());
+    boot_report_error(FTL_ERR_PARTS, found());
     CHECK(says("otx: not ready: die at channel 1, way 1 is another part than die 0\n"));
 }
 
@@ -226,7 +226,7 @@ static void die_that_does_not_answer_is_named(void) {
             refused_at(FTL_ERR_DIE, die);
         }
     sim_said('\n');
-    say_error(FTL_ERR_DIE, found());
+    boot_report_error(FTL_ERR_DIE, found());
     CHECK(says("otx: not ready: die at channel 1, way 1 does not answer\n"));
 }
 
@@ -242,7 +242,7 @@ static void mode_in_which_the_id_reads_wrong_is_left(void) {
     sim.noisy_from = 3;
     mounted();
     sim_said('\n');
-    say_part(found());
+    boot_report_part(found());
     CHECK(says("timing mode 0 because the dies do not work with timing mode 5; lists"));
     sim_new(1, 2, 40, 64, 64);
     sim.part = (struct sim_part){.id = K9F8G08};
@@ -277,7 +277,7 @@ static void capabilities_are_read_from_the_page(void) {
     mounted();
     CHECK(found()->part.can == 63);
     sim_said('\n');
-    say_part(found());
+    boot_report_part(found());
     CHECK(says("; lists set features, cache read, cache program, multi-plane, multi-plane read, enhanced status\n"));
     const uint32_t optional[] = {4, 2, 1, 8};
     const uint32_t can[] = {FTL_CAN_SET_FEATURES, FTL_CAN_CACHE_READ, FTL_CAN_CACHE_PROGRAM, FTL_CAN_STATUS_ENHANCED};
@@ -343,7 +343,7 @@ static void read_levels_are_used_as_far_as_board_and_part_have_them(void) {
         CHECK(sim.can >> 4 == cases[i].can && ((found()->part.can & FTL_CAN_READ_RETRY) != 0) == lists);
         for (uint32_t die = 0; die < 4; die++) CHECK(sim.level[die] == (lists ? 0 : 1));
         sim_said('\n');
-        say_part(found());
+        boot_report_part(found());
         CHECK(says(", read retry") == lists);
     }
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "ftl_blocks.h"
 #include "ftl_dies.h"
 #include "tests.h"
 

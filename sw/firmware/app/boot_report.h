@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a boot found, on the UART: plain words, one line each, beginning with "otx: ". */
+#ifndef BOOT_REPORT_H
+#define BOOT_REPORT_H
+
+#include "ftl.h"
+
+/* "otx: formatted" or nothing, each die that the drive was made without, how many blocks are bad or nothing, then "otx: mounted generation ...", as the report says. */
+void boot_report_mounted(const struct ftl_report *report);
+/* "otx: nand Samsung K9F8G08U0M, its own times; lists multi-plane": part, timing mode, what it can do. */
+void boot_report_part(const struct ftl_report *report);
+/* Why the drive stays closed, or is opened read-only. */
+void boot_report_error(enum ftl_error error, const struct ftl_report *report);
+
+#endif
