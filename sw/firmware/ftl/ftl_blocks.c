@@ -2,8 +2,6 @@
 #include "ftl_blocks.h"
 
 #include "ftl.h"
-#include "ftl_copies.h"
-#include "ftl_dies.h"
 
 enum set { SET_BUSY = 0, SET_LIVE = 1, SET_BAD = 2, SETS = 3 };
 

@@ -9,9 +9,6 @@
 
 #include "ftl.h"
 
-#define FTL_IN_FLIGHT(g) ((g)->cache_ops || (g)->planes > 1 ? 2u : 1u)
-#define FTL_MAX_IN_FLIGHT 2u
-
 struct ftl_suspect {
     uint64_t index, sequence; /* of its log entry */
     uint32_t lpn, ppn, copy;  /* copy: FTL_NO_PPN, it has none */
@@ -34,8 +31,5 @@ FTL_MUST_CHECK enum ftl_error ftl_copies_make(struct ftl *f, struct ftl_copies *
 
 /* Where the page `ppn` of log entry `index` is from now on. */
 uint32_t ftl_copies_place(const struct ftl *f, const struct ftl_copies *c, uint64_t index, uint32_t ppn);
-
-/* The pages that ftl_copies_make needs at most. */
-static inline uint32_t ftl_copies_pages(const struct ftl_geometry *g) { return g->dies * FTL_IN_FLIGHT(g); }
 
 #endif

@@ -11,20 +11,6 @@ void ftl_dies_name(struct ftl *f, uint32_t die) {
 
 void ftl_dies_leave(struct ftl *f, uint32_t die) { f->geometry.out |= 1ull << die; }
 
-uint32_t ftl_dies_count(uint64_t set) {
-    uint32_t n = 0;
-    for (; set != 0; set &= set - 1u) n++;
-    return n;
-}
-
-uint32_t ftl_dies_used(const struct ftl_geometry *g) { return g->dies - ftl_dies_count(g->out); }
-
-uint32_t ftl_dies_first(const struct ftl_geometry *g) {
-    uint32_t die = 0;
-    while (die < g->dies && ftl_die_is_out(g, die)) die++;
-    return die;
-}
-
 enum ftl_error ftl_dies_of_root(struct ftl *f) {
     struct ftl_geometry *g = &f->geometry;
     uint64_t lost = g->out & ~f->old_root.out;

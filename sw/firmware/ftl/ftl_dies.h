@@ -15,13 +15,6 @@ void ftl_dies_name(struct ftl *f, uint32_t die);
 /* From now on it is out. */
 void ftl_dies_leave(struct ftl *f, uint32_t die);
 
-/* How many dies a set has (ftl_dies_has() is in ftl_geometry.h). */
-uint32_t ftl_dies_count(uint64_t set);
-/* How many dies are not out. */
-uint32_t ftl_dies_used(const struct ftl_geometry *g);
-/* The first of them; g->dies: there is none. */
-uint32_t ftl_dies_first(const struct ftl_geometry *g);
-
 /* Of a drive with a root (f->old_root): what it was made without. FTL_ERR_LOST: another die is absent. */
 FTL_MUST_CHECK enum ftl_error ftl_dies_of_root(struct ftl *f);
 

@@ -38,3 +38,17 @@ bool ftl_block_exists(const struct ftl_geometry *g, uint32_t block_id) {
     uint32_t upper = block_id >> g->block_bits;
     return ftl_block_of(g, block_id) < g->blocks && (upper & ((1u << g->way_bits) - 1u)) < g->ways && (upper >> g->way_bits) < g->channels;
 }
+
+uint32_t ftl_dies_count(uint64_t set) {
+    uint32_t n = 0;
+    for (; set != 0; set &= set - 1u) n++;
+    return n;
+}
+
+uint32_t ftl_dies_used(const struct ftl_geometry *g) { return g->dies - ftl_dies_count(g->out); }
+
+uint32_t ftl_dies_first(const struct ftl_geometry *g) {
+    uint32_t die = 0;
+    while (die < g->dies && ftl_die_is_out(g, die)) die++;
+    return die;
+}

@@ -40,4 +40,18 @@ uint32_t ftl_block_of(const struct ftl_geometry *g, uint32_t block_id);
 /* Whether this drive has such a block. What comes from flash is asked here before it is used. */
 bool ftl_block_exists(const struct ftl_geometry *g, uint32_t block_id);
 
+/* How many dies a set has. */
+uint32_t ftl_dies_count(uint64_t set);
+/* How many dies are not out. */
+uint32_t ftl_dies_used(const struct ftl_geometry *g);
+/* The first of them; g->dies: there is none. */
+uint32_t ftl_dies_first(const struct ftl_geometry *g);
+
+/* Programs of a die that may be under way at once. */
+#define FTL_IN_FLIGHT(g) ((g)->cache_ops || (g)->planes > 1 ? 2u : 1u)
+#define FTL_MAX_IN_FLIGHT 2u
+
+/* Pages whose program a cut can leave begun: each may need a copy (ftl_copies.h). */
+static inline uint32_t ftl_copies_pages(const struct ftl_geometry *g) { return g->dies * FTL_IN_FLIGHT(g); }
+
 #endif
