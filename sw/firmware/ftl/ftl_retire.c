@@ -123,11 +123,11 @@ void ftl_retire_step(struct ftl *f, struct ftl_supply *s, struct ftl_retire *r) 
         hal_relocate(r->move.lpn, r->move.from, r->move.to, r->move.sequence);
         r->move.waits = false;
     }
-    bool table = ftl_bbt_dirty(f);
-    s->hold = (table || job_ready(r)) && !ftl_io_empty(&f->io);
+    bool table = ftl_bbt_dirty(f), ready = job_ready(r); /* asked once: the mark may rise at any time, and only what held the erases may go on */
+    s->hold = (table || ready) && !ftl_io_empty(&f->io);
     if (s->hold) return;
     if (table) ftl_bbt_step(f);
-    else if (job_ready(r)) one_page(f, r);
+    else if (ready) one_page(f, r);
     else if (!r->move.waits && ftl_refresh_ready(&r->refresh) && ftl_io_empty(&f->io)) refresh(f, r);
 }
 

@@ -105,7 +105,12 @@ bool hal_weak_page(uint32_t *ppn) {
 
 uint32_t hal_log_head(void) { return (uint32_t)hw.head; }
 
-uint32_t hal_log_mark(void) { return (uint32_t)hw.watermark; }
+/* The mark may rise between any two reads: each one sees what was true at the one before. */
+uint32_t hal_log_mark(void) {
+    uint64_t mark = hw.mark_read;
+    hw.mark_read = hw.watermark;
+    return (uint32_t)mark;
+}
 
 bool hal_relocate_room(void) { return !hw.move.waits && sim_random(3) != 0; }
 

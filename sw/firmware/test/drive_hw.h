@@ -30,6 +30,7 @@ struct drive_hw {
     struct ftl_entry entry[DRIVE_LOG];
     bool done[DRIVE_LOG], held[DRIVE_LOG];
     uint64_t head, closed, durable, watermark, sequence;
+    uint64_t mark_read; /* what the next hal_log_mark() answers */
     uint32_t pages;
     bool stopped; /* a log page has failed in all its places */
     struct log_flight flight[LOG_FLIGHT];

@@ -95,7 +95,7 @@ static void nothing_is_looked_at_while_anything_else_is_to_be_done(void) {
     sim.busy = false;
     drive.retire.refresh.pages = 1; /* a page that waits for the log */
     drive.retire.refresh.page[0].ppn = ppn_of(0);
-    drive.retire.refresh.page[0].head = hal_log_mark() + 1;
+    drive.retire.refresh.page[0].head = hal_log_head() + 1;
     drive_supply(300);
     CHECK(seen_n == 0);
     drive.retire.refresh.pages = 0;
