@@ -151,7 +151,10 @@ async def group_that_a_failing_block_left_without_pages_ends(dut):
     b.pin["full"].set(1)
     b.append_sink.open = True
     await b.until(lambda: w in b.results)
-    assert b.results[w]["status"] == WRITE_FAULT and b.failed and b.open_group is not None
+    assert b.results[w]["status"] == WRITE_FAULT and b.failed and b.open_group is not None and len(b.log) == 3
+    read = b.submit(READ, 0, 8)
+    await b.until(lambda: read in b.results)
+    assert all(b.blocks[read][k] for k in range(8)), "the blocks that no page takes are seen with the others"
     b.let_programs_end()
     for _ in range(amount(2, 4)):  # two need more frames than there are
         assert await b.run(WRITE, 100, 32) == READ_ONLY, "no frames are lost"

@@ -7,11 +7,11 @@ from judge.order import NEVER
 class Command:
     """A command under way. `node`: what it does for everybody; `blocks`: what it writes in its transaction; `taken`, `over`: the table that a COMMIT took, and what
     of it its own blocks hide; `mixed`: an end of its transaction is under way beside it, or beside it another end; `alone`: no other command of its txid is; `may`: CLOSED, OPEN
-    or EITHER, its txid when it was submitted; `must`, `could`: the statuses that its input earns."""
+    or EITHER, its txid when it was submitted; `must`: the statuses that its input earns."""
 
     __slots__ = (
-        *("id", "op", "lba", "n", "tx", "fua", "commit", "relaxed", "submit", "done", "status"),
-        *("node", "blocks", "taken", "over", "mixed", "alone", "may", "must", "could"),
+        *("id", "op", "lba", "n", "tx", "arg", "fua", "commit", "relaxed", "submit", "done", "status"),
+        *("node", "blocks", "taken", "over", "mixed", "alone", "may", "must"),
     )
 
     def __init__(self, event, line):
@@ -21,6 +21,7 @@ class Command:
         self.lba = get("lba", 0)
         self.n = get("n", 0)
         self.tx = get("tx")
+        self.arg = get("arg", 0)
         self.fua = get("fua", 0) == 1
         self.commit = get("commit", 0) == 1
         self.relaxed = get("relaxed", 0) == 1
@@ -29,7 +30,7 @@ class Command:
         self.status = self.node = self.blocks = self.taken = self.may = None
         self.mixed = False
         self.alone = True
-        self.must = self.could = ()
+        self.must = ()
         self.over = []
 
     def copy(self, nodes):

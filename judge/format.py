@@ -47,7 +47,7 @@ def header(event, line):
     for key in ("txids", "entries"):
         if key in event and not whole(event[key], 1):
             raise Malformed(line, f'"{key}" of the first line is a number of 1 or more')
-    for key in ("unreadable",):
+    for key in ("unreadable", "failing"):
         if event.get(key, False) not in (True, False):
             raise Malformed(line, f'"{key}" of the first line is true or false')
 

@@ -40,6 +40,7 @@ class Judge(Transactions):
         self.lbas = 0
         self.entries = 60000
         self.mode = "open"
+        self.failing = False
         self.on = True
         self.flight = {}  # id -> Command, in the order of submission
         self.highest = -1
@@ -59,6 +60,7 @@ class Judge(Transactions):
             self.txids = event.get("txids", 32)
             self.entries = event.get("entries", 60000)
             self.may_be_unreadable = bool(event.get("unreadable"))
+            self.failing = bool(event.get("failing")) or self.may_be_unreadable
             return
         kind = form.check(event, self.line)
         self.counts["events"] += 1
@@ -119,7 +121,7 @@ class Judge(Transactions):
             for stamp in event["data"]:
                 if stamp in self.stamps or stamp in self.old or stamp in self.loose:
                     raise Malformed(line, f"stamp {stamp} is used twice")
-        command.must, command.could = faults(command, self.lbas, self.txids)
+        command.must = faults(command, self.lbas, self.txids)
         if not command.must:
             if op in WRITES:
                 data = event["data"] if op == "WRITE" else [0] * command.n
@@ -151,7 +153,7 @@ class Judge(Transactions):
         command.done = self.line
         command.status = event["status"]
         op = command.op
-        did = verdict(command, self.mode, None if command.mixed else command.may)
+        did = verdict(command, self.mode, None if command.mixed else command.may, self.failing)
         self.counts[command.status] += 1
         if command.must:
             return
@@ -245,8 +247,8 @@ class Judge(Transactions):
                     self.unwritten(t, command)
                 else:
                     self.written(t, command, False)
-                if t.may == CLOSED:
-                    t.may = EITHER
+                    if t.may == CLOSED:
+                        t.may = EITHER
         self.leave(t, command)
 
     def read(self, command, data):
@@ -318,8 +320,8 @@ class Judge(Transactions):
         self.on = True
         self.mode = event["mode"]
         said = self.mode != "open" or any(event.get(key) for key in ("dropped", "log_pages", "doubtful"))
-        if self.mode == "closed" and not self.reported:
-            raise Violation((11,), f"the drive does not come back by itself: {event.get('said', 'closed')}", (self.line,))
+        if self.mode == "closed" and not self.reported or self.mode == "read-only" and not self.failing:
+            raise Violation((11,), f"the drive does not come back by itself: {event.get('said', self.mode)}", (self.line,))
         if said:
             if self.reported - {"data"}:
                 self.lost()
@@ -336,6 +338,7 @@ class Judge(Transactions):
 
     def damage(self, event):
         self.reported.add(event["what"])
+        self.failing = True
         self.counts["damage"] += 1
         if event["what"] == "data":
             if event["lba"] >= self.lbas:

@@ -11,56 +11,57 @@ from judge.transactions import CLOSED, OPEN
 DONE, NOTHING, PERHAPS = "done", "nothing", "perhaps"
 WRITES = frozenset(("WRITE", "TRIM", "WRITE_ZEROES"))
 MOST = 32  # blocks of a command
-FAILED = {"WRITE_FAULT": PERHAPS, "MEDIA_ERROR": PERHAPS, "ABORTED": PERHAPS, "CAPACITY": NOTHING, "READ_ONLY": NOTHING}
+OF_A_TXID = (0, 6)  # QUERYs that name one
+ROOM = WRITES | {"BEGIN"}  # who may get CAPACITY; all others go on
+FAILED = {"WRITE_FAULT": PERHAPS, "MEDIA_ERROR": PERHAPS, "READ_ONLY": NOTHING}  # where something may fail
 INPUT = frozenset(("INVALID_OPCODE", "INVALID_FIELD", "LBA_RANGE", "TX_INVALID"))
 
 
 def faults(command, lbas, txids):
-    """The statuses that bad input earns: (one of these it must get, these it may get)."""
-    must, may = set(), set()
+    """The statuses that bad input earns: it must get one of these. docs/interfaces.md, "What each command takes": flags and txids that a command does not take are
+    refused, other values ignored."""
+    must = set()
     op, tx = command.op, command.tx
+    names = op in ("BEGIN", "COMMIT", "ABORT") or op == "QUERY" and command.arg in OF_A_TXID
     if op in RANGED:
         if not 1 <= command.n <= MOST:
             must.add("INVALID_FIELD")
         if command.lba + max(command.n, 1) > lbas:
             must.add("LBA_RANGE")
-    if tx is not None and tx >= txids and (op in RANGED or op in ("BEGIN", "COMMIT", "ABORT")):
+    if tx is not None and tx >= txids and (op in RANGED or names):
         must.add("TX_INVALID")
-    if tx is None and (op in ("BEGIN", "COMMIT", "ABORT") or op == "WRITE" and command.commit):
-        must |= {"TX_INVALID", "INVALID_FIELD"}
-    if command.commit and op not in ("WRITE", "COMMIT"):
+    if tx is None and (names or command.commit) or tx is not None and not names and op not in RANGED:
         must.add("INVALID_FIELD")
-    if command.fua and (op != "WRITE" or command.relaxed) or command.relaxed and not (op == "COMMIT" or op == "WRITE" and command.commit) or command.commit and op == "COMMIT":
-        may.add("INVALID_FIELD")
-    if op not in RANGED and (command.n or command.lba):
-        may |= {"INVALID_FIELD", "LBA_RANGE"}
-    return must, may
+    if command.commit and op != "WRITE" or command.fua and op not in WRITES:
+        must.add("INVALID_FIELD")
+    if command.relaxed and (command.fua or not (op == "COMMIT" or op == "WRITE" and command.commit)):
+        must.add("INVALID_FIELD")
+    return must
 
 
 def wrong(command, numbers, words):
     return Violation(numbers, f"{command} got {command.status}: {words}", (command.submit, command.done))
 
 
-def verdict(command, mode, may):
-    """`may`: CLOSED, OPEN or EITHER, what its txid was when it was submitted (None: no txid, or another end of the transaction is under way)."""
+def verdict(command, mode, may, failing):
+    """`may`: CLOSED, OPEN or EITHER, what its txid was when it was submitted (None: no txid, or another end of the transaction is under way). `failing`: programs,
+    erases or memories may fail, or the test did damage: only then does a drive answer that it could not."""
     status, op = command.status, command.op
     if status == "NOT_READY":
         if mode != "closed":
             raise wrong(command, (11, 12), "the drive is on")
         return NOTHING
     if command.must:
-        if status in command.must or status == "READ_ONLY" and op != "READ":
+        if status in command.must or status == "READ_ONLY" and op != "READ" and (failing or mode == "read-only"):
             return NOTHING
         raise wrong(command, (12,), f"bad input, to be answered with {' or '.join(sorted(command.must))}")
-    if status in command.could:
-        return NOTHING
     if op == "QUERY":
-        if status in ("TX_CONFLICT", "INVALID_OPCODE"):
+        if status not in ("SUCCESS", "INVALID_FIELD"):  # there may be no such thing to ask for
             raise wrong(command, (12,), "not a status of this command")
         return DONE if status == "SUCCESS" else NOTHING
     if status == "TX_INVALID" and command.tx is not None and op != "BEGIN":
-        if op == "WRITE" or may == OPEN:
-            raise wrong(command, (12,), "a WRITE opens its txid" if op == "WRITE" else f"txid {command.tx} is open")
+        if op in WRITES and command.alone or may == OPEN:
+            raise wrong(command, (12,), f"a {op.replace('_', ' ')} opens its txid" if op in WRITES else f"txid {command.tx} is open")
         return NOTHING
     if status in INPUT or status == "TX_CONFLICT":
         raise wrong(command, (12,), "the command is valid")
@@ -77,9 +78,19 @@ def verdict(command, mode, may):
             raise wrong(command, (13,), "only a write in a transaction can get that")
         return NOTHING
     if status == "SUCCESS":
+        if mode == "read-only" and op in ROOM:
+            raise wrong(command, (14,), "the drive has said that it is read-only")
         if op == "BEGIN" and may == OPEN:
             raise wrong(command, (12,), f"txid {command.tx} is open already")
         if op in ("COMMIT", "ABORT") and may == CLOSED:
             raise wrong(command, (12,), f"txid {command.tx} is not open")
         return DONE
+    if status == "CAPACITY":
+        if op not in ROOM:
+            raise wrong(command, (12,), f"a {op} needs no room that is not kept for it")
+        return NOTHING
+    if status not in FAILED:
+        raise wrong(command, (12,), "not a status of this command")
+    if not (failing or status == "READ_ONLY" and mode == "read-only"):
+        raise wrong(command, (14,), "nothing has failed")
     return FAILED[status]

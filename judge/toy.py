@@ -129,7 +129,7 @@ class Client:
             self.toy.rng = random.Random(seed)
             self.toy.rng.random = lambda: 0.5
         self.lbas, self.tags, self.txids, self.most, self.hasty, self.relaxed = lbas, tags, txids, most, hasty, relaxed
-        self.events = [{"history": 1, "lbas": lbas, "entries": entries, "seed": seed, "client": "toy"}]
+        self.events = [{"history": 1, "lbas": lbas, "entries": entries, "seed": seed, "client": "toy", "failing": errors}]
         self.ids = self.stamps = 0
         self.waiting, self.acted = [], []
 

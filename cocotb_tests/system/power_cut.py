@@ -189,7 +189,7 @@ class Campaign:
         self.preset, self.cuts, self.seed, self.only, self.gap = preset, cuts, seed, only, gap or self.pace.gap
         self.stop, self.ways, self.failing, self.wave = stop, ways, failing, wave
         self.flags = "".join(f" --{name}" for name, on in (("ways", ways), ("failing", failing)) if on) + (f" --gap {gap}" if gap else "")
-        self.traffic = Traffic(self.drive, preset=preset, seed=seed, client="power_cut", entries=self.drive.tx_entries)
+        self.traffic = Traffic(self.drive, preset=preset, seed=seed, client="power_cut", entries=self.drive.tx_entries, failing=failing)
         self.children, self.sessions, self.alone = Children(jobs), 0, 0
         self.open_session()
 

@@ -15,7 +15,8 @@ import spinal.lib._
   *
   * Completion: at the end of the command, or by the log's `waitDone` when the command went to `waiter` (FLUSH, FUA, COMMIT, RELAXED or not). Checks come in this order and change nothing: TX_INVALID or TX_BUSY;
   * what happened to the data; READ_ONLY; CAPACITY; TX_FULL. MEDIA_ERROR: the remap engine answered with an error (other blocks of the command may be linked).
-  * WRITE_FAULT: a failing block took the pages away, and there is no other (other blocks of the command may be linked).
+  * WRITE_FAULT: a failing block took the pages away, and there is no other. A plain WRITE of which blocks are linked is then linked whole, the rest in frames that no page takes over
+  * (`stranded`; the drive is read-only from then on): so it is seen whole, and its open group is dropped with the log. Of one in a transaction, which can no longer commit, other blocks may be linked.
   * CAPACITY: there is no room and none will come, of data (`full`) or of the log (`logFull`). COMMIT, ABORT and RECOVER use the last log pages, which nothing else may touch (`LogReserve`). The command
   * queue sends what needs room when there is some, so Room waits only for what a failing block took away meanwhile. After `fault` no loop here goes on waiting.
   *
@@ -89,6 +90,7 @@ class Sequencer(p: OtxParam) extends Component {
   private val k = Reg(UInt(6 bits)) // block in hand
   private val fresh = Reg(UInt(6 bits)) // blocks that need a new tx table entry
   private val broken = Reg(Bool()) // an answer with error
+  private val stranded = Reg(Bool()) // the rest of the command gets no pages
   private val index = Reg(UInt(48 bits)) // of the last entry appended
   private val ppn = Reg(UInt(30 bits))
   private val sequence = Reg(UInt(48 bits)) init 0
@@ -149,9 +151,9 @@ class Sequencer(p: OtxParam) extends Component {
   filled.ready := False
   rsp.ready := state === Probed || state === Linked
 
-  append.valid := state === Append && (alloc.valid || !isWrite) || state === Record
-  alloc.ready := state === Append && isWrite && append.ready
-  wantsPage := state === Append && isWrite
+  append.valid := state === Append && !stranded && (alloc.valid || !isWrite) || state === Record
+  alloc.ready := state === Append && !stranded && isWrite && append.ready
+  wantsPage := state === Append && isWrite && !stranded
   holdsPage := isWrite && (state === Link || state === Linked || state === Issue)
   append.kind := Mux(state === Record, record.resize(8), Mux(isWrite, U(LogKind.MAP, 8 bits), U(LogKind.TRIM, 8 bits)))
   append.ordered := False
@@ -187,7 +189,7 @@ class Sequencer(p: OtxParam) extends Component {
   op.tag := 0 // one op at a time
   op.last := True
 
-  write.valid := state === Issue
+  write.valid := state === Issue && !stranded
   write.op := NandOp.PROGRAM
   write.ppn := ppn
   write.frame := frames.payload
@@ -206,7 +208,7 @@ class Sequencer(p: OtxParam) extends Component {
   private val dropping = state === Drop && k =/= filled.frames
   giveBack.valid := dropping && frames.valid
   giveBack.payload := frames.payload
-  frames.ready := write.fire || giveBack.fire
+  frames.ready := write.fire || giveBack.fire || state === Issue && stranded
 
   tx.valid := state === Tx
   tx.op := txOp
@@ -261,6 +263,7 @@ class Sequencer(p: OtxParam) extends Component {
       firstBlock()
       fresh := 0
       broken := False
+      stranded := False
       waiting := 0
       status := Status.SUCCESS
       when(filled.valid)(state := Look)
@@ -329,7 +332,13 @@ class Sequencer(p: OtxParam) extends Component {
       }
     }
     is(Append) {
-      when(isWrite && !alloc.valid && fault)(end(Status.WRITE_FAULT)) // an open group is dropped with the log
+      when(stranded)(state := Link)
+        .elsewhen(isWrite && !alloc.valid && fault) {
+          when(c.hasTx || k === 0)(end(Status.WRITE_FAULT)) otherwise {
+            stranded := True
+            state := Link
+          }
+        }
       when(append.fire) {
         state := Link
         when(isTrim && c.hasTx) { // an entry per block, then one link
@@ -346,7 +355,7 @@ class Sequencer(p: OtxParam) extends Component {
       }
     }
     is(Issue) {
-      when(write.ready) {
+      when(write.ready || stranded) {
         sequence := sequence + 1
         nextBlock()
         state := Mux(lastBlock, After(), Append())
@@ -355,6 +364,9 @@ class Sequencer(p: OtxParam) extends Component {
     is(After) {
       when(broken) {
         status := Status.MEDIA_ERROR
+        state := Finish
+      }.elsewhen(stranded) {
+        status := Status.WRITE_FAULT
         state := Finish
       }.elsewhen(isCommit)(commit())
         .otherwise(state := Mux(c.fua, Wait(), Finish()))
