@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Golden model of the order of ops at one die (spinal/src/main/scala/opentxssd/WayQueue.scala): which client's op goes next, and the most that others may go before.
+"""Golden model of the order of ops at one die (spinal/src/main/scala/opentxssd/flash/WayQueue.scala): which client's op goes next, and the most that others may go before.
 
 `comes` with every op that passes the scheduler's port, `goes` with every command that the channel takes, which must be at once. An op can be chosen for a
 command 3 clocks after its beat, and counts as passed over from 2 clocks after it.

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package opentxssd
 
+import opentxssd.data.{DataPath, PageMove}
+import opentxssd.flash.{FlashBackend, FlashDone, FlashOp, NandPins}
+import opentxssd.host.{BlockRef, CommandQueue, Completion, HostCmd, ReadBeat, WriteBeat}
+import opentxssd.log.{CommitLog, LogBlock}
+import opentxssd.remap.RemapEngine
 import spinal.core._
 import spinal.lib._
 import spinal.lib.bus.amba4.axi._
