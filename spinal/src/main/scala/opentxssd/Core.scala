@@ -28,8 +28,8 @@ class Core(p: OtxParam) extends Component {
   val frame = master port Axi4(Core.frameAxi(p))
 
   // firmware
-  val fw_op = slave port Stream(FlashOp())
-  val fw_done = master port Stream(FlashDone())
+  val firmware_op = slave port Stream(FlashOp())
+  val firmware_done = master port Stream(FlashDone())
   val free_block = slave port Stream(UInt(24 bits))
   val free_block_room = out port Bits(p.dies bits)
   val log_block = slave port Stream(LogBlock())
@@ -123,15 +123,15 @@ class Core(p: OtxParam) extends Component {
   flash.generation := generation
   flash.nandMode := nand_mode
   flash.nandCan := nand_can
-  private val ops = Seq(data.write, data.read, log.program, fw_op).map(_.halfPipe())
+  private val ops = Seq(data.write, data.read, log.program, firmware_op).map(_.halfPipe())
   flash.write << ops(0)
   data.writeDone << flash.writeDone.halfPipe()
   flash.read << ops(1)
   data.readDone << flash.readDone.halfPipe()
   flash.log << ops(2)
   log.programDone << flash.logDone
-  flash.fw << ops(3)
-  fw_done << flash.fwDone
+  flash.firmware << ops(3)
+  firmware_done << flash.firmwareDone
   data.alloc << flash.alloc
   data.allocLeft := flash.allocLeft
   flash.freeBlock << free_block

@@ -13,29 +13,29 @@ import spinal.lib.bus.amba4.axi._
 /** From a validated host command to map, log and flash, and back.
   *
   * {{{
-  *   dpCmd -+-> FrameFill -> Sequencer -> append, write, waiter      (all but READ, in order)
+  *   dpCmd -+-> FrameFill -> CommandExecutor -> append, write, waiter      (all but READ, in order)
   *          |                    |  op, rsp
-  *          |      FrameTable ---+--- RemapPort --- remap engine     (after each program: SWAP, pageDone)
+  *          |      WriteFramePool ---+--- RemapPort --- remap engine     (after each program: SWAP, pageDone)
   *          |        Rescue -----+                                   (after a failed one, or a copy by firmware: RELOCATE, SWAP)
   *          |                    |
-  *          +------------> ReadPath -> Deliver -> rdata              (READs, side by side)
+  *          +------------> ReadPath -> ReadReturn -> rdata              (READs, side by side)
   * }}}
   *
-  * Contract: one `dpDone` per command; the command queue sends nothing that conflicts with a command whose `dpDone` has not come. Status and order of writing commands: `Sequencer`;
-  * of reads: `ReadPath` and `Deliver`. `releasedPages` counts NAND pages that fell out of use, `commits` the COMMITs that completed. `giveUp`: a page is needed in the
+  * Contract: one `dpDone` per command; the command queue sends nothing that conflicts with a command whose `dpDone` has not come. Status and order of writing commands: `CommandExecutor`;
+  * of reads: `ReadPath` and `ReadReturn`. `releasedPages` counts NAND pages that fell out of use, `commits` the COMMITs that completed. `giveUp`: a page is needed in the
   * middle of a group, or for one whose program failed, no block is left and no event of a failing block waits for firmware. `busy`: a command, a program or a swap is under way. Reset loses all; frames are usable `writeFrames` clocks later.
   *
   * No deadlock. Waits go only downwards in this list, so there is no cycle; the bottom depends on nobody.
   *  1. The host gives `wdata` that was asked for and takes `rdata` and completions; nothing of one is waited for in giving the other: a READ needs no frame of a WRITE that is not
   *     linked, and `wdataReq` waits only for frames.
-  *  2. FrameFill waits for frames (at most 32 are with the Sequencer, 32 here; all others are being programmed or read) and for the Sequencer. The command queue sends a WRITE when it finds its frames and pages
+  *  2. FrameFill waits for frames (at most 32 are with the CommandExecutor, 32 here; all others are being programmed or read) and for the CommandExecutor. The command queue sends a WRITE when it finds its frames and pages
   *     (`framesFree`, `fetched`, `settled`), and one command that is no READ when `takes` says that there is a place: so none of these waits in front of a READ, and for firmware only after a failing block.
-  *  3. The Sequencer waits for firmware (pages, or `full`; log pages, or `logFull`), for the log to take entries and waits, for the scheduler to take programs, and for COMMITTING to end: that needs log and
-  *     frame table only. After `fault` it does not wait for COMMITTING and FrameFill does not wait for frames.
-  *  4. A frame comes free by its program, or its rescue (pages, or `full` and then `giveUp`; log; flash), its SWAP and its readers: Deliver, which waits only for frame memory and host. A page read waits for a read frame: Deliver again.
+  *  3. The CommandExecutor waits for firmware (pages, or `full`; log pages, or `logFull`), for the log to take entries and waits, for the scheduler to take programs, and for COMMITTING to end: that needs log and
+  *     write frame pool only. After `fault` it does not wait for COMMITTING and FrameFill does not wait for frames.
+  *  4. A frame comes free by its program, or its rescue (pages, or `full` and then `giveUp`; log; flash), its SWAP and its readers: ReadReturn, which waits only for frame memory and host. A page read waits for a read frame: ReadReturn again.
   *  5. Lookups, swaps and links wait for the engine. The engine waits for its answers to be taken: each user takes them unconditionally (ReadPath keeps room for a whole group, the
-  *     Sequencer asks one at a time, FrameTable waits for `pageDone`). An open group is a READ's, whose LOOKUPs wait only for places and the engine; the others wait for its end.
-  *  6. `pageDone` and the done streams are always taken: the log and the frame table need nothing from above for that. The rescue's RELOCATE waits for the end of an open group, so for programs to be
+  *     CommandExecutor asks one at a time, WriteFramePool waits for `pageDone`). An open group is a READ's, whose LOOKUPs wait only for places and the engine; the others wait for its end.
+  *  6. `pageDone` and the done streams are always taken: the log and the write frame pool need nothing from above for that. The rescue's RELOCATE waits for the end of an open group, so for programs to be
   *     taken: so a failed page waits for the rescue beside the done beats, not before them.
   *
   * So 32 write frames (one command) are enough to make progress; 64 let the next command fill while one is issued.
@@ -91,10 +91,10 @@ class DataPath(p: OtxParam) extends Component {
   val evCommitEntries = out port UInt(16 bits)
 
   private val fill = new FrameFill(p)
-  private val sequencer = new Sequencer(p)
-  private val table = new FrameTable(p)
+  private val executor = new CommandExecutor(p)
+  private val pool = new WriteFramePool(p)
   private val reader = new ReadPath(p)
-  private val deliver = new Deliver(p)
+  private val readReturn = new ReadReturn(p)
   private val rescue = new Rescue
   private val port = new RemapPort(4)
 
@@ -108,49 +108,49 @@ class DataPath(p: OtxParam) extends Component {
   // Host data and frames
   wdataReq << fill.wdataReq
   fill.wdata << wdata
-  fill.free << table.free
+  fill.free << pool.free
   fill.fault := fault
-  rdata << deliver.rdata
+  rdata << readReturn.rdata
   frame.aw << fill.axi.aw
   frame.w << fill.axi.w
   fill.axi.b << frame.b
-  frame.ar << deliver.axi.ar
-  deliver.axi.r << frame.r
+  frame.ar << readReturn.axi.ar
+  readReturn.axi.r << frame.r
 
   // Writing commands
-  sequencer.filled << fill.filled.halfPipe()
-  sequencer.frames << fill.frames
-  table.giveBack << sequencer.giveBack
-  framesFree := table.freeCount
+  executor.filled << fill.filled.halfPipe()
+  executor.frames << fill.frames
+  pool.giveBack << executor.giveBack
+  framesFree := pool.freeCount
   fetched.valid := RegNext(fill.filled.fire && fill.filled.cmd.opcode === Opcode.WRITE) init False
   fetched.payload := RegNext(fill.filled.cmd.count.resize(6 bits))
-  settled << sequencer.settled
-  table.describe << sequencer.describe
-  tx << sequencer.tx
-  sequencer.txState := txState
-  sequencer.txCount := txCount
-  useTxid := sequencer.useTxid
-  sequencer.useCount := useCount
-  sequencer.memoryErrors := memoryErrors
-  sequencer.older := older
-  sequencer.reached := reached
+  settled << executor.settled
+  pool.describe << executor.describe
+  tx << executor.tx
+  executor.txState := txState
+  executor.txCount := txCount
+  useTxid := executor.useTxid
+  executor.useCount := useCount
+  executor.memoryErrors := memoryErrors
+  executor.older := older
+  executor.reached := reached
   private val pages = StreamDemux(alloc, rescue.wantsPage.asUInt, 2)
-  sequencer.alloc << pages(0)
-  sequencer.allocLeft := allocLeft
-  append << sequencer.append
-  sequencer.head := head
-  waiter << sequencer.waiter
-  sequencer.logLeft := logLeft
-  sequencer.fault := fault
-  sequencer.full := full
-  sequencer.logFull := logFull
-  sequencer.dropped := dropped
-  sequencer.lostLogPages := lostLogPages
-  sequencer.doubtful := doubtful
-  evCommitCmd := sequencer.evCommit
-  evCommitTag := sequencer.filled.cmd.tag
+  executor.alloc << pages(0)
+  executor.allocLeft := allocLeft
+  append << executor.append
+  executor.head := head
+  waiter << executor.waiter
+  executor.logLeft := logLeft
+  executor.fault := fault
+  executor.full := full
+  executor.logFull := logFull
+  executor.dropped := dropped
+  executor.lostLogPages := lostLogPages
+  executor.doubtful := doubtful
+  evCommitCmd := executor.evCommit
+  evCommitTag := executor.filled.cmd.tag
   evCommitTxid := useTxid
-  evCommitEntries := sequencer.evCommitEntries
+  evCommitEntries := executor.evCommitEntries
 
   // After a program
   private val ofRescue = U(1 << 15, 16 bits) // in the cookie
@@ -161,18 +161,18 @@ class DataPath(p: OtxParam) extends Component {
     marked.cookie := op.cookie | ofRescue
     marked
   }
-  write << StreamArbiterFactory().lowerFirst.transactionLock.onArgs(rescueWrite, sequencer.write)
+  write << StreamArbiterFactory().lowerFirst.transactionLock.onArgs(rescueWrite, executor.write)
   private val programmed = StreamDemux(writeDone, writeDone.cookie.msb.asUInt, 2)
-  table.writeDone << programmed(0)
+  pool.writeDone << programmed(0)
   rescue.writeDone << programmed(1)
-  pageDone << table.pageDone
+  pageDone << pool.pageDone
 
   // Pages that failed or are moved
-  rescue.failed << table.failed
-  table.rescued << rescue.rescued
+  rescue.failed << pool.failed
+  pool.rescued << rescue.rescued
   private val logShort = RegNext(logLeft <= LogReserve.kept(p)) init True
   rescue.move << move.haltWhen(logShort && !fault) // what is kept of the log is not for these: nothing is lost without them
-  rescue.alloc << pages(1).haltWhen(sequencer.holdsPage) // pages go to their block in the order in which they were taken
+  rescue.alloc << pages(1).haltWhen(executor.holdsPage) // pages go to their block in the order in which they were taken
   relocate << rescue.relocate
   rescue.head := head
   rescue.durable := durable
@@ -180,26 +180,26 @@ class DataPath(p: OtxParam) extends Component {
   rescueTo := rescue.rescueTo
   badBlock << rescue.badBlock
   private val hungry = Reg(UInt(4 bits)) init 0 // for how long nobody has brought the page that is waited for
-  private val starves = full && allocLeft === 0 && !alloc.valid && !eventWaits && (rescue.wantsPage || sequencer.wantsPage)
+  private val starves = full && allocLeft === 0 && !alloc.valid && !eventWaits && (rescue.wantsPage || executor.wantsPage)
   hungry := Mux(!starves, U(0), Mux(hungry.andR, hungry, hungry + 1))
   giveUp := RegNext(hungry.andR) init False
 
   // Reads
-  table.pin << reader.pin
-  table.unpin << deliver.unpin
-  reader.giveRead << deliver.giveRead
-  deliver.start << reader.start
-  deliver.jobs << reader.jobs
+  pool.pin << reader.pin
+  pool.unpin << readReturn.unpin
+  reader.giveRead << readReturn.giveRead
+  readReturn.start << reader.start
+  readReturn.jobs << reader.jobs
   read << reader.read
   reader.readDone << readDone
 
   // The remap engine's users
-  port.ops(0) << table.op
-  port.ops(1) << sequencer.op
+  port.ops(0) << pool.op
+  port.ops(1) << executor.op
   port.ops(2) << reader.op
   port.ops(3) << rescue.op
-  table.rsp << port.rsps(0)
-  sequencer.rsp << port.rsps(1)
+  pool.rsp << port.rsps(0)
+  executor.rsp << port.rsps(1)
   reader.rsp << port.rsps(2)
   rescue.rsp << port.rsps(3)
   op << port.op
@@ -211,21 +211,21 @@ class DataPath(p: OtxParam) extends Component {
   waited.tag := waitDone.tag
   waited.status := waitDone.status
   waited.result := 0
-  dpDone << StreamArbiterFactory().roundRobin.transactionLock.onArgs(sequencer.done.halfPipe(), waited, deliver.done.halfPipe())
+  dpDone << StreamArbiterFactory().roundRobin.transactionLock.onArgs(executor.done.halfPipe(), waited, readReturn.done.halfPipe())
 
   private val isCommit = Reg(Bits(OtxParam.tags bits)) init 0 // the tag's wait is a COMMIT
   when(waiter.fire)(isCommit(waiter.tag) := !waiter.flush)
   private val commitCount, releaseCount = Reg(UInt(32 bits)) init 0
   when(waitDone.fire && isCommit(waitDone.tag) && waitDone.status === Status.SUCCESS)(commitCount := commitCount + 1)
   commits := commitCount
-  sequencer.commits := commitCount
+  executor.commits := commitCount
   released.ready := True
   private val dropsPage = released.valid && released.isNand
-  releaseCount := releaseCount + (dropsPage.asUInt +^ table.missed.asUInt +^ rescue.missed.asUInt)
+  releaseCount := releaseCount + (dropsPage.asUInt +^ pool.missed.asUInt +^ rescue.missed.asUInt)
   releasedPages := releaseCount
-  sequencer.releasedPages := releaseCount
+  executor.releasedPages := releaseCount
 
   private val commands = Reg(UInt(7 bits)) init 0
   commands := commands + dpCmd.fire.asUInt - dpDone.fire.asUInt
-  busy := RegNext(commands =/= 0 || dpCmd.valid || table.inFlight || rescue.busy, True)
+  busy := RegNext(commands =/= 0 || dpCmd.valid || pool.inFlight || rescue.busy, True)
 }

@@ -11,7 +11,7 @@ import spinal.lib._
 /** Finds the blocks of each READ: one lookup each, then flash where it is needed.
   *
   * Contract: the n LOOKUPs of a READ go to the engine as one group, so all see the same commits: a READ sees all of a transaction or nothing. There is room for all answers
-  * before the first goes out, so answers are never refused. They come in any order; a lookup's tag is the place of its block in a memory. By the answer a block becomes a job for `Deliver`: NONE zeroes, BUF its write frame (pinned in the clock of the answer), NAND a
+  * before the first goes out, so answers are never refused. They come in any order; a lookup's tag is the place of its block in a memory. By the answer a block becomes a job for `ReadReturn`: NONE zeroes, BUF its write frame (pinned in the clock of the answer), NAND a
   * read frame after a page read. A page that is not whole, not DATA or not of this LPN, and an answer with `error`, is a job without data.
   * Blocks of a command and commands overtake each other here; up to 64 blocks and `readFrames` page reads are under way.
   *
@@ -28,7 +28,7 @@ class ReadPath(p: OtxParam) extends Component {
   val read = master port Stream(FlashOp())
   val readDone = slave port Stream(FlashDone())
   val start = master port Flow(ReadStart())
-  val jobs = master port Stream(DeliverJob())
+  val jobs = master port Stream(ReturnJob())
   val giveRead = slave port Flow(UInt(16 bits))
 
   private case class Asked() extends Bundle {
@@ -94,7 +94,7 @@ class ReadPath(p: OtxParam) extends Component {
   private val a = joined.linked
   private val ways = StreamDemux(joined, (a.location.isNand && !a.error).asUInt, 2)
 
-  private val near = Stream(DeliverJob())
+  private val near = Stream(ReturnJob())
   near.arbitrationFrom(ways(0))
   near.tag := q.tag
   near.block := q.block
@@ -122,7 +122,7 @@ class ReadPath(p: OtxParam) extends Component {
   read.cookie := read.frame
 
   private val came = slots.streamReadSync(readDone.translateWith((readDone.cookie - p.readFrameBase).resize(slotBits)), readDone.payload)
-  private val far = Stream(DeliverJob())
+  private val far = Stream(ReturnJob())
   far.arbitrationFrom(came)
   far.tag := came.value.tag
   far.block := came.value.block

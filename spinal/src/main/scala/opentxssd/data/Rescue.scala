@@ -62,7 +62,7 @@ class Rescue extends Component {
       Durable,     // the log
       Swap,        // the engine to take SWAP
       Swapped,     // its answer
-      End =        // the frame table
+      End =        // the write frame pool
       newElement()
     // format: on
   }

@@ -10,8 +10,8 @@ import spinal.lib.bus.amba4.axi._
 class FlashBackend(p: OtxParam) extends Component {
   setDefinitionName("otx_flash_backend")
 
-  val write, read, log, fw = slave port Stream(FlashOp())
-  val writeDone, readDone, logDone, fwDone = master port Stream(FlashDone())
+  val write, read, log, firmware = slave port Stream(FlashOp())
+  val writeDone, readDone, logDone, firmwareDone = master port Stream(FlashDone())
   val alloc = master port Stream(UInt(30 bits))
   val allocLeft = out port UInt(32 bits)
   val freeBlock = slave port Stream(UInt(24 bits))
@@ -32,11 +32,11 @@ class FlashBackend(p: OtxParam) extends Component {
   scheduler.write << write
   scheduler.read << read
   scheduler.log << log
-  scheduler.fw << fw
+  scheduler.firmware << firmware
   writeDone << scheduler.writeDone
   readDone << scheduler.readDone
   logDone << scheduler.logDone
-  fwDone << scheduler.fwDone
+  firmwareDone << scheduler.firmwareDone
   alloc << scheduler.alloc
   allocLeft := scheduler.allocLeft
   scheduler.freeBlock << freeBlock

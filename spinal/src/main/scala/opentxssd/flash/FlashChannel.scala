@@ -20,7 +20,7 @@ case class SourcedDone() extends Bundle {
 class FlashChannel(p: OtxParam, axi: Axi4Config, depth: FlashQueueDepth) extends Component {
   setDefinitionName("otx_flash_channel")
 
-  val write, read, log, fw = slave port Stream(FlashOp())
+  val write, read, log, firmware = slave port Stream(FlashOp())
   val generation = in port UInt(32 bits)
   val retries = p.retry generate (in port UInt(3 bits)) // levels of read retry
   val nand = master port NandChannelPort(p)
@@ -34,7 +34,7 @@ class FlashChannel(p: OtxParam, axi: Axi4Config, depth: FlashQueueDepth) extends
   queue.write << write
   queue.read << read
   queue.log << log
-  queue.fw << fw
+  queue.firmware << firmware
   private val retry = p.retry generate new ReadRetry(p)
   private def open(ways: Bits) = if (p.retry) ways & ~retry.blocked else ways
   queue.wayIdle := open(nand.wayIdle)

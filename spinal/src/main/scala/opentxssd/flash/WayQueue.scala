@@ -6,21 +6,21 @@ import spinal.core._
 import spinal.lib._
 
 /** How many ops of a class wait at one die; at most 8 each. */
-case class FlashQueueDepth(log: Int = 4, read: Int = 8, write: Int = 8, fw: Int = 8) {
-  for ((name, depth) <- Seq("log" -> log, "read" -> read, "write" -> write, "fw" -> fw))
+case class FlashQueueDepth(log: Int = 4, read: Int = 8, write: Int = 8, firmware: Int = 8) {
+  for ((name, depth) <- Seq("log" -> log, "read" -> read, "write" -> write, "firmware" -> firmware))
     require(depth >= 1 && depth <= 8, s"queue depth '$name' is $depth, must be 1 to 8")
 }
 
-/** How often ops of other classes go before a class that waits, until it has its turn before all that are not that old. `erase`: of `fw` while its next op is an ERASE. */
-case class FlashPatience(log: Int = 1, write: Int = 8, fw: Int = 16, erase: Int = 24) {
-  require(1 <= log && log <= write && write <= fw && fw <= erase && erase <= 63, s"patience is $log, $write, $fw, $erase, must rise from 1 to 63")
+/** How often ops of other classes go before a class that waits, until it has its turn before all that are not that old. `erase`: of `firmware` while its next op is an ERASE. */
+case class FlashPatience(log: Int = 1, write: Int = 8, firmware: Int = 16, erase: Int = 24) {
+  require(1 <= log && log <= write && write <= firmware && firmware <= erase && erase <= 63, s"patience is $log, $write, $firmware, $erase, must rise from 1 to 63")
 }
 
 object FlashSource {
   val WRITE = 0
   val READ = 1
   val LOG = 2
-  val FW = 3
+  val FIRMWARE = 3
 }
 
 /** An op with the client it came from. */
@@ -37,19 +37,19 @@ case class IssuedOp() extends Bundle {
 
 /** The op queues of all ways of one channel, and the choice which op goes to the channel next.
   *
-  * Contract. Each way has a queue for each of `read`, `log`, `write` and `fw`, in order. A way that is idle (`wayIdle`, and its last op `finished`) gets an op: of `read` first, then of `log`, `write`, `fw`;
-  * but one that has been passed over as often as `FlashPatience` says goes before, in the order log, write, fw. So, counted from when an op is the first of its queue, at most so many ops of other
-  * queues go before it: log 1, write 9, fw 19, an ERASE of fw 27, read 5 (tests assert these, for the default patience). With `flashPriorities` 0 there are three queues: log first, else read and
-  * the rest (`write` and `fw` in the order they arrive) in turn. A way that offers it gets the op that would be the next beside the one that is under way, one at a time: with `wayReads`
-  * one of `read`, but not beside a log page (a commit waits for that); with `wayWrites` one of `write` beside another one of `write`; with `wayErases` an ERASE of `fw`; the last two not without priorities. Ways in turn. One op per clock enters; an op whose queue is full waits at its port, and all behind it there. From an op's beat to
+  * Contract. Each way has a queue for each of `read`, `log`, `write` and `firmware`, in order. A way that is idle (`wayIdle`, and its last op `finished`) gets an op: of `read` first, then of `log`, `write`, `firmware`;
+  * but one that has been passed over as often as `FlashPatience` says goes before, in the order log, write, firmware. So, counted from when an op is the first of its queue, at most so many ops of other
+  * queues go before it: log 1, write 9, firmware 19, an ERASE of firmware 27, read 5 (tests assert these, for the default patience). With `flashPriorities` 0 there are three queues: log first, else read and
+  * the rest (`write` and `firmware` in the order they arrive) in turn. A way that offers it gets the op that would be the next beside the one that is under way, one at a time: with `wayReads`
+  * one of `read`, but not beside a log page (a commit waits for that); with `wayWrites` one of `write` beside another one of `write`; with `wayErases` an ERASE of `firmware`; the last two not without priorities. Ways in turn. One op per clock enters; an op whose queue is full waits at its port, and all behind it there. From an op's beat to
   * `issue` valid: 3 clocks; one issue per 2 clocks. `busy`: an op is here that has not been finished. Reset loses all ops.
   *
-  * All ops of a channel lie in one memory at `{way, queue, number}`; registers hold only the ends of the queues, how often they were passed over and which places of `fw` are an ERASE.
+  * All ops of a channel lie in one memory at `{way, queue, number}`; registers hold only the ends of the queues, how often they were passed over and which places of `firmware` are an ERASE.
   */
 class WayQueue(p: OtxParam, depth: FlashQueueDepth, patience: FlashPatience = FlashPatience()) extends Component {
   setDefinitionName("otx_way_queue")
 
-  val write, read, log, fw = slave port Stream(FlashOp()) // ops of this channel only
+  val write, read, log, firmware = slave port Stream(FlashOp()) // ops of this channel only
   val wayIdle, wayReads, wayWrites, wayErases = in port Bits(p.ways bits)
   val finished = slave port Flow(UInt(4 bits)) // an op of this way is over
   val issue = master port Stream(IssuedOp())
@@ -58,8 +58,8 @@ class WayQueue(p: OtxParam, depth: FlashQueueDepth, patience: FlashPatience = Fl
   private val LOG = 0
   private val READ = 1
   private val WRITE = 2
-  private val FW = if (p.flashPriorities) 3 else WRITE
-  private val depths = Seq(depth.log, depth.read, depth.write, depth.fw).take(FW + 1)
+  private val FIRMWARE = if (p.flashPriorities) 3 else WRITE
+  private val depths = Seq(depth.log, depth.read, depth.write, depth.firmware).take(FIRMWARE + 1)
   private val ops = Mem(SourcedOp(), p.ways * 32)
 
   /** Ends of the queues of a way (one bit more than the place, to tell full from empty) and its state. */
@@ -78,30 +78,30 @@ class WayQueue(p: OtxParam, depth: FlashQueueDepth, patience: FlashPatience = Fl
     def fits: Bool = {
       val read = choice === READ && some(READ) && wayReads(w) && runs =/= LOG
       val write = choice === WRITE && some(WRITE) && wayWrites(w) && runs === WRITE
-      val erase = choice === FW && some(FW) && wayErases(w) && order.nextErases
+      val erase = choice === FIRMWARE && some(FIRMWARE) && wayErases(w) && order.nextErases
       if (p.flashPriorities) read || write || erase else read
     }
     val wants = (wayIdle(w) && !running && some.reduce(_ || _)) || (if (p.second) running && !beside && fits else False)
   }
 
-  /** Which queue's turn it is. `entered`: an op comes into queue `fw`; `picked`: an op of queue `choice`, a clock late, goes. */
+  /** Which queue's turn it is. `entered`: an op comes into queue `firmware`; `picked`: an op of queue `choice`, a clock late, goes. */
   private trait Order {
     val choice: UInt
     def entered(erase: Bool): Unit
     def picked(queue: UInt): Unit
-    def nextErases: Bool // the first op of `fw`
+    def nextErases: Bool // the first op of `firmware`
   }
 
   private class Priorities(head: Seq[UInt], tail: Seq[UInt], some: Seq[Bool]) extends Order {
-    val aging = Seq(LOG -> patience.log, WRITE -> patience.write, FW -> patience.erase)
+    val aging = Seq(LOG -> patience.log, WRITE -> patience.write, FIRMWARE -> patience.erase)
     val passed = aging.map { case (q, most) => q -> RegInit(U(0, log2Up(most + 1) bits)) }.toMap // stays at `most`; 0 while the queue is empty
-    val erases = Reg(Bits(8 bits)) // of the places of FW
-    def nextErases = erases(head(FW)(2 downto 0))
-    val fwOld = passed(FW) === patience.erase || (passed(FW) >= patience.fw && !nextErases)
-    val old = Seq(LOG -> (passed(LOG) === patience.log), WRITE -> (passed(WRITE) === patience.write), FW -> fwOld)
+    val erases = Reg(Bits(8 bits)) // of the places of FIRMWARE
+    def nextErases = erases(head(FIRMWARE)(2 downto 0))
+    val firmwareOld = passed(FIRMWARE) === patience.erase || (passed(FIRMWARE) >= patience.firmware && !nextErases)
+    val old = Seq(LOG -> (passed(LOG) === patience.log), WRITE -> (passed(WRITE) === patience.write), FIRMWARE -> firmwareOld)
     val wishes = old ++ Seq(READ, LOG, WRITE).map(q => q -> some(q))
-    val choice = wishes.foldRight(U(FW, 2 bits)) { case ((q, wish), others) => Mux(wish, U(q, 2 bits), others) }
-    def entered(erase: Bool) = erases(tail(FW)(2 downto 0)) := erase
+    val choice = wishes.foldRight(U(FIRMWARE, 2 bits)) { case ((q, wish), others) => Mux(wish, U(q, 2 bits), others) }
+    def entered(erase: Bool) = erases(tail(FIRMWARE)(2 downto 0)) := erase
     def picked(queue: UInt) =
       for ((q, most) <- aging) {
         when(queue === q)(passed(q) := 0) elsewhen (some(q) && passed(q) =/= most)(passed(q) := passed(q) + 1)
@@ -121,7 +121,7 @@ class WayQueue(p: OtxParam, depth: FlashQueueDepth, patience: FlashPatience = Fl
   private def place(way: UInt, queue: UInt, end: UInt) = (way ## queue ## end(2 downto 0)).asUInt.resize(log2Up(p.ways * 32))
 
   // Ops in: those whose queue has room, in turn
-  private val sources = Seq((write, FlashSource.WRITE, WRITE), (read, FlashSource.READ, READ), (log, FlashSource.LOG, LOG), (fw, FlashSource.FW, FW))
+  private val sources = Seq((write, FlashSource.WRITE, WRITE), (read, FlashSource.READ, READ), (log, FlashSource.LOG, LOG), (firmware, FlashSource.FIRMWARE, FIRMWARE))
   private val entries = sources.map { case (ops, source, queue) =>
     val target = PpnFields(p, ops.ppn).way
     val room = ways.map(way => target === way.w && way.room(queue)).reduce(_ || _)
@@ -183,7 +183,7 @@ class WayQueue(p: OtxParam, depth: FlashQueueDepth, patience: FlashPatience = Fl
       when(pick && grant(way.w))(way.running := True)
     }
     when(pick && grant(way.w))(way.order.picked(choices(way.w)))
-    when(enter.valid && enterHits(way.w * depths.size + FW))(way.order.entered(enter.op.op === NandOp.ERASE))
+    when(enter.valid && enterHits(way.w * depths.size + FIRMWARE))(way.order.entered(enter.op.op === NandOp.ERASE))
   }
   busy := ways.map(way => way.running || way.some.reduce(_ || _)).reduce(_ || _)
 }

@@ -134,7 +134,7 @@ case class RemapFlags() extends Bundle {
   val more, second, atBase = Bool() // after the write: the chain goes on; another write; the write replaced the base
 }
 
-/** What the transaction of the entry that a VER word names means to a job: `RemapInfo`. */
+/** What the transaction of the entry that a VER word names means to a job: `RemapVisibility`. */
 case class RemapMeaning() extends Bundle {
   val live, self, own, uncommitted, committing, counts = Bool()
   val distance = UInt(OtxParam.orderBits bits)

@@ -16,10 +16,10 @@ import spinal.lib.bus.amba4.axi._
   * goes on as if the commit had not happened: it has a limit, the order of the next commit when its first op came, and a transaction that was committed with that order or later is still
   * uncommitted for it. So each op, and each group, sees one instant. Also a PLAIN: it may have passed a version of T2 when T2 was open and then meet one of T1; if both commit meanwhile, in either order,
   * neither counts for it and both win over it later. Without the limit it would mark T1's version dead and leave T2's, the older one, on top. A commit in the clock of an op comes after that op.
-  * What such a reader may still be sent to stays: the walk that merges T waits until nobody is left who does not see T (`RemapGrace`). BEGIN, COMMITTING, PREPARE and ABORT wait while an
+  * What such a reader may still be sent to stays: the walk that merges T waits until nobody is left who does not see T (`RemapSnapshot`). BEGIN, COMMITTING, PREPARE and ABORT wait while an
   * APPEND is under way; in the clock of an op they come before it.
   *
-  * A TRIM is one job per block with the limit of the TRIM and one answer (`RemapGate`, `RemapTrims`). While it has blocks to start, no other op starts.
+  * A TRIM is one job per block with the limit of the TRIM and one answer (`RemapIssue`, `RemapTrims`). While it has blocks to start, no other op starts.
   *
   * Walks (merge, abort) run beside the ops, up to six entries at once; while ops come without a pause, one entry per 64 ops. A lookup keeps walks off its LPN, so no chain changes
   * under it and no entry's memory is used again under it. `released` must be taken without waiting for `op`, `tx` or `rsp`; a location may pass there some clocks after the answer or
@@ -52,15 +52,15 @@ class RemapEngine(p: OtxParam, txids: Int = OtxParam.txids, places: Int = OtxPar
   private def shown(to: Vec[UInt], from: Vec[UInt]): Unit = for (t <- to.indices) (if (t < txids) to(t) := from(t) else to(t) := 0)
 
   private val status = new TxStatus(txids, log2Up(OtxParam.txids / txids))
-  private val grace = new RemapGrace()
-  private val gate = new RemapGate(p, places)
+  private val snapshot = new RemapSnapshot()
+  private val issue = new RemapIssue(p, places)
   private val slots = new RemapSlots(p, places)
   private val trims = new RemapTrims()
   private val walker = new RemapWalker()
 
   // transactions
   status.tx << tx
-  status.appending := gate.appending
+  status.appending := issue.appending
   status.free.valid := walker.free.valid
   status.free.payload := walker.free.payload.resized
   status.countUp.valid := slots.countUp.valid
@@ -69,7 +69,7 @@ class RemapEngine(p: OtxParam, txids: Int = OtxParam.txids, places: Int = OtxPar
   useCount := status.useCount
   older := status.older.resized
   reached := (walker.walked === useTxid) ? walker.reached | U(0, 16 bits)
-  for ((txid, n) <- Seq(gate.appendTxid, slots.named, walker.walked).zipWithIndex) status.sizeOf(n) := txid.resized
+  for ((txid, n) <- Seq(issue.appendTxid, slots.named, walker.walked).zipWithIndex) status.sizeOf(n) := txid.resized
   shown(txState, status.state)
   shown(txCount, status.count)
   evCommitTaken := status.evCommitTaken
@@ -77,19 +77,19 @@ class RemapEngine(p: OtxParam, txids: Int = OtxParam.txids, places: Int = OtxPar
   evTxid := status.evTxid.resized
 
   // ops
-  gate.op << op
-  gate.limit := grace.limit
-  shown(gate.state, status.state)
-  gate.size := status.size(0)
-  gate.answered << slots.answered
-  gate.walkEnd << slots.walkEnd
-  gate.appendEnd := slots.appendEnd
-  slots.start << gate.start
+  issue.op << op
+  issue.limit := snapshot.limit
+  shown(issue.state, status.state)
+  issue.size := status.size(0)
+  issue.answered << slots.answered
+  issue.walkEnd << slots.walkEnd
+  issue.appendEnd := slots.appendEnd
+  slots.start << issue.start
   shown(slots.state, status.state)
   slots.size := status.size(1)
   shown(slots.order, status.order)
-  trims.begin << gate.trims
-  gate.trimming := trims.busy
+  trims.begin << issue.trims
+  issue.trimming := trims.busy
   trims.answer << slots.answer
   rsp << trims.rsp
   released << slots.released
@@ -97,22 +97,22 @@ class RemapEngine(p: OtxParam, txids: Int = OtxParam.txids, places: Int = OtxPar
 
   // who is inside
   private val parities = Reg(Bits(OtxParam.slots bits))
-  private val parity = RegNextWhen(grace.parity, op.fire) // of the job at the gate
-  when(gate.start.fire)(parities(gate.start.slot) := parity)
-  grace.enter.valid := op.fire
-  grace.enter.payload := op.last
-  grace.leave.valid := rsp.fire // all jobs of a TRIM have its parity
-  grace.leave.payload := parities(slots.answered.payload)
-  grace.nextOrder := status.nextOrder
+  private val parity = RegNextWhen(snapshot.parity, op.fire) // of the job that waits for its slot
+  when(issue.start.fire)(parities(issue.start.slot) := parity)
+  snapshot.enter.valid := op.fire
+  snapshot.enter.payload := op.last
+  snapshot.leave.valid := rsp.fire // all jobs of a TRIM have its parity
+  snapshot.leave.payload := parities(slots.answered.payload)
+  snapshot.nextOrder := status.nextOrder
 
   // walks
-  walker.oldest.valid := status.oldest.valid && status.oldestOrder =/= grace.safe
+  walker.oldest.valid := status.oldest.valid && status.oldestOrder =/= snapshot.safe
   walker.oldest.payload := status.oldest.payload.resized
   walker.aborted := status.aborted.resized
   walker.size := status.size(2)
   slots.fetch << walker.fetch
   walker.fetched << slots.fetched
-  gate.walk << walker.walk
+  issue.walk << walker.walk
   walker.ended := slots.walkEnd.valid
   walking := walker.busy || status.oldest.valid || status.aborted.orR || slots.released.valid
 

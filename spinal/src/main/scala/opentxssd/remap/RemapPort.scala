@@ -4,7 +4,7 @@ package opentxssd.remap
 import spinal.core._
 import spinal.lib._
 
-/** One remap engine for up to four users: read lookups, swaps and the sequencer.
+/** One remap engine for up to four users: read lookups, swaps and the command executor.
   *
   * Contract: ops pass in turn; once the first op of a group (`last` low) is offered nobody else gets in before the group's `last`, so an op of another user can
   * not end the group in the engine's eyes. The upper two bits of a tag are the user's number, the lower six are the user's own. Answers go to their users in the clock in which the engine

@@ -39,7 +39,7 @@ class RemapSlots(p: OtxParam, slots: Int = OtxParam.slots) extends Component {
   private val slotBits = OtxParam.slotBits
   private val map = RemapMap(p)
   private val step = new RemapStep(p)
-  private val info = new RemapInfo()
+  private val visibility = new RemapVisibility()
 
   // what the slots know; each memory has one writer
   private val contexts = Mem(RemapContext(p), OtxParam.slots)
@@ -92,12 +92,12 @@ class RemapSlots(p: OtxParam, slots: Int = OtxParam.slots) extends Component {
   ask.hasTx := context.hasTx
   ask.index := context.index
   ask.limit := context.limit
-  info.ask := ask
-  info.state := state
-  named := info.named
-  info.size := size
-  info.order := order
-  meanings.write(ask.slot, info.meaning, asks)
+  visibility.ask := ask
+  visibility.state := state
+  named := visibility.named
+  visibility.size := size
+  visibility.order := order
+  meanings.write(ask.slot, visibility.meaning, asks)
 
   // reads
   private case class ChainRead() extends Bundle {

@@ -64,7 +64,7 @@ class RemapWalker extends Component {
   next.index.txid := txid
   next.lpn := place.lpn
   next.unread := place.failed
-  walk << next.m2sPipe().s2mPipe() // the gate knows late whether it has room
+  walk << next.m2sPipe().s2mPipe() // `RemapIssue` knows late whether it has room
   when(next.fire) {
     jobs := jobs + 1
     have(jobs.resize(2)) := False

@@ -26,8 +26,8 @@ import spinal.lib._
   *
   * Figures: a plain WRITE of one block takes 10 clocks and the engine's PLAIN. Reset loses the command, sequence numbers start again (the generation tells them apart).
   */
-class Sequencer(p: OtxParam) extends Component {
-  setDefinitionName("otx_sequencer")
+class CommandExecutor(p: OtxParam) extends Component {
+  setDefinitionName("otx_command_executor")
 
   val filled = slave port Stream(FilledCmd())
   val frames = slave port Stream(UInt(16 bits))
@@ -76,7 +76,7 @@ class Sequencer(p: OtxParam) extends Component {
       Scan,      // nothing: RECOVER looks for an open transaction
       Sum,       // nothing: QUERY adds the next txid
       Wait,      // the log to take the wait
-      Drop,      // the frame table to take back frames
+      Drop,      // the write frame pool to take back frames
       Finish =   // the completion to be taken
       newElement()
     // format: on

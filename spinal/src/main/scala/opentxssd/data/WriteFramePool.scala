@@ -30,8 +30,8 @@ case class FrameDescriptor() extends Bundle {
   *
   * Latency: `writeDone` to SWAP 2 clocks; answer to `free` 5 clocks. Reset takes all frames back; it takes one clock per frame until `free` starts.
   */
-class FrameTable(p: OtxParam) extends Component {
-  setDefinitionName("otx_frame_table")
+class WriteFramePool(p: OtxParam) extends Component {
+  setDefinitionName("otx_write_frame_pool")
 
   val free = master port Stream(UInt(16 bits))
   val freeCount = out port UInt(16 bits)

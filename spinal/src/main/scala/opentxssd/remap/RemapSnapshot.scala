@@ -14,8 +14,8 @@ import spinal.lib._
   *
   * Latency: a commit is safe 3 clocks after it, or 2 clocks after the last older reader's answer. Reset: nobody inside, order 0.
   */
-class RemapGrace extends Component {
-  setDefinitionName("otx_remap_grace")
+class RemapSnapshot extends Component {
+  setDefinitionName("otx_remap_snapshot")
   private val orderBits = OtxParam.orderBits
 
   val enter = slave port Flow(Bool()) // an op is taken: its `last`

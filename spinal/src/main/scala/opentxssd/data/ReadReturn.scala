@@ -14,7 +14,7 @@ case class ReadStart() extends Bundle {
 }
 
 /** One block on its way to the host. */
-case class DeliverJob() extends Bundle {
+case class ReturnJob() extends Bundle {
   val tag, block = UInt(5 bits)
   val frame = UInt(16 bits)
   val hasData = Bool() // else it could not be read: nothing is sent
@@ -31,11 +31,11 @@ case class DeliverJob() extends Bundle {
   *
   * Throughput: a beat per clock while the memory answers within 32 clocks. Reset loses all; jobs are taken 32 clocks later.
   */
-class Deliver(p: OtxParam) extends Component {
-  setDefinitionName("otx_deliver")
+class ReadReturn(p: OtxParam) extends Component {
+  setDefinitionName("otx_read_return")
 
   val start = slave port Flow(ReadStart())
-  val jobs = slave port Stream(DeliverJob())
+  val jobs = slave port Stream(ReturnJob())
   val axi = master port Axi4ReadOnly(p.axi)
   val rdata = master port Stream(ReadBeat())
   val unpin = master port Stream(UInt(16 bits))
@@ -71,7 +71,7 @@ class Deliver(p: OtxParam) extends Component {
 
   // Send
   private case class Ending() extends Bundle {
-    val job = DeliverJob()
+    val job = ReturnJob()
     val bad = Bool()
   }
   private val job = toSend.queue(2)

@@ -20,8 +20,8 @@ import spinal.lib._
   *
   * Latency: `op` to `start` 1 clock, 2 for an APPEND or TRIM; one job per clock, a part of a TRIM per 2 clocks. Reset forgets all jobs.
   */
-class RemapGate(p: OtxParam, slots: Int = OtxParam.slots) extends Component {
-  setDefinitionName("otx_remap_gate")
+class RemapIssue(p: OtxParam, slots: Int = OtxParam.slots) extends Component {
+  setDefinitionName("otx_remap_issue")
 
   val op = slave port Stream(RemapOp())
   val walk = slave port Stream(RemapWalk())

@@ -17,11 +17,11 @@ case class RemapAsk() extends Bundle {
   *
   * `live`: the entry is one of a transaction that is not FREE. `self`: it is the walk's own. For an op with limit L a transaction that was committed with an order before L
   * `counts`, and `distance` (1 to 32) tells how long ago: the nearest is the newest. One committed with order L or later is still what it was at the op's instant: `uncommitted`,
-  * and `committing` for all others. At most 32 commits can follow L while the op is there, because a walk that frees a txid waits for it (`RemapGrace`); so the sign of
+  * and `committing` for all others. At most 32 commits can follow L while the op is there, because a walk that frees a txid waits for it (`RemapSnapshot`); so the sign of
   * L + ~order, which is L - order - 1, says which is first.
   */
-class RemapInfo extends Component {
-  setDefinitionName("otx_remap_info")
+class RemapVisibility extends Component {
+  setDefinitionName("otx_remap_visibility")
 
   val ask = in port RemapAsk()
   val state = in port Vec(UInt(3 bits), OtxParam.txids)
