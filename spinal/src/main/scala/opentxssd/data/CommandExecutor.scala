@@ -3,9 +3,9 @@ package opentxssd.data
 
 import opentxssd._
 import opentxssd.flash.FlashOp
-import opentxssd.host.Completion
+import opentxssd.host.{Completion, Supply}
 import opentxssd.log.{LogAppend, LogReserve, LogWait}
-import opentxssd.remap.{RemapOp, RemapRsp, TxOp}
+import opentxssd.remap.{RemapUser, TxOp, TxView}
 import spinal.core._
 import spinal.lib._
 
@@ -33,29 +33,28 @@ class CommandExecutor(p: OtxParam) extends Component {
   val frames = slave port Stream(UInt(16 bits))
   val giveBack = master port Stream(UInt(16 bits))
   val describe = master port Flow(FrameDescriptor())
-  val op = master port Stream(RemapOp())
-  val rsp = slave port Stream(RemapRsp())
+  val remap = Ports.bare(master port RemapUser())
+  import remap.{op, rsp}
   val tx = master port Stream(TxOp())
-  val txState = in port Vec(UInt(3 bits), OtxParam.txids)
-  val txCount = in port Vec(UInt(16 bits), OtxParam.txids)
-  val useTxid = out port UInt(5 bits)
-  val useCount = in port UInt(27 bits)
-  val memoryErrors = in port UInt(16 bits)
-  val older = in port UInt(5 bits)
-  val reached = in port UInt(16 bits)
+  val view = Ports.bare(slave port TxView())
   val alloc = slave port Stream(UInt(30 bits))
   val write = master port Stream(FlashOp())
   val append = master port Stream(LogAppend())
   val head = in port UInt(48 bits)
   val waiter = master port Stream(LogWait())
-  val allocLeft, logLeft, releasedPages, commits = in port UInt(32 bits)
-  val dropped, lostLogPages, doubtful = in port UInt(32 bits)
-  val full, logFull, fault = in port Bool()
+  val supply = Ports.bare(in port Supply())
+  val counters = Ports.bare(in port DataCounters())
+  val loss = Ports.bare(in port RecoveryLoss())
   val settled = master port Flow(UInt(6 bits)) // blocks of a WRITE that takes no further page
   val done = master port Stream(Completion())
   val wantsPage, holdsPage = out port Bool() // waits for a page; has one that it has not issued
   val evCommit = out port Bool()
   val evCommitEntries = out port UInt(16 bits)
+
+  import counters.{commits, releasedPages}
+  import loss.{doubtful, dropped, lostLogPages}
+  import supply.{allocLeft, fault, full, logFull, logLeft}
+  import view.{memoryErrors, older, reached, txCount, txState, useCount, useTxid}
 
   private object State extends SpinalEnum(binaryOneHot) {
     // format: off

@@ -3,9 +3,9 @@ package opentxssd.data
 
 import opentxssd._
 import opentxssd.flash.{FlashDone, FlashOp}
-import opentxssd.host.{BlockRef, Completion, HostCmd, ReadBeat, WriteBeat}
-import opentxssd.log.{LogAppend, LogReserve, LogWait, PageDone, TagStatus}
-import opentxssd.remap.{RemapOp, RemapPort, RemapRsp, TxOp}
+import opentxssd.host.{Completion, HostCmd, HostData, Intake, Supply}
+import opentxssd.log.{LogPort, LogReserve}
+import opentxssd.remap.{RemapPort, RemapUser, TxOp, TxView}
 import spinal.core._
 import spinal.lib._
 import spinal.lib.bus.amba4.axi._
@@ -45,50 +45,29 @@ class DataPath(p: OtxParam) extends Component {
 
   val dpCmd = slave port Stream(HostCmd())
   val dpDone = master port Stream(Completion())
-  val wdataReq = master port Stream(BlockRef())
-  val wdata = slave port Stream(WriteBeat())
-  val rdata = master port Stream(ReadBeat())
-  val op = master port Stream(RemapOp())
-  val rsp = slave port Stream(RemapRsp())
+  val hostData = Ports.bare(slave port HostData())
+  val supply = Ports.bare(in port Supply())
+  val intake = Ports.bare(out port Intake())
+  val remap = Ports.bare(master port RemapUser())
   val tx = master port Stream(TxOp())
-  val txState = in port Vec(UInt(3 bits), OtxParam.txids)
-  val txCount = in port Vec(UInt(16 bits), OtxParam.txids)
-  val useTxid = out port UInt(5 bits)
-  val useCount = in port UInt(27 bits)
-  val memoryErrors = in port UInt(16 bits)
-  val older = in port UInt(5 bits)
-  val reached = in port UInt(16 bits)
+  val view = Ports.bare(slave port TxView())
   val released = slave port Stream(Word())
+  val log = Ports.bare(master port LogPort())
   val alloc = slave port Stream(UInt(30 bits))
-  val allocLeft = in port UInt(32 bits)
   val write, read = master port Stream(FlashOp())
   val writeDone, readDone = slave port Stream(FlashDone())
-  val append = master port Stream(LogAppend())
-  val head = in port UInt(48 bits)
-  val waiter = master port Stream(LogWait())
-  val waitDone = slave port Stream(TagStatus())
-  val pageDone = master port Stream(PageDone())
+  val frame = master port Axi4(p.axi)
   val move = slave port Stream(PageMove())
-  val relocate = master port Stream(LogAppend())
-  val durable = in port UInt(48 bits)
-  val rescueTo = out port UInt(48 bits)
   val badBlock = master port Stream(UInt(30 bits)) // any page of it
   val eventWaits = in port Bool()
-  val giveUp = out port Bool()
-  val logLeft = in port UInt(32 bits)
-  val fault = in port Bool()
-  val full, logFull = in port Bool()
-  val takes = out port Bool() // has a place for a command that is not a READ
-  val framesFree = out port UInt(16 bits)
-  val fetched, settled = master port Flow(UInt(6 bits)) // to the command queue: a WRITE has all its frames; it takes no further page
-  val dropped, lostLogPages, doubtful = in port UInt(32 bits)
-  val frame = master port Axi4(p.axi)
-  val releasedPages = out port UInt(32 bits)
-  val commits = out port UInt(32 bits)
+  val loss = Ports.bare(in port RecoveryLoss())
+  val counters = Ports.bare(out port DataCounters())
   val busy = out port Bool()
   val evCommitCmd = out port Bool()
   val evCommitTag, evCommitTxid = out port UInt(5 bits)
   val evCommitEntries = out port UInt(16 bits)
+  import log.{append, durable, giveUp, head, pageDone, relocate, rescueTo, waitDone, waiter}
+  import supply.{allocLeft, fault, full, logLeft}
 
   private val fill = new FrameFill(p)
   private val executor = new CommandExecutor(p)
@@ -102,15 +81,15 @@ class DataPath(p: OtxParam) extends Component {
   private val others = StreamFifo(HostCmd(), 2, latency = 1) // the next one is here when the one before has its data
   others.io.push << routes(0)
   fill.cmd << others.io.pop
-  takes := others.io.availability =/= 0
+  intake.takes := others.io.availability =/= 0
   reader.cmd << routes(1).halfPipe()
 
   // Host data and frames
-  wdataReq << fill.wdataReq
-  fill.wdata << wdata
+  hostData.wdataReq << fill.wdataReq
+  fill.wdata << hostData.wdata
   fill.free << pool.free
   fill.fault := fault
-  rdata << readReturn.rdata
+  hostData.rdata << readReturn.rdata
   frame.aw << fill.axi.aw
   frame.w << fill.axi.w
   fill.axi.b << frame.b
@@ -121,35 +100,23 @@ class DataPath(p: OtxParam) extends Component {
   executor.filled << fill.filled.halfPipe()
   executor.frames << fill.frames
   pool.giveBack << executor.giveBack
-  framesFree := pool.freeCount
-  fetched.valid := RegNext(fill.filled.fire && fill.filled.cmd.opcode === Opcode.WRITE) init False
-  fetched.payload := RegNext(fill.filled.cmd.count.resize(6 bits))
-  settled << executor.settled
+  intake.framesFree := pool.freeCount
+  intake.fetched.valid := RegNext(fill.filled.fire && fill.filled.cmd.opcode === Opcode.WRITE) init False
+  intake.fetched.payload := RegNext(fill.filled.cmd.count.resize(6 bits))
+  intake.settled << executor.settled
   pool.describe << executor.describe
   tx << executor.tx
-  executor.txState := txState
-  executor.txCount := txCount
-  useTxid := executor.useTxid
-  executor.useCount := useCount
-  executor.memoryErrors := memoryErrors
-  executor.older := older
-  executor.reached := reached
+  executor.view <> view
   private val pages = StreamDemux(alloc, rescue.wantsPage.asUInt, 2)
   executor.alloc << pages(0)
-  executor.allocLeft := allocLeft
   append << executor.append
   executor.head := head
   waiter << executor.waiter
-  executor.logLeft := logLeft
-  executor.fault := fault
-  executor.full := full
-  executor.logFull := logFull
-  executor.dropped := dropped
-  executor.lostLogPages := lostLogPages
-  executor.doubtful := doubtful
+  executor.supply := supply
+  executor.loss := loss
   evCommitCmd := executor.evCommit
   evCommitTag := executor.filled.cmd.tag
-  evCommitTxid := useTxid
+  evCommitTxid := view.useTxid
   evCommitEntries := executor.evCommitEntries
 
   // After a program
@@ -194,16 +161,8 @@ class DataPath(p: OtxParam) extends Component {
   reader.readDone << readDone
 
   // The remap engine's users
-  port.ops(0) << pool.op
-  port.ops(1) << executor.op
-  port.ops(2) << reader.op
-  port.ops(3) << rescue.op
-  pool.rsp << port.rsps(0)
-  executor.rsp << port.rsps(1)
-  reader.rsp << port.rsps(2)
-  rescue.rsp << port.rsps(3)
-  op << port.op
-  port.rsp << rsp
+  for ((user, n) <- Seq(pool.remap, executor.remap, reader.remap, rescue.remap).zipWithIndex) port.users(n) <> user
+  remap <> port.engine
 
   // Completions and counters
   private val waited = Stream(Completion())
@@ -217,13 +176,12 @@ class DataPath(p: OtxParam) extends Component {
   when(waiter.fire)(isCommit(waiter.tag) := !waiter.flush)
   private val commitCount, releaseCount = Reg(UInt(32 bits)) init 0
   when(waitDone.fire && isCommit(waitDone.tag) && waitDone.status === Status.SUCCESS)(commitCount := commitCount + 1)
-  commits := commitCount
-  executor.commits := commitCount
+  counters.commits := commitCount
   released.ready := True
   private val dropsPage = released.valid && released.isNand
   releaseCount := releaseCount + (dropsPage.asUInt +^ pool.missed.asUInt +^ rescue.missed.asUInt)
-  releasedPages := releaseCount
-  executor.releasedPages := releaseCount
+  counters.releasedPages := releaseCount
+  executor.counters := counters
 
   private val commands = Reg(UInt(7 bits)) init 0
   commands := commands + dpCmd.fire.asUInt - dpDone.fire.asUInt

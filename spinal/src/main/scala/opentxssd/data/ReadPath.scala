@@ -4,7 +4,7 @@ package opentxssd.data
 import opentxssd._
 import opentxssd.flash.{FlashDone, FlashOp}
 import opentxssd.host.HostCmd
-import opentxssd.remap.{RemapOp, RemapRsp}
+import opentxssd.remap.RemapUser
 import spinal.core._
 import spinal.lib._
 
@@ -22,8 +22,8 @@ class ReadPath(p: OtxParam) extends Component {
   setDefinitionName("otx_read_path")
 
   val cmd = slave port Stream(HostCmd())
-  val op = master port Stream(RemapOp())
-  val rsp = slave port Stream(RemapRsp())
+  val remap = Ports.bare(master port RemapUser())
+  import remap.{op, rsp}
   val pin = master port Flow(UInt(16 bits))
   val read = master port Stream(FlashOp())
   val readDone = slave port Stream(FlashDone())

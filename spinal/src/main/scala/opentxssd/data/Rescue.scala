@@ -4,16 +4,9 @@ package opentxssd.data
 import opentxssd._
 import opentxssd.flash.{FlashDone, FlashOp}
 import opentxssd.log.LogAppend
-import opentxssd.remap.{RemapOp, RemapRsp}
+import opentxssd.remap.RemapUser
 import spinal.core._
 import spinal.lib._
-
-/** A page that firmware has copied: {lpn} is at `target` as well as at `source`, with `sequence` in the copy's OOB. */
-case class PageMove() extends Bundle {
-  val lpn = UInt(32 bits)
-  val source, target = UInt(30 bits)
-  val sequence = UInt(48 bits)
-}
 
 /** What became of a write frame whose program had failed. */
 case class Rescued() extends Bundle {
@@ -45,8 +38,8 @@ class Rescue extends Component {
   val relocate = master port Stream(LogAppend())
   val head, durable = in port UInt(48 bits)
   val rescueTo = out port UInt(48 bits)
-  val op = master port Stream(RemapOp())
-  val rsp = slave port Stream(RemapRsp())
+  val remap = Ports.bare(master port RemapUser())
+  import remap.{op, rsp}
   val rescued = master port Stream(Rescued())
   val fault = in port Bool()
   val wantsPage, missed, busy = out port Bool()

@@ -4,7 +4,7 @@ package opentxssd.data
 import opentxssd._
 import opentxssd.flash.FlashDone
 import opentxssd.log.PageDone
-import opentxssd.remap.{RemapOp, RemapRsp}
+import opentxssd.remap.RemapUser
 import spinal.core._
 import spinal.lib._
 
@@ -39,8 +39,8 @@ class WriteFramePool(p: OtxParam) extends Component {
   val pin = slave port Flow(UInt(16 bits))
   val describe = slave port Flow(FrameDescriptor())
   val writeDone = slave port Stream(FlashDone())
-  val op = master port Stream(RemapOp())
-  val rsp = slave port Stream(RemapRsp())
+  val remap = Ports.bare(master port RemapUser())
+  import remap.{op, rsp}
   val failed = master port Stream(FrameDescriptor())
   val rescued = slave port Stream(Rescued())
   val pageDone = master port Stream(PageDone())

@@ -4,55 +4,19 @@ package opentxssd.flash
 import opentxssd._
 import spinal.core._
 import spinal.lib._
-import spinal.lib.bus.amba4.axi._
 
 /** The flash scheduler with its NAND channels and their corrector: ops in, pins out. It wires; the contract is the one of `FlashScheduler` and of `otx_nand_channel`. */
 class FlashBackend(p: OtxParam) extends Component {
   setDefinitionName("otx_flash_backend")
 
-  val write, read, log, firmware = slave port Stream(FlashOp())
-  val writeDone, readDone, logDone, firmwareDone = master port Stream(FlashDone())
-  val alloc = master port Stream(UInt(30 bits))
-  val allocLeft = out port UInt(32 bits)
-  val freeBlock = slave port Stream(UInt(24 bits))
-  val freeBlockRoom = out port Bits(p.dies bits)
-  val retire = slave port Flow(UInt(24 bits))
-  val generation = in port UInt(32 bits)
+  val port = Ports.bare(slave port FlashPort(p))
   val nandMode = in port UInt(3 bits) // of all channels
   val nandCan = in port Bits(p.nandCanBits bits) // of all channels; bits 4 to 6: levels of read retry
-  val refreshAt = in port UInt(p.correctedBits bits)
-  val weak = master port Stream(UInt(30 bits))
-  val correctedReads, weakReads = out port UInt(16 bits)
-  val retriedReads = p.retry generate (out port UInt(16 bits))
-  val frame = master port Axi4(p.axi)
-  val busy = out port Bool()
-  val nand = NandPins(p)
+  val nand = master port NandPins(p)
 
   private val scheduler = new FlashScheduler(p)
-  scheduler.write << write
-  scheduler.read << read
-  scheduler.log << log
-  scheduler.firmware << firmware
-  writeDone << scheduler.writeDone
-  readDone << scheduler.readDone
-  logDone << scheduler.logDone
-  firmwareDone << scheduler.firmwareDone
-  alloc << scheduler.alloc
-  allocLeft := scheduler.allocLeft
-  scheduler.freeBlock << freeBlock
-  freeBlockRoom := scheduler.freeBlockRoom
-  scheduler.retire << retire
-  scheduler.generation := generation
-  scheduler.refreshAt := refreshAt
-  weak << scheduler.weak
-  correctedReads := scheduler.correctedReads
-  weakReads := scheduler.weakReads
-  if (p.retry) {
-    retriedReads := scheduler.retriedReads
-    scheduler.retries := nandCan(6 downto 4).asUInt
-  }
-  frame << scheduler.frame
-  busy := scheduler.busy
+  scheduler.port <> port
+  if (p.retry) scheduler.retries := nandCan(6 downto 4).asUInt
 
   private val corrector = new NandCorrector(p)
   for (c <- 0 until p.channels) {

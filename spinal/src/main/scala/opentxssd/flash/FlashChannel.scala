@@ -20,7 +20,7 @@ case class SourcedDone() extends Bundle {
 class FlashChannel(p: OtxParam, axi: Axi4Config, depth: FlashQueueDepth) extends Component {
   setDefinitionName("otx_flash_channel")
 
-  val write, read, log, firmware = slave port Stream(FlashOp())
+  val clients = Ports.bare(slave port FlashOps())
   val generation = in port UInt(32 bits)
   val retries = p.retry generate (in port UInt(3 bits)) // levels of read retry
   val nand = master port NandChannelPort(p)
@@ -31,10 +31,7 @@ class FlashChannel(p: OtxParam, axi: Axi4Config, depth: FlashQueueDepth) extends
 
   private val queue = new WayQueue(p, depth)
   private val dma = new ChannelDma(p, axi)
-  queue.write << write
-  queue.read << read
-  queue.log << log
-  queue.firmware << firmware
+  queue.clients <> clients
   private val retry = p.retry generate new ReadRetry(p)
   private def open(ways: Bits) = if (p.retry) ways & ~retry.blocked else ways
   queue.wayIdle := open(nand.wayIdle)

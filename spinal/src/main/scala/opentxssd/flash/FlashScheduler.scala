@@ -16,22 +16,10 @@ import spinal.lib.bus.amba4.axi._
 class FlashScheduler(p: OtxParam, depth: FlashQueueDepth = FlashQueueDepth()) extends Component {
   setDefinitionName("otx_flash_scheduler")
 
-  val write, read, log, firmware = slave port Stream(FlashOp())
-  val writeDone, readDone, logDone, firmwareDone = master port Stream(FlashDone())
-  val alloc = master port Stream(UInt(30 bits))
-  val allocLeft = out port UInt(32 bits)
-  val freeBlock = slave port Stream(UInt(24 bits))
-  val freeBlockRoom = out port Bits(p.dies bits)
-  val retire = slave port Flow(UInt(24 bits))
-  val generation = in port UInt(32 bits)
-  val refreshAt = in port UInt(p.correctedBits bits)
-  val weak = master port Stream(UInt(30 bits))
-  val correctedReads, weakReads = out port UInt(16 bits)
-  val retriedReads = p.retry generate (out port UInt(16 bits))
+  val port = Ports.bare(slave port FlashPort(p))
   val retries = p.retry generate (in port UInt(3 bits)) // levels of read retry, 0: none
-  val frame = master port Axi4(p.axi)
-  val busy = out port Bool()
   val channels = Vec.fill(p.channels)(master port NandChannelPort(p))
+  import port._
 
   private val allocator = new PageAllocator(p)
   alloc << allocator.alloc
@@ -41,12 +29,12 @@ class FlashScheduler(p: OtxParam, depth: FlashQueueDepth = FlashQueueDepth()) ex
   allocator.retire << retire
 
   private val single = p.channels == 1
-  private val units = channels.map { port =>
+  private val units = channels.map { channel =>
     val axi = if (single) p.axi else Axi4ReadOnlyArbiter.getInputConfig(p.axi, p.channels)
     val unit = new FlashChannel(p, axi, depth)
     unit.generation := generation
     if (p.retry) unit.retries := retries
-    port <> unit.nand
+    channel <> unit.nand
     unit
   }
   busy := units.map(_.busy).reduce(_ || _)
@@ -55,9 +43,7 @@ class FlashScheduler(p: OtxParam, depth: FlashQueueDepth = FlashQueueDepth()) ex
   for ((unit, read) <- units.zip(weakPages.reads)) read << unit.pageRead
   weakPages.refreshAt := refreshAt
   weak << weakPages.weak
-  correctedReads := weakPages.correctedReads
-  weakReads := weakPages.weakReads
-  if (p.retry) retriedReads := weakPages.retriedReads
+  port.counters := weakPages.counters
 
   // Ops to the channel of their page
   private def spread(ops: Stream[FlashOp], to: FlashChannel => Stream[FlashOp]): Unit = {
@@ -68,10 +54,10 @@ class FlashScheduler(p: OtxParam, depth: FlashQueueDepth = FlashQueueDepth()) ex
     }
     ops.ready := units.zip(hits).map { case (unit, hit) => hit && to(unit).ready }.reduce(_ || _)
   }
-  spread(write, _.write)
-  spread(read, _.read)
-  spread(log, _.log)
-  spread(firmware, _.firmware)
+  spread(clients.write, _.clients.write)
+  spread(clients.read, _.clients.read)
+  spread(clients.log, _.clients.log)
+  spread(clients.firmware, _.clients.firmware)
 
   // Dones to their clients
   private val dones = Seq(FlashSource.WRITE -> writeDone, FlashSource.READ -> readDone, FlashSource.LOG -> logDone, FlashSource.FIRMWARE -> firmwareDone)

@@ -49,7 +49,7 @@ case class IssuedOp() extends Bundle {
 class WayQueue(p: OtxParam, depth: FlashQueueDepth, patience: FlashPatience = FlashPatience()) extends Component {
   setDefinitionName("otx_way_queue")
 
-  val write, read, log, firmware = slave port Stream(FlashOp()) // ops of this channel only
+  val clients = Ports.bare(slave port FlashOps()) // ops of this channel only
   val wayIdle, wayReads, wayWrites, wayErases = in port Bits(p.ways bits)
   val finished = slave port Flow(UInt(4 bits)) // an op of this way is over
   val issue = master port Stream(IssuedOp())
@@ -121,6 +121,7 @@ class WayQueue(p: OtxParam, depth: FlashQueueDepth, patience: FlashPatience = Fl
   private def place(way: UInt, queue: UInt, end: UInt) = (way ## queue ## end(2 downto 0)).asUInt.resize(log2Up(p.ways * 32))
 
   // Ops in: those whose queue has room, in turn
+  import clients.{firmware, log, read, write}
   private val sources = Seq((write, FlashSource.WRITE, WRITE), (read, FlashSource.READ, READ), (log, FlashSource.LOG, LOG), (firmware, FlashSource.FIRMWARE, FIRMWARE))
   private val entries = sources.map { case (ops, source, queue) =>
     val target = PpnFields(p, ops.ppn).way

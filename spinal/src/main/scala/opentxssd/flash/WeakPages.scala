@@ -24,7 +24,7 @@ class WeakPages(p: OtxParam) extends Component {
   val reads = Vec.fill(p.channels)(slave port Flow(PageRead(p)))
   val refreshAt = in port UInt(p.correctedBits bits)
   val weak = master port Stream(UInt(30 bits))
-  val correctedReads, weakReads = out port UInt(16 bits)
+  val counters = Ports.bare(out port FlashCounters(p))
 
   private val waiting = reads.map(_.toStream.m2sPipe())
   private val read = StreamArbiterFactory().roundRobin.noLock.on(waiting).toFlow.m2sPipe()
@@ -39,8 +39,7 @@ class WeakPages(p: OtxParam) extends Component {
     when(one && !n.andR)(n := n + 1)
     n
   }
-  correctedReads := count(read.valid && read.corrected =/= 0)
-  weakReads := count(found)
-  val retriedReads = p.retry generate (out port UInt(16 bits))
-  if (p.retry) retriedReads := count(read.valid && read.corrected.andR)
+  counters.correctedReads := count(read.valid && read.corrected =/= 0)
+  counters.weakReads := count(found)
+  if (p.retry) counters.retriedReads := count(read.valid && read.corrected.andR)
 }

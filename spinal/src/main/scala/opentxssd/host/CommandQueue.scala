@@ -28,11 +28,8 @@ class CommandQueue(p: OtxParam) extends Component {
   val dpCmd = master port Stream(HostCmd())
   val dpDone = slave port Stream(Completion())
   val txState = in port Vec(UInt(3 bits), OtxParam.txids)
-  val takes = in port Bool() // the data path has a place for a command that is not a READ
-  val allocLeft, logLeft = in port UInt(32 bits)
-  val framesFree = in port UInt(16 bits)
-  val full, logFull, fault = in port Bool()
-  val fetched, settled = slave port Flow(UInt(6 bits))
+  val supply = Ports.bare(in port Supply())
+  val intake = Ports.bare(in port Intake())
   val busy = out port Bool()
 
   private val tags = OtxParam.tags
@@ -129,16 +126,10 @@ class CommandQueue(p: OtxParam) extends Component {
 
   // Room: what is missing shuts some of them out, known two clocks after the last one went
   private val room = new CommandRoom(p)
-  room.allocLeft := allocLeft
-  room.logLeft := logLeft
-  room.framesFree := framesFree
-  room.full := full
-  room.logFull := logFull
-  room.fault := fault
-  room.fetched << fetched
-  room.settled << settled
+  room.supply := supply
+  room.intake := intake
   private val passing = RegInit(False) // one that is no READ is on its way to `dpCmd`
-  private val open = takes && !passing
+  private val open = intake.takes && !passing
   private def ofTags(what: Footprint => Bool) = Vec(print.map(what)).asBits
   private val shut = RegNext(ofTags(c => !c.reads && !open || c.takesLog && !room.logOpen || c.takesPages && !room.hold.ready))
 

@@ -26,10 +26,10 @@ class CommandRoom(p: OtxParam) extends Component {
   val hold = slave port Stream(WriteSize())
   val go = master port Stream(UInt(5 bits))
   val logOpen = out port Bool()
-  val allocLeft, logLeft = in port UInt(32 bits)
-  val framesFree = in port UInt(16 bits)
-  val full, logFull, fault = in port Bool()
-  val fetched, settled = slave port Flow(UInt(6 bits)) // blocks of a WRITE that has all its frames; that takes no further page
+  val supply = Ports.bare(in port Supply())
+  val intake = Ports.bare(in port Intake())
+  import intake.{fetched, framesFree, settled}
+  import supply.{allocLeft, fault, full, logFull, logLeft}
 
   /** Blocks of WRITEs that have gone: 32 of 32 blocks at most. */
   private def promised(end: Flow[UInt]): UInt = {

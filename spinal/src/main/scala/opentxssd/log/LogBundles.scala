@@ -3,6 +3,7 @@ package opentxssd.log
 
 import opentxssd._
 import spinal.core._
+import spinal.lib._
 
 // Into the log and out of it. What each field means is in docs/interfaces.md.
 
@@ -46,4 +47,22 @@ case class PageDone() extends Bundle {
 case class LogBlock() extends Bundle {
   val lane = UInt(2 bits)
   val block = UInt(24 bits)
+}
+
+/** What the data path and the log tell each other. Master: the data path. */
+case class LogPort() extends Bundle with IMasterSlave {
+  val append, relocate = Stream(LogAppend())
+  val waiter = Stream(LogWait())
+  val waitDone = Stream(TagStatus())
+  val pageDone = Stream(PageDone())
+  val rescueTo = UInt(48 bits)
+  val giveUp = Bool()
+  val head, durable = UInt(48 bits)
+
+  override def asMaster(): Unit = {
+    master(append, relocate, waiter, pageDone)
+    slave(waitDone)
+    out(rescueTo, giveUp)
+    in(head, durable)
+  }
 }

@@ -3,6 +3,7 @@ package opentxssd.remap
 
 import opentxssd._
 import spinal.core._
+import spinal.lib._
 
 // The remap engine's ops and answers (docs/interfaces.md), and what its parts hand to each other.
 
@@ -30,6 +31,33 @@ case class RemapRsp() extends Bundle {
 case class TxOp() extends Bundle {
   val op = UInt(3 bits)
   val txid = UInt(5 bits)
+}
+
+/** Ops and answers of one user. Master: the user. */
+case class RemapUser() extends Bundle with IMasterSlave {
+  val op = Stream(RemapOp())
+  val rsp = Stream(RemapRsp())
+
+  override def asMaster(): Unit = {
+    master(op)
+    slave(rsp)
+  }
+}
+
+/** What the engine shows of its transactions in every clock. Master: the engine. */
+case class TxView() extends Bundle with IMasterSlave {
+  val txState = Vec(UInt(3 bits), OtxParam.txids)
+  val txCount = Vec(UInt(16 bits), OtxParam.txids)
+  val useTxid = UInt(5 bits) // asks for the next three
+  val useCount = UInt(27 bits)
+  val older = UInt(5 bits) // COMMITTED ones that are to be merged before useTxid, which is COMMITTED
+  val reached = UInt(16 bits) // entries of useTxid, COMMITTED or ABORTED, that a walk has come to
+  val memoryErrors = UInt(16 bits)
+
+  override def asMaster(): Unit = {
+    out(txState, txCount, useCount, older, reached, memoryErrors)
+    in(useTxid)
+  }
 }
 
 /** A tx table entry as it lies in table memory (docs/interfaces.md, "Geometry and numbers"): 128 bits, `lpn` lowest. */

@@ -29,19 +29,15 @@ import spinal.lib.bus.amba4.axi._
 class RemapEngine(p: OtxParam, txids: Int = OtxParam.txids, places: Int = OtxParam.slots) extends Component {
   setDefinitionName(if (txids == OtxParam.txids) "otx_remap_engine" else s"otx_remap_engine_$txids")
 
-  val op = slave port Stream(RemapOp())
-  val rsp = master port Stream(RemapRsp())
+  val user = Ports.bare(slave port RemapUser())
   val tx = slave port Stream(TxOp())
-  val txState = out port Vec(UInt(3 bits), OtxParam.txids)
-  val txCount = out port Vec(UInt(16 bits), OtxParam.txids)
-  val useTxid = in port UInt(5 bits)
-  val useCount = out port UInt(27 bits)
-  val older = out port UInt(5 bits) // COMMITTED ones that are to be merged before useTxid, which is COMMITTED
-  val reached = out port UInt(16 bits) // entries of useTxid, COMMITTED or ABORTED, that a walk has come to
+  val view = Ports.bare(master port TxView())
   val released = master port Stream(Word())
   val table = master port Axi4(p.tableAxi)
   val walking = out port Bool() // a merge or abort walk is pending or under way, or a release
-  val memoryErrors = out port UInt(16 bits)
+
+  import user.{op, rsp}
+  import view.{memoryErrors, older, reached, txCount, txState, useCount, useTxid}
 
   // for waveforms
   val evCommitTaken = out port Bool() // a COMMIT is taken in this clock, of tx_payload_txid

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package opentxssd.remap
 
+import opentxssd._
 import spinal.core._
 import spinal.lib._
 
@@ -10,17 +11,17 @@ import spinal.lib._
   * not end the group in the engine's eyes. The upper two bits of a tag are the user's number, the lower six are the user's own. Answers go to their users in the clock in which the engine
   * gives them, in any order. Each user must always take its answers without waiting for another op to pass. Latency: one clock on `op`. Reset forgets all.
   */
-class RemapPort(users: Int) extends Component {
-  require(users <= 4, s"$users users, at most 4")
+class RemapPort(number: Int) extends Component {
+  require(number <= 4, s"$number users, at most 4")
   setDefinitionName("otx_remap_port")
 
-  val ops = Vec.fill(users)(slave port Stream(RemapOp()))
-  val rsps = Vec.fill(users)(master port Stream(RemapRsp()))
-  val op = master port Stream(RemapOp())
-  val rsp = slave port Stream(RemapRsp())
+  val users = Vec.fill(number)(slave port RemapUser())
+  val engine = Ports.bare(master port RemapUser())
+  import engine.{op, rsp}
 
-  private val arbiter = StreamArbiterFactory().roundRobin.lambdaLock[RemapOp]((s: Stream[RemapOp]) => s.payload.last).build(RemapOp(), users)
-  for (((in, o), n) <- arbiter.io.inputs.zip(ops).zipWithIndex) {
+  private val groups = StreamArbiterFactory().roundRobin.lambdaLock[RemapOp]((s: Stream[RemapOp]) => s.payload.last)
+  private val arbiter = groups.build(RemapOp(), number)
+  for (((in, o), n) <- arbiter.io.inputs.zip(users.map(_.op)).zipWithIndex) {
     in.arbitrationFrom(o)
     in.payload.assignSomeByName(o.payload)
     in.payload.tag.allowOverride
@@ -29,7 +30,7 @@ class RemapPort(users: Int) extends Component {
   op << arbiter.io.output.s2mPipe().m2sPipe() // no path through in either direction
 
   rsp.ready := False
-  for ((r, n) <- rsps.zipWithIndex) {
+  for ((r, n) <- users.map(_.rsp).zipWithIndex) {
     val mine = rsp.tag(7 downto 6) === n
     r.valid := rsp.valid && mine
     r.payload := rsp.payload
