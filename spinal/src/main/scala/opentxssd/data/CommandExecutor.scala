@@ -24,6 +24,8 @@ import spinal.lib._
   * CAPACITY: there is no room and none will come, of data (`full`) or of the log (`logFull`). COMMIT, ABORT and RECOVER use the last log pages, which nothing else may touch (`LogReserve`). The command
   * queue sends what needs room when there is some, so Room waits only for what a failing block took away meanwhile. After `fault` no loop here goes on waiting.
   *
+  * The answer of a QUERY is made by `QueryAnswer`; for a sum it is shown one txid after the other here (Sum).
+  *
   * Figures: a plain WRITE of one block takes 10 clocks and the engine's PLAIN. Reset loses the command, sequence numbers start again (the generation tells them apart).
   */
 class CommandExecutor(p: OtxParam) extends Component {
@@ -51,38 +53,12 @@ class CommandExecutor(p: OtxParam) extends Component {
   val evCommit = out port Bool()
   val evCommitEntries = out port UInt(16 bits)
 
-  import counters.{commits, releasedPages}
-  import loss.{doubtful, dropped, lostLogPages}
   import supply.{allocLeft, fault, full, logFull, logLeft}
-  import view.{memoryErrors, older, reached, txCount, txState, useCount, useTxid}
+  import view.{txCount, txState, useCount, useTxid}
 
-  private object State extends SpinalEnum(binaryOneHot) {
-    // format: off
-    val Idle,    // a command
-      Look,      // nothing: opcode and transaction are looked at
-      Start,     // nothing: decides by opcode
-      Room,      // pages for data and log
-      Probe,     // the engine to take a LOOKUP
-      Probed,    // its answer
-      Append,    // a page and the log
-      Link,      // the engine to take PLAIN, APPEND or TRIM
-      Linked,    // its answer
-      Issue,     // the flash scheduler
-      After,     // nothing: ends a write or trim
-      Record,    // the log to take COMMIT or ABORT
-      Tx,        // the engine to take a transaction's change
-      Settle,    // its state to show
-      Scan,      // nothing: RECOVER looks for an open transaction
-      Sum,       // nothing: QUERY adds the next txid
-      Wait,      // the log to take the wait
-      Drop,      // the write frame pool to take back frames
-      Finish =   // the completion to be taken
-      newElement()
-    // format: on
-  }
-  import State._
+  import ExecutorState._
   private val state = RegInit(Idle)
-  private val next = Reg(State()) // after Settle
+  private val next = Reg(ExecutorState()) // after Settle
 
   private val c = filled.cmd
   private val isWrite = RegNext(c.opcode === Opcode.WRITE) // known from Start on, as those below
@@ -102,10 +78,6 @@ class CommandExecutor(p: OtxParam) extends Component {
   private val tCount = RegNext(txCount(t))
   private val tLeft = RegNext(p.txEntries - tCount) // entries that still fit, kept for speed
   private val use = RegNext(useCount)
-  private val tWaiting = TxStates.isDraining(tState) ? (tCount - RegNext(reached)) | U(0, 16 bits) // entries whose walk has not reached them
-  private val tOlder = (tState === TxState.COMMITTED) ? RegNext(older) | U(0, 5 bits)
-  private val tWalk = RegNext(tWaiting @@ U(0, 3 bits) @@ tOlder @@ U(0, 5 bits) @@ tState)
-  private val waiting = Reg(UInt(21 bits)) // of all txids
   private val isFree = tState === TxState.FREE
   private val isOpen = tState === TxState.OPEN
   private val committing = RegNext(txState.map(_ === TxState.COMMITTING).orR)
@@ -131,7 +103,7 @@ class CommandExecutor(p: OtxParam) extends Component {
     status := code
     state := Mux(filled.frames === 0, Finish(), Drop())
   }
-  private def change(what: Int, after: State.C): Unit = {
+  private def change(what: Int, after: ExecutorState.C): Unit = {
     txOp := what
     next := after
     state := Tx
@@ -230,24 +202,22 @@ class CommandExecutor(p: OtxParam) extends Component {
   settled.valid := RegNext(filled.fire && isWrite) init False
   settled.payload := RegNext(n)
 
-  private val answer = c.arg.mux(
-    U(Query.TX) -> (tCount @@ U(0, 13 bits) @@ tState),
-    U(Query.CAPACITY) -> U(p.lbas, 32 bits),
-    U(Query.PAGES_LEFT) -> allocLeft,
-    U(Query.DROPPED) -> dropped,
-    U(Query.RELEASED) -> releasedPages,
-    U(Query.COMMITS) -> commits,
-    U(Query.TX_WALK) -> tWalk,
-    U(Query.WAITING) -> waiting.resize(32),
-    U(Query.MEMORY_ERRORS) -> memoryErrors.resize(32),
-    U(Query.LOST_LOG_PAGES) -> lostLogPages,
-    U(Query.DOUBTFUL) -> doubtful,
-    default -> U(0, 32 bits)
-  )
+  private val query = new QueryAnswer(p)
+  query.arg := c.arg
+  query.state := tState
+  query.count := tCount
+  query.older := view.older
+  query.reached := view.reached
+  query.memoryErrors := view.memoryErrors
+  query.allocLeft := allocLeft
+  query.counters := counters
+  query.loss := loss
+  query.clear := state === Idle
+  query.add := state === Sum
   done.valid := state === Finish
   done.tag := c.tag
   done.status := status
-  done.result := Mux(c.opcode === Opcode.QUERY, answer, U(0, 32 bits))
+  done.result := Mux(c.opcode === Opcode.QUERY, query.answer, U(0, 32 bits))
 
   logged.write(
     t,
@@ -265,7 +235,6 @@ class CommandExecutor(p: OtxParam) extends Component {
       firstBlock()
       fresh := 0
       broken := False
-      waiting := 0
       status := Status.SUCCESS
       when(filled.valid)(state := Look)
     }
@@ -293,8 +262,8 @@ class CommandExecutor(p: OtxParam) extends Component {
         }
         is(Opcode.FLUSH)(state := Wait)
         is(Opcode.QUERY) {
-          when(c.arg > Query.DOUBTFUL)(end(Status.INVALID_FIELD)).otherwise(end(Status.SUCCESS))
-          when(c.arg === Query.WAITING) {
+          when(query.unknown)(end(Status.INVALID_FIELD)).otherwise(end(Status.SUCCESS))
+          when(query.sums) {
             t := 0
             next := Sum
             state := Settle
@@ -374,7 +343,6 @@ class CommandExecutor(p: OtxParam) extends Component {
     is(Settle)(state := next)
     is(Scan)(when(isOpen)(state := Record) otherwise scanned())
     is(Sum) {
-      waiting := waiting + tWaiting
       t := t + 1
       state := Mux(t === OtxParam.txids - 1, Finish(), Settle())
     }
