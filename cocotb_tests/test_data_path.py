@@ -35,7 +35,7 @@ from models.spinal import generated
 from runner import run
 
 simulated = cocotb.test(timeout_time=20, timeout_unit="ms")
-RESERVE = 36 + GEOMETRY.lanes * GEOMETRY.pages_per_block  # log pages that writes leave alone (Sequencer.scala)
+RESERVE = 36 + GEOMETRY.lanes * GEOMETRY.pages_per_block  # log pages that writes leave alone (CommandExecutor.scala)
 
 
 def nand(b, lpn):
@@ -292,7 +292,7 @@ async def the_queue_hears_once_when_a_write_has_its_frames_and_when_it_takes_no_
         assert await b.run(op, 0, 2) == SUCCESS
     assert (fetched, settled) == ([5, 3, 1, 7, 9],) * 2
     b.pin["full"].set(0)
-    waits = [b.submit(WRITE, 8 * n, 2) for n in range(4)]  # one is with the sequencer, one has its data, two have a place in front
+    waits = [b.submit(WRITE, 8 * n, 2) for n in range(4)]  # one is with the command executor, one has its data, two have a place in front
     await b.clocks(4000)
     assert int(dut.takes.value) == 0 and len(fetched) == 6 and not b.results.get(waits[0])
     b.alloc.queue = [{"payload": n} for n in range(100, 200)]

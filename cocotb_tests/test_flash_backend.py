@@ -33,7 +33,7 @@ class Bench(FlashBench):
         """Reset of controller and dies."""
         await self.begin(generation=0x1234_5678)
         for die in self.dies:
-            self.op("fw", Op.RESET, self.ppn(*die, 0))
+            self.op("firmware", Op.RESET, self.ppn(*die, 0))
         await self.finished()
         return self
 
@@ -49,7 +49,7 @@ async def blocks_are_erased_programmed_and_read_back_on_all_dies_at_once(dut):
     b = await Bench(dut).mount()
     g = b.geometry
     start = b.clock
-    erases = [b.op("fw", Op.ERASE, b.ppn(*die, 5)) for die in b.dies]
+    erases = [b.op("firmware", Op.ERASE, b.ppn(*die, 5)) for die in b.dies]
     assert all(d["status"] == OK for d in await b.finished(*erases))
     clocks = b.clock - start
     dut._log.info("%d erases of 2000 clocks: %d clocks", len(b.dies), clocks)
@@ -93,14 +93,14 @@ async def blocks_are_erased_programmed_and_read_back_on_all_dies_at_once(dut):
 @cocotb.test(timeout_time=20, timeout_unit="ms")
 async def failures_and_blank_pages_come_back_with_their_status(dut):
     b = await Bench(dut).mount()
-    erases = [b.op("fw", Op.ERASE, b.ppn(*die, 2)) for die in b.dies]
+    erases = [b.op("firmware", Op.ERASE, b.ppn(*die, 2)) for die in b.dies]
     await b.finished(*erases)
     die = {b.ppn(*d, 0) // (BLOCKS * PAGES): d for d in b.dies}
     b.nand.fail(1, FAIL_PROGRAM)
     b.nand.fail(2, FAIL_ERASE)
     cookies = [
         b.op("log", Op.PROGRAM, b.ppn(*die[1], 2, 0), 56, 2),
-        b.op("fw", Op.ERASE, b.ppn(*die[2], 3)),
+        b.op("firmware", Op.ERASE, b.ppn(*die[2], 3)),
         b.op("read", Op.READ, b.ppn(*die[0], 2, 1), 41),
         b.op("log", Op.PROGRAM, b.ppn(*die[3], 2, 0), 57, 2),
     ]
@@ -113,7 +113,7 @@ async def failures_and_blank_pages_come_back_with_their_status(dut):
 async def a_page_with_many_flipped_cells_is_reported_when_the_host_reads_it(dut):
     b = await Bench(dut).mount()
     pages = {count: b.ppn(*b.dies[count % len(b.dies)], 4, count // len(b.dies)) for count in (0, 4, 5, 6, 8)}
-    await b.finished(*(b.op("fw", Op.ERASE, b.ppn(*die, 4)) for die in b.dies))
+    await b.finished(*(b.op("firmware", Op.ERASE, b.ppn(*die, 4)) for die in b.dies))
     for count, ppn in pages.items():
         die, row = divmod(ppn, BLOCKS * PAGES)
         for n in range(row % PAGES + 1):  # pages of a block are programmed in order
@@ -134,20 +134,20 @@ async def random_programs_reads_and_erases_agree_with_what_was_written(dut):
     dut._log.info("SEED=%d", SEED)
     b = await Bench(dut, stall=0.1).mount()
     rng = random.Random(SEED)
-    await b.finished(*(b.op("fw", Op.ERASE, b.ppn(*die, block)) for block in range(2) for die in b.dies))
+    await b.finished(*(b.op("firmware", Op.ERASE, b.ppn(*die, block)) for block in range(2) for die in b.dies))
     written, following, frame = {}, dict.fromkeys(b.dies, 0), 0
     rounds = amount(3, 4)
     for _ in range(rounds):
         programs = []
         for die in b.dies:
-            for client in rng.sample(["write", "log", "fw"], 1):
+            for client in rng.sample(["write", "log", "firmware"], 1):
                 ppn, words = b.ppn(*die, 0, following[die]), b.random_page()
                 following[die] += 1
                 b.frame.fill(frame, words)
                 programs.append((ppn, words, b.op(client, Op.PROGRAM, ppn, frame, 1, frame, frame)))
                 frame += 1
         reads = [(ppn, b.op("read", Op.READ, ppn, 40 + i)) for i, ppn in enumerate(rng.sample(sorted(written), min(3, len(written))))]
-        checks = [b.op("fw", rng.choice([Op.VERIFY, Op.READ_OOB]), b.ppn(*die, 1, 0)) for die in b.dies]
+        checks = [b.op("firmware", rng.choice([Op.VERIFY, Op.READ_OOB]), b.ppn(*die, 1, 0)) for die in b.dies]
         await b.finished()
         assert all(b.done[c]["status"] == OK for _, _, c in programs) and all(b.done[c]["status"] == BLANK for c in checks)
         for ppn, cookie in reads:
@@ -163,7 +163,7 @@ async def drifted_pages_come_back_whole_also_in_cache_reads_and_beside_other_wor
     b = await Bench(dut).mount()
     b.weak_sink.open = False
     set_faults(b.nand.c, Faults(seed=SEED, drift_ppm=400_000, ber_drift=2 * 10**10))
-    await b.finished(*(b.op("fw", Op.ERASE, b.ppn(*die, block)) for block in range(2) for die in b.dies))
+    await b.finished(*(b.op("firmware", Op.ERASE, b.ppn(*die, block)) for block in range(2) for die in b.dies))
     places = [b.ppn(*die, block, n) for n in range(amount(2, PAGES)) for die in b.dies for block in (0, 1)]
     written = {ppn: b.random_page() for ppn in places}
     for at in range(0, len(places), 32):
@@ -174,7 +174,7 @@ async def drifted_pages_come_back_whole_also_in_cache_reads_and_beside_other_wor
     turns = amount(1, 3)
     for turn in range(turns):
         reads = {b.op("read", Op.READ, ppn, 40 + n): ppn for n, ppn in enumerate(b.rng.sample(places, 16))}
-        beside = [b.op("fw", b.rng.choice([Op.ERASE, Op.VERIFY]), b.ppn(*die, 2 + turn % 2)) for die in b.dies]
+        beside = [b.op("firmware", b.rng.choice([Op.ERASE, Op.VERIFY]), b.ppn(*die, 2 + turn % 2)) for die in b.dies]
         await b.finished(*reads, *beside, limit=400_000)
         for cookie, ppn in reads.items():
             assert b.done[cookie]["status"] == OK and b.frame.page(b.ops[cookie]["frame"]) == written[ppn], f"page {ppn:#x} of turn {turn}"

@@ -44,7 +44,7 @@ async def a_page_moves_from_a_frame_to_its_die_and_back_into_another_frame(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def an_idle_scheduler_adds_few_clocks(dut):
     b = await FlashBench(dut, times={op: (50, 50) for op in Op}).begin()
-    cookie = b.op("fw", Op.STATUS, b.ppn(0, 0, 0))
+    cookie = b.op("firmware", Op.STATUS, b.ppn(0, 0, 0))
     start = b.clock + 1
     (done,) = await b.finished(cookie)
     to_channel = b.channels[0].log[0]["clock"] - start
@@ -88,36 +88,36 @@ def clients_in_order(b, channel, way):
 
 async def all_classes_wait_at_one_die(b, **count):
     """So many ops of each client wait at die (0, 1) behind an op that is at work; `erase`: ERASEs of firmware behind its other ops."""
-    b.op("fw", Op.RESET, b.ppn(0, 1, 0), kind=ord("0"))
+    b.op("firmware", Op.RESET, b.ppn(0, 1, 0), kind=ord("0"))
     await b.until(lambda: b.channels[0].log)
     for client, n in count.items():
         op = Op.ERASE if client == "erase" else Op.STATUS
         for i in range(n):
-            b.op("fw" if client == "erase" else client, op, b.ppn(0, 1, 7, i % PAGES), kind=ord(client[0]))
+            b.op("firmware" if client == "erase" else client, op, b.ppn(0, 1, 7, i % PAGES), kind=ord(client[0]))
     await b.clocks(12)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms", skip=not PRIORITIES)
 async def reads_go_first_then_log_pages_then_programs_then_firmware(dut):
     b = await FlashBench(dut, times={op: (200, 200) for op in Op}).begin()
-    await all_classes_wait_at_one_die(b, fw=2, write=2, log=2, read=4)
+    await all_classes_wait_at_one_die(b, firmware=2, write=2, log=2, read=4)
     await b.finished()
     assert clients_in_order(b, 0, 1) == "0" + "rlrl" + "rr" + "wwff", clients_in_order(b, 0, 1)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms", skip=not PRIORITIES)
 async def an_erase_waits_longer_than_other_operations_of_firmware(dut):
-    for first, second in (("fw", "erase"), ("erase", "fw")):
+    for first, second in (("firmware", "erase"), ("erase", "firmware")):
         b = await FlashBench(dut, times={op: (20, 20) for op in Op}).begin()
         b.clock = 0
         await all_classes_wait_at_one_die(b, **{first: 1})
         for _ in range(80):  # reads come as fast as they go
             b.op("read", Op.STATUS, b.ppn(0, 1, 8), kind=ord("r"))
-        b.op("fw", Op.ERASE if second == "erase" else Op.STATUS, b.ppn(0, 1, 9), kind=ord(second[0]))
+        b.op("firmware", Op.ERASE if second == "erase" else Op.STATUS, b.ppn(0, 1, 9), kind=ord(second[0]))
         await b.finished()
         order = clients_in_order(b, 0, 1)
         at, then = order.index(first[0]), order.index(second[0])
-        after = {"fw": 16, "erase": 24}
+        after = {"firmware": 16, "erase": 24}
         assert abs(at - 1 - after[first]) <= 1 and then - at - 1 == after[second], order
 
 
@@ -127,11 +127,11 @@ async def no_class_is_passed_over_more_often_than_its_bound(dut):
     for seed in range(1, 9):
         b = await FlashBench(dut, seed, times={op: (8, 8) for op in Op}).begin()
         b.clock = 0
-        share = {c: b.rng.choice([0.3, 1, 1]) for c in ("write", "log", "fw")} | {"read": 1}
+        share = {c: b.rng.choice([0.3, 1, 1]) for c in ("write", "log", "firmware")} | {"read": 1}
         for n in range(200):
             for client, part in share.items():
                 if b.rng.random() < part:
-                    op = Op.ERASE if client == "fw" and b.rng.random() < 0.5 else Op.STATUS
+                    op = Op.ERASE if client == "firmware" and b.rng.random() < 0.5 else Op.STATUS
                     b.op(client, op, b.ppn(0, 1, 1 + n % 20), kind=ord(client[0]))
         await b.until(lambda b=b: not all(source.queue for source in b.clients.values()), 20_000)
         for client in CLIENTS:
@@ -160,11 +160,11 @@ async def log_pages_overtake_what_waits_at_their_die(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms", skip=PRIORITIES)
 async def reads_and_the_rest_take_turns_and_each_keeps_its_order(dut):
     b = await FlashBench(dut, times={op: (20, 20) for op in Op}).begin()
-    b.op("fw", Op.RESET, b.ppn(0, 1, 0))
+    b.op("firmware", Op.RESET, b.ppn(0, 1, 0))
     await b.until(lambda: b.channels[0].log)
     for n in range(6):
         b.op("read", Op.VERIFY, b.ppn(0, 1, 7, n))
-        b.op("write" if n % 2 else "fw", Op.STATUS, b.ppn(0, 1, 8, n))
+        b.op("write" if n % 2 else "firmware", Op.STATUS, b.ppn(0, 1, 8, n))
         await b.clocks(1)
     await b.finished()
     rows = [c["row"] for c in sent(b, 0, 1)][1:]
@@ -181,8 +181,13 @@ async def a_full_queue_holds_its_client_and_nobody_else(dut):
         b.op("write", Op.STATUS, b.ppn(0, 0, 1, n % PAGES))
     await b.clocks(40)
     assert len(b.clients["write"].queue) == 3, "one at work and eight in the queue"
-    others = [b.op("read", Op.STATUS, b.ppn(0, 0, 1)), b.op("log", Op.STATUS, b.ppn(0, 0, 1)), b.op("fw", Op.STATUS, b.ppn(0, 1, 1)), b.op("fw", Op.STATUS, b.ppn(1, 0, 1))]
-    await b.until(lambda: not any(b.clients[c].queue for c in ("read", "log", "fw")), 20)
+    others = [
+        b.op("read", Op.STATUS, b.ppn(0, 0, 1)),
+        b.op("log", Op.STATUS, b.ppn(0, 0, 1)),
+        b.op("firmware", Op.STATUS, b.ppn(0, 1, 1)),
+        b.op("firmware", Op.STATUS, b.ppn(1, 0, 1)),
+    ]
+    await b.until(lambda: not any(b.clients[c].queue for c in ("read", "log", "firmware")), 20)
     await b.finished(*others[2:], limit=300)
     assert dut.busy.value == 1
     await b.finished()
@@ -196,7 +201,7 @@ async def firmware_gets_the_answers_of_every_operation(dut):
     at = b.ppn(1, 0, 3, 0)
     b.frame.fill(60, page(77))
     ops = [Op.RESET, Op.READ_ID, Op.PARAM, Op.ERASE, Op.PROGRAM, Op.READ_OOB, Op.VERIFY, Op.READ, Op.ERASE, Op.READ_OOB, Op.STATUS]
-    cookies = [b.op("fw", op, at, {Op.PARAM: 61, Op.PROGRAM: 60, Op.READ: 62}.get(op, 0), 5, 1234, 5678) for op in ops]
+    cookies = [b.op("firmware", op, at, {Op.PARAM: 61, Op.PROGRAM: 60, Op.READ: 62}.get(op, 0), 5, 1234, 5678) for op in ops]
     dones = await b.finished(*cookies)
     assert [c["op"] for c in sent(b, 1, 0)] == ops, "operations of firmware changed order"
     mine = {"kind": 5, "generation": 9, "lpn": 1234, "sequence": 5678}
@@ -276,7 +281,7 @@ async def host_reads_and_verifies_with_many_corrected_bits_are_reported_and_noth
         b.channels[1].timing_out.add((1, 10 * PAGES))
         b.channels[1].bad[1, 10 * PAGES] = [(0, 0xFF)]
         for n, ppn in enumerate([*pages, blank, b.ppn(1, 1, 10)]):
-            for client, op in [("fw", Op.READ), ("fw", Op.VERIFY), ("fw", Op.READ_OOB), ("log", Op.READ), ("write", Op.READ), ("read", Op.READ)]:
+            for client, op in [("firmware", Op.READ), ("firmware", Op.VERIFY), ("firmware", Op.READ_OOB), ("log", Op.READ), ("write", Op.READ), ("read", Op.READ)]:
                 await b.finished(b.op(client, op, ppn, 40 + n))
         await b.clocks(10)
         want = [ppn for ppn, count in zip(pages, counts, strict=True) if at and count >= at for _ in range(2)]
@@ -355,7 +360,7 @@ async def pages_are_allocated_over_all_channels_first(dut):
 async def reset_drops_everything_and_the_next_operation_works(dut):
     b = await FlashBench(dut).begin()
     for c, w in dies(b):
-        b.op("fw", Op.STATUS, b.ppn(c, w, 1))
+        b.op("firmware", Op.STATUS, b.ppn(c, w, 1))
     await b.clocks(12)
     assert dut.busy.value == 1
     b = await FlashBench(dut).begin()
@@ -372,7 +377,7 @@ class Workload:
 
     def __init__(self, b, rng):
         self.b, self.rng, self.written, self.frames, self.counts = b, rng, {}, list(range(68)), {}
-        self.next = {die: {client: (block, 0) for client, block in (("write", 0), ("log", 10), ("fw", 20))} for die in dies(b)}
+        self.next = {die: {client: (block, 0) for client, block in (("write", 0), ("log", 10), ("firmware", 20))} for die in dies(b)}
         self.number = 100
         b.on_done = self.finish
 
@@ -392,9 +397,9 @@ class Workload:
     def submit(self):
         b, rng = self.b, self.rng
         self.expected = self.expected or {}
-        client = rng.choice(["write", "write", "read", "read", "log", "fw"])
+        client = rng.choice(["write", "write", "read", "read", "log", "firmware"])
         die = rng.choice(dies(b))
-        op = rng.choice({"read": [Op.READ], "fw": [Op.PROGRAM, Op.READ_OOB, Op.VERIFY, Op.READ, Op.STATUS]}.get(client, [Op.PROGRAM]))
+        op = rng.choice({"read": [Op.READ], "firmware": [Op.PROGRAM, Op.READ_OOB, Op.VERIFY, Op.READ, Op.STATUS]}.get(client, [Op.PROGRAM]))
         frame = self.frames.pop(rng.randrange(len(self.frames))) if op in (Op.PROGRAM, Op.READ) else None
         if op == Op.PROGRAM:
             block, at = self.next[die][client]

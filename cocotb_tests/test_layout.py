@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the layout promises: parts of the firmware depend on each other one way."""
+"""What the layout promises: parts of the firmware depend on each other one way, lists of faults name text that is there."""
 
 import re
+import sys
+import tomllib
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -19,3 +21,15 @@ def test_no_parts_of_the_firmware_include_each_other():
         TopologicalSorter(uses).prepare()
     except CycleError as e:
         raise AssertionError(" -> ".join(e.args[1])) from None
+
+
+def test_every_mutant_finds_its_text():
+    """Once in its file, of both lists; whether a test kills it says `make mutants`."""
+    listed = [(m["name"], m["file"], m["old"]) for m in tomllib.loads((ROOT / "tools/mutants.toml").read_text())["mutant"]]
+    sys.path.insert(0, str(ROOT / "sw/firmware/test"))
+    from mutants import faults
+
+    firmware = faults((ROOT / "sw/firmware/test/mutants.txt").read_text())
+    listed += [(rule, f"sw/firmware/{file}", old) for file, old, _, rule in firmware]
+    lost = [f"{name}: {count} times" for name, file, old in listed if (count := (ROOT / file).read_text().count(old)) != 1]
+    assert len(listed) > 400 and not lost, lost

@@ -82,7 +82,7 @@ async def what_the_host_reads_or_firmware_verifies_so_is_reported(dut):
     b = await bench(dut)
     await written(b, 0, 0, 4)
     drifts(b, {(0, 0, n): 1 for n in range(4)})
-    for n, (client, op) in enumerate((("read", Op.READ), ("fw", Op.VERIFY), ("fw", Op.READ_OOB), ("fw", Op.READ))):
+    for n, (client, op) in enumerate((("read", Op.READ), ("firmware", Op.VERIFY), ("firmware", Op.READ_OOB), ("firmware", Op.READ))):
         before = len(sent(b, 0, 0))
         (done,) = await b.finished(b.op(client, op, b.ppn(0, 0, 1, n), 40 + n))
         await b.until(lambda: dut.busy.value == 0)
@@ -132,7 +132,7 @@ async def other_dies_go_on_and_the_same_die_waits(dut):
     drifts(b, {(0, 0, 0): 3})
     slow = b.op("read", Op.READ, b.ppn(0, 0, 1), 40)
     await b.until(lambda: steps(b, 0, 0, 1) == "R1")
-    same = [b.op(client, Op.STATUS, b.ppn(0, 0, 2)) for client in ("read", "log", "write", "fw")]
+    same = [b.op(client, Op.STATUS, b.ppn(0, 0, 2)) for client in ("read", "log", "write", "firmware")]
     others = [b.op("read", Op.STATUS, b.ppn(0, 1, 2)) for _ in range(6)]
     await b.finished(*others, limit=600)
     assert slow not in b.done

@@ -12,7 +12,7 @@
 //   4. a merge changes no answer                                 a_version beside the walk, a_means after it
 //   5. a location is released once, when nobody can get at it    a_released_once, a_not_reachable, a_held (and not forgotten), a_reader_holds_walks, a_group_holds_walks
 //
-// A task chooses its inputs by macros: OPS and TXS (how many at most), LOOKUPS and COMMITS (no others), ONE_LPN, WALKS (a walk's job is at the gate in the first clock, else an op comes), and
+// A task chooses its inputs by macros: OPS and TXS (how many at most), LOOKUPS and COMMITS (no others), ONE_LPN, WALKS (a walk's job is in `issue` in the first clock, else an op comes), and
 // ANSWERS (only what lookups need is asserted).
 `default_nettype none
 
@@ -154,15 +154,15 @@ module remap_engine_props (
   (* hierconn *) wire \dut.status.frees ;
   (* hierconn *) wire [15:0] \dut.status.sizes[0] ;  // words of a memory
   (* hierconn *) wire [15:0] \dut.status.sizes[1] ;
-  (* hierconn *) wire [6:0] \dut.grace.reached ;
-  (* hierconn *) wire \dut.gate.here ;
-  (* hierconn *) wire [2:0] \dut.gate.job_job ;
-  (* hierconn *) wire [9:0] \dut.gate.job_lpn ;
-  (* hierconn *) wire [15:0] \dut.gate.job_index_number ;
-  (* hierconn *) wire [4:0] \dut.gate.job_index_txid ;
-  (* hierconn *) wire [1:0] \dut.gate.active ;
-  (* hierconn *) wire [9:0] \dut.gate.lpns_0 ;
-  (* hierconn *) wire [9:0] \dut.gate.lpns_1 ;
+  (* hierconn *) wire [6:0] \dut.snapshot.reached ;
+  (* hierconn *) wire \dut.issue.here ;
+  (* hierconn *) wire [2:0] \dut.issue.job_job ;
+  (* hierconn *) wire [9:0] \dut.issue.job_lpn ;
+  (* hierconn *) wire [15:0] \dut.issue.job_index_number ;
+  (* hierconn *) wire [4:0] \dut.issue.job_index_txid ;
+  (* hierconn *) wire [1:0] \dut.issue.active ;
+  (* hierconn *) wire [9:0] \dut.issue.lpns_0 ;
+  (* hierconn *) wire [9:0] \dut.issue.lpns_1 ;
   (* hierconn *) wire \dut.walker.active ;
   (* hierconn *) wire \dut.walker.sized ;
   (* hierconn *) wire \dut.walker.merge ;
@@ -258,8 +258,8 @@ module remap_engine_props (
       (state[0] == Free || \dut.status.sizes[0] == count[0]) && (state[1] == Free || \dut.status.sizes[1] == count[1]) &&
       live == {6'd0, is_committed[0]} + {6'd0, is_committed[1]} && (!is_committed[0] || age[0] < live) && (!is_committed[1] || age[1] < live) &&
       !(is_committed == 3 && age[0] == age[1]);
-  wire safe_legal = \dut.grace.reached - \dut.status.head <= live;
-  wire walk_legal = !walks || (\dut.walker.merge ? is_committed[walked_txid] && age[walked_txid] == 0 && \dut.grace.reached != \dut.status.head : state[walked_txid] == Aborted);
+  wire safe_legal = \dut.snapshot.reached - \dut.status.head <= live;
+  wire walk_legal = !walks || (\dut.walker.merge ? is_committed[walked_txid] && age[walked_txid] == 0 && \dut.snapshot.reached != \dut.status.head : state[walked_txid] == Aborted);
 
   // The model: a clock's tx request comes before its op, a COMMIT after it, and after its group
   reg [2:0] committed[4], version[2][4];
@@ -340,14 +340,14 @@ module remap_engine_props (
     means = 4'hf;
     for (n = 0; n < 4; n = n + 1) begin
       if (committed[n] != seen[n]) means[n] = 0;
-      busy[n] = (\dut.gate.here && \dut.gate.job_lpn == n) || (\dut.gate.active [0] && \dut.gate.lpns_0 == n) || (\dut.gate.active [1] && \dut.gate.lpns_1 == n);
+      busy[n] = (\dut.issue.here && \dut.issue.job_lpn == n) || (\dut.issue.active [0] && \dut.issue.lpns_0 == n) || (\dut.issue.active [1] && \dut.issue.lpns_1 == n);
       for (k = 0; k < 2; k = k + 1) begin
         if (has[k][n] != (named[k][n] && uncommitted[k])) means[n] = 0;
         if (has[k][n] && version[k][n] != held[k][n]) means[n] = 0;
       end
     end
   end
-  wire rests = !\dut.gate.here && \dut.gate.active == 0 && ! \dut.walker.walk_valid && !released_valid && !group_open;
+  wire rests = !\dut.issue.here && \dut.issue.active == 0 && ! \dut.walker.walk_valid && !released_valid && !group_open;
 
   // Inputs: streams that hold
   reg op_waits = 0, tx_waits = 0;
@@ -382,8 +382,8 @@ module remap_engine_props (
       assume (count[0] <= 2 && count[1] <= 2 && holders <= 1 && was_given == (holders == 1));
 `ifdef WALKS
       assume (walks && \dut.walker.last == count[walked_txid] && \dut.walker.jobs == walked_number + 1 && \dut.walker.jobs <= \dut.walker.last );
-      assume (\dut.walker.fetches == \dut.walker.jobs && \dut.gate.job_job == {2'b10, ! \dut.walker.merge } );
-      assume (\dut.gate.job_index_txid == \dut.walker.txid && \dut.gate.job_index_number == walked_number && \dut.gate.job_lpn == entries[24*{walked_txid, walked_number[1:0]}+:6]);
+      assume (\dut.walker.fetches == \dut.walker.jobs && \dut.issue.job_job == {2'b10, ! \dut.walker.merge } );
+      assume (\dut.issue.job_index_txid == \dut.walker.txid && \dut.issue.job_index_number == walked_number && \dut.issue.job_lpn == entries[24*{walked_txid, walked_number[1:0]}+:6]);
 `else
       assume (!walks && op_valid);
 `endif
@@ -406,8 +406,8 @@ module remap_engine_props (
       a_word : assert (rsp_value[29:3] == 0 && rsp_kind == {1'b0, rsp_value[2:0] != 0});
     end
     // a walk takes away only what all readers inside see as committed: it begins when its commit is older than `reached`
-    if (following) a_reader_holds_walks : assert (limit - \dut.grace.reached < 7'd64);
-    if (group_open) a_group_holds_walks : assert (group_limit - \dut.grace.reached < 7'd64);
+    if (following) a_reader_holds_walks : assert (limit - \dut.snapshot.reached < 7'd64);
+    if (group_open) a_group_holds_walks : assert (group_limit - \dut.snapshot.reached < 7'd64);
 `ifndef ANSWERS
     if (releases) a_released_once : assert (was_given && !was_released);
     if (releases) a_not_reachable : assert (!reachable && !(following && (expected == Followed || (may_lose && without == Followed))));

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The generated `otx_core` as a LiteX module: its firmware port as CSRs, everything else as attributes.
 
-`host[name]` are the endpoints of the host port, `table` and `frame` the AXI4 masters for the two memories, `nand` the pins. `fw_go` queues the
-operation in the `fw_*` registers (8 deep, `fw_ready`: one more fits); `fw_done_pop` drops the head of the done queue (16 deep). A block written to
+`host[name]` are the endpoints of the host port, `table` and `frame` the AXI4 masters for the two memories, `nand` the pins. `firmware_go` queues the
+operation in the `firmware_*` registers (8 deep, `firmware_ready`: one more fits); `firmware_done_pop` drops the head of the done queue (16 deep). A block written to
 `free_block` or `log_block` is taken while its room bit is set; room bits read 0 while an earlier one is still on its way. Reset is the SoC's.
 """
 
@@ -34,21 +34,21 @@ class OtxCore(LiteXModule):
     def operations(self):
         """NAND operations of the firmware and their results."""
         for name, width in [("op", 4), ("ppn", 32), ("frame", 16), ("kind", 8), ("lpn", 32), ("seq_lo", 32), ("seq_hi", 16), ("cookie", 16)]:
-            setattr(self, f"fw_{name}", CSRStorage(width, name=f"fw_{name}"))
-        self.fw_go = CSRStorage(1, name="fw_go", description="A write starts the operation in the fw registers.")
-        self.fw_ready = CSRStatus(1, name="fw_ready", description="One more operation fits.")
-        ops = self.fw_ops = stream.SyncFIFO(streams.FLASH_OP, OP_QUEUE)
-        done = self.fw_dones = stream.SyncFIFO(streams.FLASH_DONE, DONE_QUEUE)
+            setattr(self, f"firmware_{name}", CSRStorage(width, name=f"firmware_{name}"))
+        self.firmware_go = CSRStorage(1, name="firmware_go", description="A write starts the operation in the firmware registers.")
+        self.firmware_ready = CSRStatus(1, name="firmware_ready", description="One more operation fits.")
+        ops = self.firmware_ops = stream.SyncFIFO(streams.FLASH_OP, OP_QUEUE)
+        done = self.firmware_dones = stream.SyncFIFO(streams.FLASH_DONE, DONE_QUEUE)
         self.comb += [
-            ops.sink.valid.eq(self.fw_go.re),
-            ops.sink.op.eq(self.fw_op.storage),
-            ops.sink.ppn.eq(self.fw_ppn.storage),
-            ops.sink.frame.eq(self.fw_frame.storage),
-            ops.sink.kind.eq(self.fw_kind.storage),
-            ops.sink.lpn.eq(self.fw_lpn.storage),
-            ops.sink.sequence.eq(Cat(self.fw_seq_lo.storage, self.fw_seq_hi.storage)),
-            ops.sink.cookie.eq(self.fw_cookie.storage),
-            self.fw_ready.status.eq(ops.sink.ready),
+            ops.sink.valid.eq(self.firmware_go.re),
+            ops.sink.op.eq(self.firmware_op.storage),
+            ops.sink.ppn.eq(self.firmware_ppn.storage),
+            ops.sink.frame.eq(self.firmware_frame.storage),
+            ops.sink.kind.eq(self.firmware_kind.storage),
+            ops.sink.lpn.eq(self.firmware_lpn.storage),
+            ops.sink.sequence.eq(Cat(self.firmware_seq_lo.storage, self.firmware_seq_hi.storage)),
+            ops.sink.cookie.eq(self.firmware_cookie.storage),
+            self.firmware_ready.status.eq(ops.sink.ready),
         ]
         head = done.source
         for name, value in [
@@ -61,12 +61,12 @@ class OtxCore(LiteXModule):
             ("seq_lo", head.sequence[:32]),
             ("seq_hi", head.sequence[32:]),
         ]:
-            register = CSRStatus(len(value), name=f"fw_done_{name}")
-            setattr(self, f"fw_done_{name}", register)
+            register = CSRStatus(len(value), name=f"firmware_done_{name}")
+            setattr(self, f"firmware_done_{name}", register)
             self.comb += register.status.eq(value)
-        self.fw_done_pop = CSRStorage(1, name="fw_done_pop", description="A write drops the head of the done queue.")
-        self.comb += head.ready.eq(self.fw_done_pop.re)
-        return streams.stream_ports("fw_op", ops.source, streams.FLASH_OP, True) | streams.stream_ports("fw_done", done.sink, streams.FLASH_DONE, False)
+        self.firmware_done_pop = CSRStorage(1, name="firmware_done_pop", description="A write drops the head of the done queue.")
+        self.comb += head.ready.eq(self.firmware_done_pop.re)
+        return streams.stream_ports("firmware_op", ops.source, streams.FLASH_OP, True) | streams.stream_ports("firmware_done", done.sink, streams.FLASH_DONE, False)
 
     def blocks(self, g):
         """Erased blocks on their way to the allocator and to the log."""

@@ -3,7 +3,7 @@
 
     tools/wave_report.py FILE.fst [--json OUT.json] [--mhz CLOCK]
 
-accepted: the COMMIT has reached the sequencer; durable: its log page and all its data pages are on NAND; taken: the remap engine accepts the commit; visible: the
+accepted: the COMMIT has reached the command executor; durable: its log page and all its data pages are on NAND; taken: the remap engine accepts the commit; visible: the
 transaction's status is COMMITTED, so every read returns its blocks; completed: the host has the completion.
 """
 

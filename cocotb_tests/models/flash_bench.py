@@ -25,7 +25,7 @@ import geometry  # noqa: E402
 BLOCKS, PAGES = 32, 16
 OP = "op ppn frame kind lpn sequence cookie".split()
 DONE = ["cookie", "status", *OOB]
-CLIENTS = "write read log fw".split()
+CLIENTS = "write read log firmware".split()
 
 
 def flash_geometry(channels, ways, priorities=True, planes=1, retries=0, cache=0):

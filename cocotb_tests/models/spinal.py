@@ -18,7 +18,7 @@ def generated(geometry, component, log=None, others=()):
     `others` are (geometry, component) pairs that somebody will want too: when this one is out of date, they are generated in the same process, a second for each instead of three.
     """
     path = f"build/{geometry.preset}/verilog/{component}.v"
-    sources = [ROOT / "spinal/pom.xml", *sorted((ROOT / "spinal/src/main/scala/opentxssd").glob("*.scala"))]
+    sources = [ROOT / "spinal/pom.xml", *sorted((ROOT / "spinal/src/main/scala").rglob("*.scala"))]
     digest = hashlib.sha256(b"".join(p.read_bytes() for p in sources))
     with open(ROOT / "build/generated.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

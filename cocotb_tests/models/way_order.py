@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Golden model of the order of ops at one die (spinal/src/main/scala/opentxssd/WayQueue.scala): which client's op goes next, and the most that others may go before.
+"""Golden model of the order of ops at one die (spinal/src/main/scala/opentxssd/flash/WayQueue.scala): which client's op goes next, and the most that others may go before.
 
 `comes` with every op that passes the scheduler's port, `goes` with every command that the channel takes, which must be at once. An op can be chosen for a
 command 3 clocks after its beat, and counts as passed over from 2 clocks after it.
@@ -7,9 +7,9 @@ command 3 clocks after its beat, and counts as passed over from 2 clocks after i
 
 from collections import deque
 
-CLIENTS = "read log write fw".split()
-PATIENCE = {"log": 1, "write": 8, "fw": 16, "erase": 24}
-MOST_PASSED = {"log": 1, "write": 9, "fw": 19, "erase": 27, "read": 5}  # ops of other clients that go before one that is its client's first
+CLIENTS = "read log write firmware".split()
+PATIENCE = {"log": 1, "write": 8, "firmware": 16, "erase": 24}
+MOST_PASSED = {"log": 1, "write": 9, "firmware": 19, "erase": 27, "read": 5}  # ops of other clients that go before one that is its client's first
 ERASE = 7
 SEEN = ["op", "row", "kind", "lpn", "sequence"]  # of an op in its command
 
@@ -23,19 +23,19 @@ class WayOrder:
         self.write_next = False  # without priorities
 
     def comes(self, client, op, clock):
-        queue = client if self.priorities or client != "fw" else "write"
+        queue = client if self.priorities or client != "firmware" else "write"
         self.waiting[queue].append((op, clock))
 
     def kind(self, client):
         """`erase` for firmware whose next op is an ERASE, else the client."""
-        return "erase" if client == "fw" and self.waiting["fw"][0][0]["op"] == ERASE else client
+        return "erase" if client == "firmware" and self.waiting["firmware"][0][0]["op"] == ERASE else client
 
     def choice(self, there):
         """The client among `there` (their ops wait) whose turn it is."""
         if not self.priorities:
             turn = ["log", "write", "read"] if self.write_next else ["log", "read", "write"]
             return next(c for c in turn if c in there)
-        old = [c for c in ("log", "write", "fw") if c in there and self.passed[c] >= PATIENCE[self.kind(c)]]
+        old = [c for c in ("log", "write", "firmware") if c in there and self.passed[c] >= PATIENCE[self.kind(c)]]
         return (old + [c for c in CLIENTS if c in there])[0]
 
     def goes(self, command, clock):
@@ -66,7 +66,7 @@ def most_passed():
             if any(n and c not in there for c, n in zip(CLIENTS, state, strict=True)):
                 continue  # a client that was passed over still waits
             for is_erase in {erase} if state[3] else {False, True}:
-                order.waiting["fw"] = [({"op": ERASE if is_erase else 0}, 0)]
+                order.waiting["firmware"] = [({"op": ERASE if is_erase else 0}, 0)]
                 order.passed = dict(zip(CLIENTS, state, strict=True))
                 client = order.choice(there)
                 kind = order.kind(client)

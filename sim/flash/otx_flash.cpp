@@ -67,7 +67,7 @@ struct Flash {
         OTX_OFFER(OTX_FLASH_WRITE, write);
         OTX_OFFER(OTX_FLASH_READ, read);
         OTX_OFFER(OTX_FLASH_LOG, log);
-        OTX_OFFER(OTX_FLASH_FW, fw);
+        OTX_OFFER(OTX_FLASH_FIRMWARE, firmware);
         top.frame_ar_ready = reads.size() < 8;
         top.frame_aw_ready = writes.size() < 8;
         top.frame_r_valid = reading;
@@ -109,7 +109,7 @@ struct Flash {
         OTX_PASS(OTX_FLASH_WRITE, write);
         OTX_PASS(OTX_FLASH_READ, read);
         OTX_PASS(OTX_FLASH_LOG, log);
-        OTX_PASS(OTX_FLASH_FW, fw);
+        OTX_PASS(OTX_FLASH_FIRMWARE, firmware);
         top.clk = 1;
         top.eval();
         clock++;

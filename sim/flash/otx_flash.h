@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-enum { OTX_FLASH_WRITE, OTX_FLASH_READ, OTX_FLASH_LOG, OTX_FLASH_FW, OTX_FLASH_CLIENTS };
+enum { OTX_FLASH_WRITE, OTX_FLASH_READ, OTX_FLASH_LOG, OTX_FLASH_FIRMWARE, OTX_FLASH_CLIENTS };
 
 struct otx_flash_done {
     uint32_t client, cookie, status, reserved;

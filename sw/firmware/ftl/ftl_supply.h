@@ -6,7 +6,7 @@
  *   + FTL_LOG_RESERVE per lane  only the log gets these, so that FLUSH, COMMIT and TRIM go on when data has no more room
  * `full` is set when data can get no further block and none is on its way. A block whose erase fails becomes bad.
  * `log_full` has a bit for each lane that can get no further block, none being on its way: the last of a session, as blocks come back by a mount only. Hardware keeps the pages that COMMIT, ABORT and
- * FLUSH need then (Sequencer.scala); here it is enough to say so.
+ * FLUSH need then (CommandExecutor.scala); here it is enough to say so.
  * For each block that fails while the drive runs, data gets one of the log's reserve, but FTL_LOG_LAST per lane: what a failing block takes away comes back. */
 #ifndef FTL_SUPPLY_H
 #define FTL_SUPPLY_H

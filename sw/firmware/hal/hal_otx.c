@@ -10,30 +10,30 @@
 #include "otx_geometry.h"
 
 bool hal_nand_start(const struct hal_nand_op *op) {
-    if (!otx_fw_ready_read()) return false;
-    otx_fw_op_write(op->op);
-    otx_fw_ppn_write(op->ppn);
-    otx_fw_frame_write(op->frame);
-    otx_fw_cookie_write(op->cookie);
-    otx_fw_kind_write(op->kind);
-    otx_fw_lpn_write(op->lpn);
+    if (!otx_firmware_ready_read()) return false;
+    otx_firmware_op_write(op->op);
+    otx_firmware_ppn_write(op->ppn);
+    otx_firmware_frame_write(op->frame);
+    otx_firmware_cookie_write(op->cookie);
+    otx_firmware_kind_write(op->kind);
+    otx_firmware_lpn_write(op->lpn);
     if (op->op == HAL_PROGRAM) {
-        otx_fw_seq_lo_write((uint32_t)op->sequence);
-        otx_fw_seq_hi_write((uint32_t)(op->sequence >> 32));
+        otx_firmware_seq_lo_write((uint32_t)op->sequence);
+        otx_firmware_seq_hi_write((uint32_t)(op->sequence >> 32));
     }
-    otx_fw_go_write(1);
+    otx_firmware_go_write(1);
     return true;
 }
 
 bool hal_nand_done(struct hal_nand_done *done) {
-    if (!otx_fw_done_valid_read()) return false;
-    done->cookie = otx_fw_done_cookie_read();
-    done->status = otx_fw_done_status_read();
-    done->kind = otx_fw_done_kind_read();
-    done->generation = otx_fw_done_generation_read();
-    done->lpn = otx_fw_done_lpn_read();
-    done->sequence = (uint64_t)otx_fw_done_seq_hi_read() << 32 | otx_fw_done_seq_lo_read();
-    otx_fw_done_pop_write(1);
+    if (!otx_firmware_done_valid_read()) return false;
+    done->cookie = otx_firmware_done_cookie_read();
+    done->status = otx_firmware_done_status_read();
+    done->kind = otx_firmware_done_kind_read();
+    done->generation = otx_firmware_done_generation_read();
+    done->lpn = otx_firmware_done_lpn_read();
+    done->sequence = (uint64_t)otx_firmware_done_seq_hi_read() << 32 | otx_firmware_done_seq_lo_read();
+    otx_firmware_done_pop_write(1);
     return true;
 }
 

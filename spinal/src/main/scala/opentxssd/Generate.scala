@@ -2,6 +2,11 @@
 package opentxssd
 
 import java.io.File
+import opentxssd.data.DataPath
+import opentxssd.flash.{FlashBackend, FlashScheduler, PageAllocator, ReadRetry}
+import opentxssd.host.CommandQueue
+import opentxssd.log.{CommitLog, LogWatermark}
+import opentxssd.remap.{RemapEngine, TxStatus}
 import spinal.core._
 
 /** Writes Verilog: `Generate <geometry.properties> <output dir> [definition name ...] [+ <geometry.properties> ...]`. Each component goes into

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+package opentxssd
+
+import opentxssd.data.{PageMove, RecoveryLoss}
+import opentxssd.flash.{FlashCounters, FlashDone, FlashOp}
+import opentxssd.log.LogBlock
+import spinal.core._
+import spinal.lib._
+
+// The firmware's side of the core (docs/interfaces.md). `soc/otx_core.py` makes registers of it.
+
+/** What firmware sends and takes. Master: firmware. */
+case class FirmwarePort(p: OtxParam) extends Bundle with IMasterSlave {
+  val firmwareOp = Stream(FlashOp())
+  val firmwareDone = Stream(FlashDone())
+  val freeBlock = Stream(UInt(24 bits))
+  val freeBlockRoom = Bits(p.dies bits)
+  val logBlock = Stream(LogBlock())
+  val logBlockRoom = Bits(p.lanes bits)
+  val badBlock = Stream(UInt(24 bits)) // a program failed in it
+  val move = Stream(PageMove())
+  val weakPage = Stream(UInt(30 bits)) // the host has read it, or firmware verified it, with many corrected bits
+
+  override def asMaster(): Unit = {
+    master(firmwareOp, freeBlock, logBlock, move)
+    slave(firmwareDone, badBlock, weakPage)
+    in(freeBlockRoom, logBlockRoom)
+  }
+}
+
+/** What firmware sets. */
+case class DriveControl(p: OtxParam) extends Bundle {
+  val enable = Bool()
+  val full = Bool()
+  val logFull = Bits(p.lanes bits)
+  val readOnly = Bool() // set before `enable`: the mount could not write what a drive needs that takes writes
+  val generation, driveId = UInt(32 bits)
+  val loss = Ports.bare(RecoveryLoss())
+  val nandMode = UInt(3 bits)
+  val nandCan = Bits(p.nandCanBits bits)
+  val refreshAt = UInt(p.correctedBits bits)
+}
+
+/** What firmware can read. */
+case class DriveStatus(p: OtxParam) extends Bundle {
+  val allocLeft, logLeft, logPages = UInt(32 bits)
+  val logHead, logMark = UInt(32 bits) // low bits of the next entry's index and of the watermark
+  val released, commits = UInt(32 bits)
+  val flash = Ports.bare(FlashCounters(p))
+  val fault = Bool()
+  val busy = Bool() // a command, a NAND operation or a walk is under way; entries that wait for a FLUSH do not count
+}

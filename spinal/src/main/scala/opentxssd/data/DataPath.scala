@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+package opentxssd.data
+
+import opentxssd._
+import opentxssd.flash.{FlashDone, FlashOp}
+import opentxssd.host.{Completion, HostCmd, HostData, Intake, Supply}
+import opentxssd.log.{LogPort, LogReserve}
+import opentxssd.remap.{RemapPort, RemapUser, TxOp, TxView}
+import spinal.core._
+import spinal.lib._
+import spinal.lib.bus.amba4.axi._
+
+/** From a validated host command to map, log and flash, and back.
+  *
+  * {{{
+  *   dpCmd -+-> FrameFill -> CommandExecutor -> append, write, waiter      (all but READ, in order)
+  *          |                    |  op, rsp
+  *          |      WriteFramePool ---+--- RemapPort --- remap engine     (after each program: SWAP, pageDone)
+  *          |        Rescue -----+                                   (after a failed one, or a copy by firmware: RELOCATE, SWAP)
+  *          |                    |
+  *          +------------> ReadPath -> ReadReturn -> rdata              (READs, side by side)
+  * }}}
+  *
+  * Contract: one `dpDone` per command; the command queue sends nothing that conflicts with a command whose `dpDone` has not come. Status and order of writing commands: `CommandExecutor`;
+  * of reads: `ReadPath` and `ReadReturn`. `releasedPages` counts NAND pages that fell out of use, `commits` the COMMITs that completed. `giveUp`: a page is needed in the
+  * middle of a group, or for one whose program failed, no block is left and no event of a failing block waits for firmware. `busy`: a command, a program or a swap is under way. Reset loses all; frames are usable `writeFrames` clocks later.
+  *
+  * No deadlock. Waits go only downwards in this list, so there is no cycle; the bottom depends on nobody.
+  *  1. The host gives `wdata` that was asked for and takes `rdata` and completions; nothing of one is waited for in giving the other: a READ needs no frame of a WRITE that is not
+  *     linked, and `wdataReq` waits only for frames.
+  *  2. FrameFill waits for frames (at most 32 are with the CommandExecutor, 32 here; all others are being programmed or read) and for the CommandExecutor. The command queue sends a WRITE when it finds its frames and pages
+  *     (`framesFree`, `fetched`, `settled`), and one command that is no READ when `takes` says that there is a place: so none of these waits in front of a READ, and for firmware only after a failing block.
+  *  3. The CommandExecutor waits for firmware (pages, or `full`; log pages, or `logFull`), for the log to take entries and waits, for the scheduler to take programs, and for COMMITTING to end: that needs log and
+  *     write frame pool only. After `fault` it does not wait for COMMITTING and FrameFill does not wait for frames.
+  *  4. A frame comes free by its program, or its rescue (pages, or `full` and then `giveUp`; log; flash), its SWAP and its readers: ReadReturn, which waits only for frame memory and host. A page read waits for a read frame: ReadReturn again.
+  *  5. Lookups, swaps and links wait for the engine. The engine waits for its answers to be taken: each user takes them unconditionally (ReadPath keeps room for a whole group, the
+  *     CommandExecutor asks one at a time, WriteFramePool waits for `pageDone`). An open group is a READ's, whose LOOKUPs wait only for places and the engine; the others wait for its end.
+  *  6. `pageDone` and the done streams are always taken: the log and the write frame pool need nothing from above for that. The rescue's RELOCATE waits for the end of an open group, so for programs to be
+  *     taken: so a failed page waits for the rescue beside the done beats, not before them.
+  *
+  * So 32 write frames (one command) are enough to make progress; 64 let the next command fill while one is issued.
+  */
+class DataPath(p: OtxParam) extends Component {
+  setDefinitionName("otx_data_path")
+
+  val dpCmd = slave port Stream(HostCmd())
+  val dpDone = master port Stream(Completion())
+  val hostData = Ports.bare(slave port HostData())
+  val supply = Ports.bare(in port Supply())
+  val intake = Ports.bare(out port Intake())
+  val remap = Ports.bare(master port RemapUser())
+  val tx = master port Stream(TxOp())
+  val view = Ports.bare(slave port TxView())
+  val released = slave port Stream(Word())
+  val log = Ports.bare(master port LogPort())
+  val alloc = slave port Stream(UInt(30 bits))
+  val write, read = master port Stream(FlashOp())
+  val writeDone, readDone = slave port Stream(FlashDone())
+  val frame = master port Axi4(p.axi)
+  val move = slave port Stream(PageMove())
+  val badBlock = master port Stream(UInt(30 bits)) // any page of it
+  val eventWaits = in port Bool()
+  val loss = Ports.bare(in port RecoveryLoss())
+  val counters = Ports.bare(out port DataCounters())
+  val busy = out port Bool()
+  val evCommitCmd = out port Bool()
+  val evCommitTag, evCommitTxid = out port UInt(5 bits)
+  val evCommitEntries = out port UInt(16 bits)
+  import log.{append, durable, giveUp, head, pageDone, relocate, rescueTo, waitDone, waiter}
+  import supply.{allocLeft, fault, full, logLeft}
+
+  private val fill = new FrameFill(p)
+  private val executor = new CommandExecutor(p)
+  private val pool = new WriteFramePool(p)
+  private val reader = new ReadPath(p)
+  private val readReturn = new ReadReturn(p)
+  private val rescue = new Rescue
+  private val port = new RemapPort(4)
+
+  private val routes = StreamDemux(dpCmd, (dpCmd.opcode === Opcode.READ).asUInt, 2)
+  private val others = StreamFifo(HostCmd(), 2, latency = 1) // the next one is here when the one before has its data
+  others.io.push << routes(0)
+  fill.cmd << others.io.pop
+  intake.takes := others.io.availability =/= 0
+  reader.cmd << routes(1).halfPipe()
+
+  // Host data and frames
+  hostData.wdataReq << fill.wdataReq
+  fill.wdata << hostData.wdata
+  fill.free << pool.free
+  fill.fault := fault
+  hostData.rdata << readReturn.rdata
+  frame.aw << fill.axi.aw
+  frame.w << fill.axi.w
+  fill.axi.b << frame.b
+  frame.ar << readReturn.axi.ar
+  readReturn.axi.r << frame.r
+
+  // Writing commands
+  executor.filled << fill.filled.halfPipe()
+  executor.frames << fill.frames
+  pool.giveBack << executor.giveBack
+  intake.framesFree := pool.freeCount
+  intake.fetched.valid := RegNext(fill.filled.fire && fill.filled.cmd.opcode === Opcode.WRITE) init False
+  intake.fetched.payload := RegNext(fill.filled.cmd.count.resize(6 bits))
+  intake.settled << executor.settled
+  pool.describe << executor.describe
+  tx << executor.tx
+  executor.view <> view
+  private val pages = StreamDemux(alloc, rescue.wantsPage.asUInt, 2)
+  executor.alloc << pages(0)
+  append << executor.append
+  executor.head := head
+  waiter << executor.waiter
+  executor.supply := supply
+  executor.loss := loss
+  evCommitCmd := executor.evCommit
+  evCommitTag := executor.filled.cmd.tag
+  evCommitTxid := view.useTxid
+  evCommitEntries := executor.evCommitEntries
+
+  // After a program
+  private val ofRescue = U(1 << 15, 16 bits) // in the cookie
+  private val rescueWrite = rescue.write.map { op =>
+    val marked = FlashOp()
+    marked.assignAllByName(op)
+    marked.cookie.allowOverride
+    marked.cookie := op.cookie | ofRescue
+    marked
+  }
+  write << StreamArbiterFactory().lowerFirst.transactionLock.onArgs(rescueWrite, executor.write)
+  private val programmed = StreamDemux(writeDone, writeDone.cookie.msb.asUInt, 2)
+  pool.writeDone << programmed(0)
+  rescue.writeDone << programmed(1)
+  pageDone << pool.pageDone
+
+  // Pages that failed or are moved
+  rescue.failed << pool.failed
+  pool.rescued << rescue.rescued
+  private val logShort = RegNext(logLeft <= LogReserve.kept(p)) init True
+  rescue.move << move.haltWhen(logShort && !fault) // what is kept of the log is not for these: nothing is lost without them
+  rescue.alloc << pages(1).haltWhen(executor.holdsPage) // pages go to their block in the order in which they were taken
+  relocate << rescue.relocate
+  rescue.head := head
+  rescue.durable := durable
+  rescue.fault := fault
+  rescueTo := rescue.rescueTo
+  badBlock << rescue.badBlock
+  private val hungry = Reg(UInt(4 bits)) init 0 // for how long nobody has brought the page that is waited for
+  private val starves = full && allocLeft === 0 && !alloc.valid && !eventWaits && (rescue.wantsPage || executor.wantsPage)
+  hungry := Mux(!starves, U(0), Mux(hungry.andR, hungry, hungry + 1))
+  giveUp := RegNext(hungry.andR) init False
+
+  // Reads
+  pool.pin << reader.pin
+  pool.unpin << readReturn.unpin
+  reader.giveRead << readReturn.giveRead
+  readReturn.start << reader.start
+  readReturn.jobs << reader.jobs
+  read << reader.read
+  reader.readDone << readDone
+
+  // The remap engine's users
+  for ((user, n) <- Seq(pool.remap, executor.remap, reader.remap, rescue.remap).zipWithIndex) port.users(n) <> user
+  remap <> port.engine
+
+  // Completions and counters
+  private val waited = Stream(Completion())
+  waited.arbitrationFrom(waitDone)
+  waited.tag := waitDone.tag
+  waited.status := waitDone.status
+  waited.result := 0
+  dpDone << StreamArbiterFactory().roundRobin.transactionLock.onArgs(executor.done.halfPipe(), waited, readReturn.done.halfPipe())
+
+  private val isCommit = Reg(Bits(OtxParam.tags bits)) init 0 // the tag's wait is a COMMIT
+  when(waiter.fire)(isCommit(waiter.tag) := !waiter.flush)
+  private val commitCount, releaseCount = Reg(UInt(32 bits)) init 0
+  when(waitDone.fire && isCommit(waitDone.tag) && waitDone.status === Status.SUCCESS)(commitCount := commitCount + 1)
+  counters.commits := commitCount
+  released.ready := True
+  private val dropsPage = released.valid && released.isNand
+  releaseCount := releaseCount + (dropsPage.asUInt +^ pool.missed.asUInt +^ rescue.missed.asUInt)
+  counters.releasedPages := releaseCount
+  executor.counters := counters
+
+  private val commands = Reg(UInt(7 bits)) init 0
+  commands := commands + dpCmd.fire.asUInt - dpDone.fire.asUInt
+  busy := RegNext(commands =/= 0 || dpCmd.valid || pool.inFlight || rescue.busy, True)
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+package opentxssd.data
+
+import opentxssd._
+import opentxssd.flash.{FlashDone, FlashOp}
+import opentxssd.host.HostCmd
+import opentxssd.remap.RemapUser
+import spinal.core._
+import spinal.lib._
+
+/** Finds the blocks of each READ: one lookup each, then flash where it is needed.
+  *
+  * Contract: the n LOOKUPs of a READ go to the engine as one group, so all see the same commits: a READ sees all of a transaction or nothing. There is room for all answers
+  * before the first goes out, so answers are never refused. They come in any order; a lookup's tag is the place of its block in a memory. By the answer a block becomes a job for `ReadReturn`: NONE zeroes, BUF its write frame (pinned in the clock of the answer), NAND a
+  * read frame after a page read. A page that is not whole, not DATA or not of this LPN, and an answer with `error`, is a job without data.
+  * Blocks of a command and commands overtake each other here; up to 64 blocks and `readFrames` page reads are under way.
+  *
+  * `start` tells how many blocks a tag has, before its first job. `giveRead` brings a read frame back. Latency: command to first LOOKUP 1 clock, answer to page read 4 clocks, to job 6.
+  * Reset loses all.
+  */
+class ReadPath(p: OtxParam) extends Component {
+  setDefinitionName("otx_read_path")
+
+  val cmd = slave port Stream(HostCmd())
+  val remap = Ports.bare(master port RemapUser())
+  import remap.{op, rsp}
+  val pin = master port Flow(UInt(16 bits))
+  val read = master port Stream(FlashOp())
+  val readDone = slave port Stream(FlashDone())
+  val start = master port Flow(ReadStart())
+  val jobs = master port Stream(ReturnJob())
+  val giveRead = slave port Flow(UInt(16 bits))
+
+  private case class Asked() extends Bundle {
+    val tag, block = UInt(5 bits)
+    val lpn = UInt(32 bits)
+  }
+  private case class Found() extends Bundle {
+    val place = UInt(6 bits)
+    val location = Word()
+    val error = Bool()
+  }
+  private val depth = 64
+
+  // Lookups: one group per command
+  private val under = Reg(UInt(7 bits)) init 0 // lookups sent whose answer is not yet dispatched
+  private val running = RegInit(False)
+  private val block = Reg(UInt(5 bits)) init 0
+  private val asked = Mem(Asked(), depth)
+  private val places = new FreeList(depth)
+  private val last = block === (cmd.count - 1).resize(5 bits)
+  start.valid := cmd.valid && !running && under <= depth - OtxParam.maxBlocks
+  start.tag := cmd.tag
+  start.blocks := cmd.count.resized
+  when(start.valid)(running := True)
+  op.valid := running && places.take.valid
+  places.take.ready := op.fire
+  op.op := RemapOpcode.LOOKUP
+  op.lpn := cmd.lba + block
+  op.hasTx := cmd.hasTx
+  op.txid := cmd.txid.resized
+  op.location := Word.none
+  op.newLocation := Word.none
+  op.blocks := 0
+  op.tag := places.take.payload.resized
+  op.last := last
+  cmd.ready := op.fire && last
+  private val ask = Asked()
+  ask.tag := cmd.tag
+  ask.block := block
+  ask.lpn := op.lpn
+  asked.write(op.tag.resize(6), ask, op.fire)
+  when(op.fire) {
+    block := block + 1
+    when(last) {
+      block := 0
+      running := False
+    }
+  }
+
+  // Answers
+  private val found = StreamFifo(Found(), depth)
+  found.io.push.arbitrationFrom(rsp)
+  found.io.push.place := rsp.tag.resized
+  found.io.push.location := rsp.location
+  found.io.push.error := rsp.error
+  pin.valid := rsp.fire && rsp.location.isBuf && !rsp.error
+  pin.payload := rsp.location.value.resized
+  private val joined = asked.streamReadSync(found.io.pop.translateWith(found.io.pop.place), found.io.pop.payload).m2sPipe() // both memories are slow
+  under := under + op.fire.asUInt - found.io.pop.fire.asUInt
+  places.give.valid := found.io.pop.fire
+  places.give.payload := found.io.pop.place.resized
+  private val q = joined.value
+  private val a = joined.linked
+  private val ways = StreamDemux(joined, (a.location.isNand && !a.error).asUInt, 2)
+
+  private val near = Stream(ReturnJob())
+  near.arbitrationFrom(ways(0))
+  near.tag := q.tag
+  near.block := q.block
+  near.frame := a.location.value.resized
+  near.hasData := !a.error
+  near.zero := a.location.isNone
+  near.pinned := a.location.isBuf && !a.error
+  near.held := False
+
+  // Page reads, one frame each
+  private val readFrames = new FreeList(p.readFrames)
+  readFrames.give.valid := giveRead.valid
+  readFrames.give.payload := giveRead.payload - p.readFrameBase
+  private val reads = StreamJoin(ways(1), readFrames.take)
+  private val slotBits = log2Up(p.readFrames)
+  private val slots = Mem(Asked(), p.readFrames)
+  slots.write(readFrames.take.payload.resize(slotBits), q, reads.fire)
+  read.arbitrationFrom(reads)
+  read.op := NandOp.READ
+  read.ppn := a.location.value
+  read.frame := readFrames.take.payload + p.readFrameBase
+  read.kind := PageKind.DATA
+  read.lpn := q.lpn
+  read.sequence := 0
+  read.cookie := read.frame
+
+  private val came = slots.streamReadSync(readDone.translateWith((readDone.cookie - p.readFrameBase).resize(slotBits)), readDone.payload)
+  private val far = Stream(ReturnJob())
+  far.arbitrationFrom(came)
+  far.tag := came.value.tag
+  far.block := came.value.block
+  far.frame := came.linked.cookie
+  far.hasData := came.linked.status === PageStatus.OK && came.linked.kind === PageKind.DATA && came.linked.lpn === came.value.lpn
+  far.zero := False
+  far.pinned := False
+  far.held := True
+
+  // A place for each read frame, so that no done beat waits for a delivery
+  jobs << StreamArbiterFactory().roundRobin.transactionLock.onArgs(near.m2sPipe(), far.queue(p.readFrames max 2).m2sPipe()).halfPipe()
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+package opentxssd.flash
+
+import opentxssd._
+import spinal.core._
+import spinal.lib._
+
+/** How many ops of a class wait at one die; at most 8 each. */
+case class FlashQueueDepth(log: Int = 4, read: Int = 8, write: Int = 8, firmware: Int = 8) {
+  for ((name, depth) <- Seq("log" -> log, "read" -> read, "write" -> write, "firmware" -> firmware))
+    require(depth >= 1 && depth <= 8, s"queue depth '$name' is $depth, must be 1 to 8")
+}
+
+/** How often ops of other classes go before a class that waits, until it has its turn before all that are not that old. `erase`: of `firmware` while its next op is an ERASE. */
+case class FlashPatience(log: Int = 1, write: Int = 8, firmware: Int = 16, erase: Int = 24) {
+  require(1 <= log && log <= write && write <= firmware && firmware <= erase && erase <= 63, s"patience is $log, $write, $firmware, $erase, must rise from 1 to 63")
+}
+
+object FlashSource {
+  val WRITE = 0
+  val READ = 1
+  val LOG = 2
+  val FIRMWARE = 3
+}
+
+/** An op with the client it came from. */
+case class SourcedOp() extends Bundle {
+  val source = UInt(2 bits)
+  val op = FlashOp()
+}
+
+case class IssuedOp() extends Bundle {
+  val way = UInt(4 bits)
+  val source = UInt(2 bits)
+  val op = FlashOp()
+}
+
+/** The op queues of all ways of one channel, and the choice which op goes to the channel next.
+  *
+  * Contract. Each way has a queue for each of `read`, `log`, `write` and `firmware`, in order. A way that is idle (`wayIdle`, and its last op `finished`) gets an op: of `read` first, then of `log`, `write`, `firmware`;
+  * but one that has been passed over as often as `FlashPatience` says goes before, in the order log, write, firmware. So, counted from when an op is the first of its queue, at most so many ops of other
+  * queues go before it: log 1, write 9, firmware 19, an ERASE of firmware 27, read 5 (tests assert these, for the default patience). With `flashPriorities` 0 there are three queues: log first, else read and
+  * the rest (`write` and `firmware` in the order they arrive) in turn. A way that offers it gets the op that would be the next beside the one that is under way, one at a time: with `wayReads`
+  * one of `read`, but not beside a log page (a commit waits for that); with `wayWrites` one of `write` beside another one of `write`; with `wayErases` an ERASE of `firmware`; the last two not without priorities. Ways in turn. One op per clock enters; an op whose queue is full waits at its port, and all behind it there. From an op's beat to
+  * `issue` valid: 3 clocks; one issue per 2 clocks. `busy`: an op is here that has not been finished. Reset loses all ops.
+  *
+  * All ops of a channel lie in one memory at `{way, queue, number}`; registers hold only the ends of the queues, how often they were passed over and which places of `firmware` are an ERASE.
+  */
+class WayQueue(p: OtxParam, depth: FlashQueueDepth, patience: FlashPatience = FlashPatience()) extends Component {
+  setDefinitionName("otx_way_queue")
+
+  val clients = Ports.bare(slave port FlashOps()) // ops of this channel only
+  val wayIdle, wayReads, wayWrites, wayErases = in port Bits(p.ways bits)
+  val finished = slave port Flow(UInt(4 bits)) // an op of this way is over
+  val issue = master port Stream(IssuedOp())
+  val busy = out port Bool()
+
+  private val LOG = 0
+  private val READ = 1
+  private val WRITE = 2
+  private val FIRMWARE = if (p.flashPriorities) 3 else WRITE
+  private val depths = Seq(depth.log, depth.read, depth.write, depth.firmware).take(FIRMWARE + 1)
+  private val ops = Mem(SourcedOp(), p.ways * 32)
+
+  /** Ends of the queues of a way (one bit more than the place, to tell full from empty) and its state. */
+  private case class Way(w: Int) {
+    val head, tail = depths.map(_ => RegInit(U(0, 4 bits)))
+    val used = depths.map(_ => RegInit(U(0, 4 bits))) // tail - head, kept for speed
+    val room = (used, depths).zipped.map(_ < _)
+    val some = used.map(_ =/= 0)
+    val running = RegInit(False)
+    val beside = p.second generate RegInit(False) // a second one runs, too
+    val runs = p.second generate Reg(UInt(2 bits)) // queue of the first
+    val order = if (p.flashPriorities) new Priorities(head, tail, some) else new Turns(some)
+    val choice = order.choice
+
+    /** What may come beside the op that runs. */
+    def fits: Bool = {
+      val read = choice === READ && some(READ) && wayReads(w) && runs =/= LOG
+      val write = choice === WRITE && some(WRITE) && wayWrites(w) && runs === WRITE
+      val erase = choice === FIRMWARE && some(FIRMWARE) && wayErases(w) && order.nextErases
+      if (p.flashPriorities) read || write || erase else read
+    }
+    val wants = (wayIdle(w) && !running && some.reduce(_ || _)) || (if (p.second) running && !beside && fits else False)
+  }
+
+  /** Which queue's turn it is. `entered`: an op comes into queue `firmware`; `picked`: an op of queue `choice`, a clock late, goes. */
+  private trait Order {
+    val choice: UInt
+    def entered(erase: Bool): Unit
+    def picked(queue: UInt): Unit
+    def nextErases: Bool // the first op of `firmware`
+  }
+
+  private class Priorities(head: Seq[UInt], tail: Seq[UInt], some: Seq[Bool]) extends Order {
+    val aging = Seq(LOG -> patience.log, WRITE -> patience.write, FIRMWARE -> patience.erase)
+    val passed = aging.map { case (q, most) => q -> RegInit(U(0, log2Up(most + 1) bits)) }.toMap // stays at `most`; 0 while the queue is empty
+    val erases = Reg(Bits(8 bits)) // of the places of FIRMWARE
+    def nextErases = erases(head(FIRMWARE)(2 downto 0))
+    val firmwareOld = passed(FIRMWARE) === patience.erase || (passed(FIRMWARE) >= patience.firmware && !nextErases)
+    val old = Seq(LOG -> (passed(LOG) === patience.log), WRITE -> (passed(WRITE) === patience.write), FIRMWARE -> firmwareOld)
+    val wishes = old ++ Seq(READ, LOG, WRITE).map(q => q -> some(q))
+    val choice = wishes.foldRight(U(FIRMWARE, 2 bits)) { case ((q, wish), others) => Mux(wish, U(q, 2 bits), others) }
+    def entered(erase: Bool) = erases(tail(FIRMWARE)(2 downto 0)) := erase
+    def picked(queue: UInt) =
+      for ((q, most) <- aging) {
+        when(queue === q)(passed(q) := 0) elsewhen (some(q) && passed(q) =/= most)(passed(q) := passed(q) + 1)
+      }
+  }
+
+  private class Turns(some: Seq[Bool]) extends Order {
+    val writeNext = RegInit(False) // of read and write it is write's turn
+    val takesRead = some(READ) && !(some(WRITE) && writeNext)
+    val choice = Mux(some(LOG), U(LOG, 2 bits), Mux(takesRead, U(READ, 2 bits), U(WRITE, 2 bits)))
+    def nextErases = False
+    def entered(erase: Bool) = ()
+    def picked(queue: UInt) = when(queue =/= LOG)(writeNext := queue === READ)
+  }
+  private val ways = (0 until p.ways).map(Way)
+
+  private def place(way: UInt, queue: UInt, end: UInt) = (way ## queue ## end(2 downto 0)).asUInt.resize(log2Up(p.ways * 32))
+
+  // Ops in: those whose queue has room, in turn
+  import clients.{firmware, log, read, write}
+  private val sources = Seq((write, FlashSource.WRITE, WRITE), (read, FlashSource.READ, READ), (log, FlashSource.LOG, LOG), (firmware, FlashSource.FIRMWARE, FIRMWARE))
+  private val entries = sources.map { case (ops, source, queue) =>
+    val target = PpnFields(p, ops.ppn).way
+    val room = ways.map(way => target === way.w && way.room(queue)).reduce(_ || _)
+    val entry = SourcedOp()
+    entry.source := source
+    entry.op := ops.payload
+    ops.haltWhen(!room).translateWith(entry)
+  }
+  private val enter = StreamArbiterFactory().roundRobin.noLock.on(entries)
+  enter.ready := True
+  private val enterWay = PpnFields(p, enter.op.ppn).way
+  private val enterQueue = enter.source.muxList(sources.map { case (_, source, queue) => source -> U(queue, 2 bits) })
+  private val enterHits = Vec(ways.map(way => depths.indices.map(q => enterWay === way.w && enterQueue === q)).flatten).asBits
+  ops.write(place(enterWay, enterQueue, MuxOH(enterHits, ways.flatMap(_.tail))), enter.payload, enter.valid)
+
+  // Ops out
+  private val held = RegInit(False) // an op is at `issue`
+  private val wants = RegNext(Vec(ways.map(_.wants)).asBits) init 0 // a clock late: nothing but a pick takes a wish back, and `held` covers that clock
+  private val choices = ways.map(way => RegNext(way.choice))
+  private val first = RegInit(B(1, p.ways bits)) // the way whose turn it is
+  private val grant = OHMasking.roundRobin(wants, first)
+  private val pick = wants.orR && !held
+  private val pickWay = OHToUInt(grant)
+  private val pickQueue = MuxOH(grant, choices)
+  private val pickHits = Vec(ways.flatMap(way => depths.indices.map(q => grant(way.w) && pickQueue === q))).asBits
+  private val picked = ops.readSync(place(pickWay, pickQueue, MuxOH(pickHits, ways.flatMap(_.head))), pick)
+  private val issueWay = RegNextWhen(pickWay, pick)
+  when(issue.ready)(held := False)
+  when(pick) {
+    held := True
+    first := (if (p.ways == 1) grant else grant.rotateLeft(1))
+  }
+  issue.valid := held
+  issue.way := issueWay.resized
+  issue.source := picked.source
+  issue.op := picked.op
+
+  when(enter.valid || pick) {
+    for (way <- ways; q <- depths.indices) {
+      val hit = way.w * depths.size + q
+      val comes = enter.valid && enterHits(hit)
+      val goes = pick && pickHits(hit)
+      when(comes)(way.tail(q) := way.tail(q) + 1)
+      when(goes)(way.head(q) := way.head(q) + 1)
+      when(comes =/= goes)(way.used(q) := goes.mux(way.used(q) - 1, way.used(q) + 1))
+    }
+  }
+  for (way <- ways) {
+    val ends = finished.valid && finished.payload === way.w
+    if (p.second) {
+      when(ends)(way.beside := False)
+      when(ends && !way.beside)(way.running := False)
+      when(pick && grant(way.w)) {
+        way.running := True
+        when(way.running && !ends)(way.beside := True) otherwise (way.runs := choices(way.w))
+      }
+    } else {
+      when(ends)(way.running := False)
+      when(pick && grant(way.w))(way.running := True)
+    }
+    when(pick && grant(way.w))(way.order.picked(choices(way.w)))
+    when(enter.valid && enterHits(way.w * depths.size + FIRMWARE))(way.order.entered(enter.op.op === NandOp.ERASE))
+  }
+  busy := ways.map(way => way.running || way.some.reduce(_ || _)).reduce(_ || _)
+}

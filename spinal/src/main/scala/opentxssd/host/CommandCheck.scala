@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+package opentxssd.host
+
+import opentxssd._
+import spinal.core._
+
+/** What a command is, decided from its opcode and flags alone, and whether it is a legal command at all (docs/interfaces.md, "Host port": precedence of the
+  * status codes). Combinational.
+  */
+case class CommandCheck(p: OtxParam, cmd: HostCmd, enable: Bool) extends Area {
+  private def is(codes: Int*) = codes.map(cmd.opcode === _).reduce(_ || _)
+
+  val writesData = is(Opcode.WRITE)
+  val clears = is(Opcode.TRIM, Opcode.WRITE_ZEROES)
+  val writes = writesData || clears
+  val reads = is(Opcode.READ)
+  val ranged = writes || reads
+  val recovers = is(Opcode.RECOVER)
+  val namesTx = is(Opcode.BEGIN, Opcode.COMMIT, Opcode.ABORT)
+  val queriesTx = is(Opcode.QUERY) && (cmd.arg === Query.TX || cmd.arg === Query.TX_WALK)
+
+  /** Needs pages of the log, now or, when what it opens ends, later. */
+  val takesLog = writes || is(Opcode.BEGIN)
+
+  /** Belongs to a transaction: it must keep order with what opens, commits, aborts or queries it. */
+  val inTx = namesTx || queriesTx || (ranged && cmd.hasTx)
+
+  /** Opens, commits, aborts or queries: everything else of the same transaction keeps order with it. */
+  val controlsTx = namesTx || queriesTx || (writesData && cmd.commit)
+
+  /** Would open a txid that is FREE. */
+  val opensTx = is(Opcode.BEGIN) || (writes && cmd.hasTx)
+
+  private val known = ranged || namesTx || recovers || is(Opcode.FLUSH, Opcode.QUERY)
+  private val badLength = ranged && (cmd.count === 0 || cmd.count > OtxParam.maxBlocks)
+  private val badFlag = cmd.barrier || cmd.order =/= 0 ||
+    (cmd.fua && !writes) ||
+    (cmd.commit && !(writesData && cmd.hasTx)) ||
+    (cmd.relaxed && !is(Opcode.COMMIT) && !cmd.commit) || (cmd.relaxed && cmd.fua) ||
+    (cmd.hasTx && !(ranged || namesTx || queriesTx)) || (!cmd.hasTx && (namesTx || queriesTx))
+  private val badQuery = is(Opcode.QUERY) && cmd.arg > Query.DOUBTFUL
+  private val pastEnd = ranged && (cmd.lba +^ cmd.count) > U(p.lbas, 33 bits)
+  private val badTxid = inTx && cmd.txid >= OtxParam.txids
+
+  val status = UInt(4 bits)
+  status := Status.SUCCESS
+  when(badTxid)(status := Status.TX_INVALID)
+  when(pastEnd)(status := Status.LBA_RANGE)
+  when(badLength || badFlag || badQuery)(status := Status.INVALID_FIELD)
+  when(!known)(status := Status.INVALID_OPCODE)
+  when(!enable)(status := Status.NOT_READY)
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+package opentxssd.host
+
+import opentxssd._
+import spinal.core._
+import spinal.lib._
+
+/** Up to 32 host commands at once: independent ones overlap, dependent ones keep their order, each gets exactly one completion.
+  *
+  * Contract. `cmd` is taken one per two clocks while its tag is unused; a command whose tag is still under way waits at the port. A malformed command is completed from here
+  * with its own status, changes nothing and never reaches `dpCmd`. A legal one goes out on `dpCmd` at the earliest ten clocks after it was taken (a WRITE fourteen), once nothing
+  * older conflicts with it (docs/interfaces.md, "Command queue to data path") and there is room for what it needs (`CommandRoom`); those that need no room go past it. Commands other than READ go out only while
+  * the data path `takes` them, so a READ never stands behind one. Among those that may go the choice is round robin, so none starves; one goes out per
+  * six clocks. `dpDone` is passed on to `cpl` one clock later; when that is taken it frees the tag and those that waited for it. `busy`: some command has not been
+  * completed.
+  *
+  * Between the steps of a decision stand registers (check, compare, may go, choice), so that none of them limits the clock.
+  *
+  * Waiting is a row of bits per tag: bit j of row i says that command i must wait for command j. Rows are filled when a command enters (only against older ones,
+  * so there is no cycle and no deadlock) and cleared column by column as commands complete. Reset loses all commands without completions.
+  */
+class CommandQueue(p: OtxParam) extends Component {
+  setDefinitionName("otx_command_queue")
+
+  val enable = in port Bool()
+  val cmd = slave port Stream(HostCmd())
+  val cpl = master port Stream(Completion())
+  val dpCmd = master port Stream(HostCmd())
+  val dpDone = slave port Stream(Completion())
+  val txState = in port Vec(UInt(3 bits), OtxParam.txids)
+  val supply = Ports.bare(in port Supply())
+  val intake = Ports.bare(in port Intake())
+  val busy = out port Bool()
+
+  private val tags = OtxParam.tags
+  private val lbaBits = log2Up(p.lbas + 1)
+
+  /** What of a command the comparison needs. */
+  private case class Footprint() extends Bundle {
+    val first, end = UInt(lbaBits bits)
+    val ranged, writes, inTx, controlsTx, opensTx, recovers = Bool()
+    val reads, takesLog, takesPages = Bool()
+    val txid = UInt(5 bits)
+  }
+
+  /** A command with what the check found. */
+  private case class Checked() extends Bundle {
+    val cmd = HostCmd()
+    val print = Footprint()
+    val status = UInt(4 bits)
+    val legal = Bool()
+  }
+
+  private val arrived = cmd.stage()
+  private val check = CommandCheck(p, arrived.payload, enable)
+  private val fresh = Checked()
+  fresh.cmd := arrived.payload
+  fresh.print.first := arrived.lba.resized
+  fresh.print.end := (arrived.lba + arrived.count).resized
+  fresh.print.ranged := check.ranged
+  fresh.print.writes := check.writes
+  fresh.print.inTx := check.inTx
+  fresh.print.controlsTx := check.controlsTx
+  fresh.print.opensTx := check.opensTx
+  fresh.print.recovers := check.recovers
+  fresh.print.reads := check.reads
+  fresh.print.takesLog := check.takesLog
+  fresh.print.takesPages := check.writesData
+  fresh.print.txid := arrived.txid.resized
+  fresh.status := check.status
+  fresh.legal := check.status === Status.SUCCESS
+  private val entered = arrived.translateWith(fresh).stage()
+
+  private val valid = Reg(Bits(tags bits)) init 0
+  private val sent = Reg(Bits(tags bits))
+  private val print = Vec(Reg(Footprint()), tags)
+  private val waitsFor = Vec(Reg(Bits(tags bits)), tags)
+  private val commands = Mem(HostCmd(), tags)
+
+  private val finish = dpDone.halfPipe() // to `cpl`
+  private val freed = Reg(Flow(UInt(5 bits))) // its tag, a clock after it was taken
+  freed.valid.init(False)
+  freed.valid := finish.fire
+  freed.payload := finish.tag
+
+  private def conflict(a: Footprint, b: Footprint): Bool = {
+    val overlap = a.ranged && b.ranged && a.first < b.end && b.first < a.end
+    val sameTx = a.inTx && b.inTx && a.txid === b.txid
+    (overlap && (a.writes || b.writes)) || (sameTx && (a.controlsTx || b.controlsTx)) ||
+    (a.recovers && b.inTx) || (b.recovers && a.inTx) || (a.recovers && b.recovers)
+  }
+
+  // A new command: first compared with all that are known, then entered. Nobody else enters in between.
+  private val compared = RegInit(False)
+  private val row = Reg(Bits(tags bits)) // those that it would have to wait for if they are under way
+  private val tagFree = RegNext(!valid(entered.cmd.tag))
+  when(entered.valid && !compared)(row := Vec(print.map(conflict(entered.print, _))).asBits)
+  compared := entered.valid && !entered.fire
+  private val malformed = Stream(Completion())
+  malformed.valid := compared && !entered.legal && tagFree
+  malformed.tag := entered.cmd.tag
+  malformed.status := entered.status
+  malformed.result := 0
+  entered.ready := compared && tagFree && (entered.legal || malformed.ready)
+
+  private val enter = compared && tagFree && entered.legal
+  when(finish.fire)(valid(finish.tag) := False)
+  when(freed.valid)(waitsFor.foreach(_(freed.payload) := False))
+  when(enter) {
+    commands.write(entered.cmd.tag, entered.cmd)
+    valid(entered.cmd.tag) := True
+    sent(entered.cmd.tag) := False
+    print(entered.cmd.tag) := entered.print
+    waitsFor(entered.cmd.tag) := row & valid // one that ends in this clock is cleared in the next
+  }
+
+  // Those that may go, in turn. What forbids it only goes away while a command waits, so to know of it late is safe.
+  private val draining = RegNext(Vec(txState.map(TxStates.isDraining)).asBits)
+  private val free = Reg(Bits(tags bits)) init 0
+  free := 0
+  when(valid.orR) {
+    val waits = Vec(waitsFor.map(_ =/= 0)).asBits
+    val early = Vec(print.map(begin => begin.opensTx && draining(begin.txid))).asBits
+    free := valid & ~waits & ~early
+  }
+
+  // Room: what is missing shuts some of them out, known two clocks after the last one went
+  private val room = new CommandRoom(p)
+  room.supply := supply
+  room.intake := intake
+  private val passing = RegInit(False) // one that is no READ is on its way to `dpCmd`
+  private val open = intake.takes && !passing
+  private def ofTags(what: Footprint => Bool) = Vec(print.map(what)).asBits
+  private val shut = RegNext(ofTags(c => !c.reads && !open || c.takesLog && !room.logOpen || c.takesPages && !room.hold.ready))
+
+  // A kind that may go, in turn, then a command of that kind, in turn: so those that are shut out for a while lose no turn to others
+  private val mayGo = free & ~sent & ~shut
+  private val kinds = Vec(Seq[Footprint => Bool](_.reads, _.takesPages, c => c.takesLog && !c.takesPages, c => !c.reads && !c.takesLog).map(ofTags))
+  private val wanted = RegNext(Vec(kinds.map(k => (mayGo & k).orR)).asBits) init 0
+  private val kind = Reg(Bits(kinds.size bits)) init 0 // chosen for a clock
+  private val turn = RegInit(B(1, kinds.size bits)) // the kind behind the last one
+  private val later = Reg(Bits(tags bits)) init 0 // tags behind the one of their kind that went last
+  private val candidates = Reg(Bits(tags bits)) init 0 // a clock of them, then the first is picked
+  private val picked = Reg(Flow(UInt(log2Up(tags) bits)))
+  picked.valid.init(False)
+  private val pickedWrites = Reg(Bool()) // it is a WRITE: it asks for room first
+  private val pickedKind = Reg(Bits(kinds.size bits))
+  private val going = Stream(HostCmd())
+  private val idle = !picked.valid && candidates === 0 && kind === 0
+  private val fromRoom = room.go.valid && open && idle
+  private val since = Reg(UInt(2 bits)) init 0 // clocks since the last one went: then `wanted` knows it
+  since := Mux(picked.valid || fromRoom, U(0), Mux(since === 2, since, since + 1))
+  private val chosen = OHMasking.roundRobin(wanted, turn)
+  kind := 0
+  when(idle && !fromRoom && since === 2)(kind := chosen)
+  when(kind.orR) {
+    pickedKind := kind
+    turn := kind.rotateLeft(1)
+  }
+  private val ofKind = mayGo & kinds.zipWithIndex.map { case (k, i) => k & B(tags bits, default -> kind(i)) }.reduce(_ | _)
+  candidates := Mux((ofKind & later).orR, ofKind & later, ofKind) // none without a kind
+  private val first = OHMasking.first(candidates)
+  room.hold.valid := picked.valid && pickedWrites
+  picked.valid := Mux(picked.valid, !Mux(pickedWrites, room.hold.ready, going.ready), candidates.orR)
+  when(!picked.valid) {
+    picked.payload := OHToUInt(first)
+    pickedWrites := pickedKind(1)
+  }
+  when(picked.valid) {
+    sent(picked.payload) := True
+    for (i <- 0 until tags; (k, n) <- kinds.zipWithIndex) when(k(i) && pickedKind(n))(later(i) := picked.payload < i)
+  }
+  when(enter)(later(entered.cmd.tag) := False)
+  going.valid := fromRoom || picked.valid && !pickedWrites
+  going.payload := commands.readAsync(Mux(fromRoom, room.go.payload, picked.payload))
+  room.go.ready := fromRoom && going.ready
+  room.hold.tag := picked.payload
+  room.hold.blocks := going.count.resized
+  dpCmd << going.stage()
+  when(dpCmd.fire && dpCmd.opcode =/= Opcode.READ)(passing := False)
+  when(going.fire && going.opcode =/= Opcode.READ)(passing := True)
+
+  // A malformed command is answered between the others; neither can hold the other up for ever
+  cpl << StreamArbiterFactory().roundRobin.transactionLock.onArgs(malformed, finish)
+  busy := valid.orR || arrived.valid || entered.valid
+}

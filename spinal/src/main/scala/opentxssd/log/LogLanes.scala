@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+package opentxssd.log
+
+import opentxssd._
+import spinal.core._
+import spinal.lib._
+
+/** Where log pages go: per lane a queue of erased blocks (current, next and four behind them) and the page to write next in the current one.
+  *
+  * `current`, `next` and `page` are the place of the next page of lane `lane`; `available` is high when that lane has a current and a next block. `advance` takes
+  * that place. A block is used up after its last page; the next one becomes current. `skip` leaves the lane's current block for the next one: a page in it failed.
+  * Never both in one clock.
+  *
+  * `block` is taken when the lane has room (`room`, one bit per lane); a block for a lane that does not exist is taken and ignored. A block that was taken counts
+  * in the next clock. `turn` is the lane of the next new page; `left`: how many log pages can still be placed from it on when `waiting` ones have been, `some`: one or more; two clocks late.
+  *
+  * `noMore`: no further block comes to this lane. `over`: so it is for lane `lane`; `ends`: and a lane without a place for the next page is such a one (as late as `some`).
+  *
+  * Reset: all lanes empty.
+  */
+class LogLanes(p: OtxParam) extends Component {
+  setDefinitionName("otx_log_lanes")
+  private val depth = 6
+  private val idBits = p.blockBits + p.dieBits
+
+  val block = slave port Stream(LogBlock())
+  val room = out port Bits(p.lanes bits)
+  val lane, turn = in port UInt(2 bits)
+  val waiting = in port UInt(3 bits)
+  val available = out port Bool()
+  val current, next = out port UInt(idBits bits)
+  val page = out port UInt(p.pageBits bits)
+  val advance, skip = in port Bool()
+  val left = out port UInt(32 bits)
+  val some = out port Bool()
+  val noMore = in port Bits(p.lanes bits)
+  val over, ends = out port Bool()
+
+  private val ids = Mem(UInt(idBits bits), 32) // {lane, place in its ring of 8}
+  private val first = List.fill(p.lanes)(Reg(UInt(3 bits)) init 0) // place of the current block
+  private val count = List.fill(p.lanes)(Reg(UInt(3 bits)) init 0) // blocks of the lane
+  private val pages = List.fill(p.lanes)(Reg(UInt(p.pageBits bits)) init 0)
+
+  private val readAt, writeAt = UInt(3 bits)
+  private val pushed = block.fire && block.lane <= p.lanes - 1
+  readAt := 0
+  writeAt := 0
+  page := 0
+  available := False
+  block.ready := True
+  for (l <- 0 until p.lanes) {
+    room(l) := count(l) =/= depth
+    when(block.lane === l) {
+      block.ready := room(l)
+      writeAt := first(l) + count(l)
+    }
+    when(lane === l) {
+      readAt := first(l)
+      page := pages(l)
+      available := count(l) >= 2
+    }
+    val taken = advance && lane === l
+    val used = taken && pages(l) === p.pagesPerBlock - 1 || skip && lane === l
+    val added = pushed && block.lane === l
+    when(taken)(pages(l) := pages(l) + 1)
+    when(used) {
+      first(l) := first(l) + 1
+      pages(l) := 0
+    }
+    when(added && !used)(count(l) := count(l) + 1)
+    when(used && !added)(count(l) := count(l) - 1)
+  }
+  ids.write(block.lane @@ writeAt, block.block.resize(idBits), pushed)
+  current := ids.readAsync(lane @@ readAt)
+  next := ids.readAsync(lane @@ (readAt + 1))
+
+  // The lanes take turns, so the log stops at the first lane that is out of pages: lane l, which has n pages left, is asked for one page too many
+  // after its distance from the turn and n rounds.
+  private val stops = for (l <- 0 until p.lanes) yield {
+    val whole = (count(l) - 1) @@ U(0, p.pageBits bits)
+    val mine = Mux(count(l) >= 2, whole - pages(l), U(0))
+    val rounds = p.lanes match {
+      case 3 => (mine << 1) +^ mine
+      case n => mine << log2Up(n)
+    }
+    val distance = UInt(2 bits)
+    distance := 0
+    for (t <- 0 until p.lanes) when(turn === t)(distance := (l - t + p.lanes) % p.lanes)
+    RegNext(rounds.resize(16) + distance.resize(16)) init 0
+  }
+  private val least = stops.reduceBalancedTree((a, b) => Mux(a < b, a, b))
+  private val taken = RegNext(waiting) init 0
+  over := (0 until p.lanes).map(l => lane === l && noMore(l)).reduce(_ || _)
+  ends := RegNext(stops.zipWithIndex.map { case (n, l) => n <= taken && noMore(l) }.reduce(_ || _)) init False
+  some := RegNext(least > taken) init False
+  left := RegNext(Mux(least > taken, least - taken, U(0)).resize(32)) init 0
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+package opentxssd.log
+
+import opentxssd._
+import opentxssd.flash.{FlashDone, FlashOp}
+import spinal.core._
+import spinal.lib._
+
+/** Where a log page was last sent. */
+case class LogPlace(p: OtxParam) extends Bundle {
+  val ppn = UInt(p.ppnBits bits)
+  val lane = UInt(2 bits)
+}
+
+/** The log pages under way: at most four, the open one included, each in frame (page number modulo 4).
+  *
+  * `closed` ends the open page (`closed.payload`: index after its last entry); the page after it is open then. Closed pages are placed in page order, a lane having one page under way: the next page of the lane
+  * (`LogLanes`), then the header's second half, which names the lane's blocks, then `program` when all of it is in memory. Done beats may come in any order, at any time and are remembered; pages retire in page order. So
+  * `durable`, the number of entries in retired pages, is always a prefix of the log.
+  *
+  * A page whose program fails is placed again before any new page (decision 011): in the next page of its block, or from page 3 of a block on in the lane's next block. Its block goes to `badBlock` first. `failed` for one clock: the
+  * fourth place failed too; the page never retires.
+  *
+  * `page`: number of the open page. `frameFree`: its frame is free. `nextFree`: the frame of the page after it is. `turn`: lane of the next page that has no place yet; `waiting`: closed pages without one. `pages`: pages retired.
+  * `closed` to header 3 clocks, header taken to `program` 1 clock after the last answer of the memory; done beat to `durable`: 2 clocks. Reset: page 0 is open and nothing is durable.
+  */
+class LogPages(p: OtxParam) extends Component {
+  setDefinitionName("otx_log_pages")
+
+  val closed = slave port Flow(UInt(48 bits))
+  val page = out port UInt(32 bits)
+  val frameFree, nextFree = out port Bool()
+  // places
+  val lane, turn = out port UInt(2 bits)
+  val waiting = out port UInt(3 bits)
+  val available = in port Bool()
+  val current, next = in port UInt(p.blockBits + p.dieBits bits)
+  val lanePage = in port UInt(p.pageBits bits)
+  val advance, skip = out port Bool()
+  val lacks = out port Bool() // a page waits for a block of `lane`
+  val badBlock = master port Stream(UInt(24 bits))
+  // the header's second half
+  val watermark = in port UInt(48 bits)
+  val header = master port Stream(LogRecord())
+  val accepted, written = in port UInt(11 bits)
+  // flash
+  val program = master port Stream(FlashOp())
+  val programDone = slave port Stream(FlashDone())
+  val failed = out port Bool()
+  val durable = out port UInt(48 bits)
+  val pages = out port UInt(32 bits)
+
+  private val open, asked, retired = Reg(UInt(32 bits)) init 0 // page numbers: retired <= asked <= open
+  private val prefix = Reg(UInt(48 bits)) init 0
+  private val done, again = Reg(Bits(OtxParam.logFrames bits)) init 0 // by frame: programmed; to be placed again
+  private val tries = Vec.fill(OtxParam.logFrames)(Reg(UInt(2 bits)))
+  private val flying = Reg(Bits(p.lanes bits)) init 0 // by lane: a page has a place and is not programmed
+  private val turnNow = Reg(UInt(2 bits)) init 0
+  private val ends = Mem(UInt(48 bits), OtxParam.logFrames)
+  private val places = Mem(LogPlace(p), OtxParam.logFrames)
+  ends.write(open(1 downto 0), closed.payload, closed.valid)
+  when(closed.valid)(open := open + 1)
+
+  private val underWay = Reg(UInt(3 bits)) init 0 // open - retired: 0 ... 4
+  page := open
+  frameFree := underWay < OtxParam.logFrames
+  nextFree := underWay < OtxParam.logFrames - 1
+  turn := turnNow
+  waiting := open(2 downto 0) - asked(2 downto 0)
+
+  private object State extends SpinalEnum {
+    val Idle, Leave, Head, Program = newElement() // a page; who hears of its bad block; the second half taken; the program taken
+  }
+  private val state = RegInit(State.Idle)
+  private val slot = Reg(UInt(2 bits))
+  private val repeats = Reg(Bool())
+  private val laneNow = Reg(UInt(2 bits)) init 0
+  private val leaving = RegInit(False) // the block is skipped in this clock
+  private val record = Reg(UInt(11 bits))
+  private val ppn = Reg(UInt(p.ppnBits bits))
+  private val place = places.readAsync(slot)
+  private def at(bits: Bits, n: UInt) = (0 until bits.getWidth).map(b => n === b && bits(b)).reduce(_ || _)
+
+  // in registers, so that the memories of lanes and places are not in front of the header's way into the frame
+  private val offered = RegInit(False) // lane, blocks, page and mark are those of `slot`
+  private val blocks = RegNext(next.resize(32) ## current.resize(32))
+  private val target = RegNext(current @@ lanePage)
+  offered := state === State.Head && available && !leaving && !header.fire
+  leaving := False
+
+  lacks := state === State.Head && !available && !leaving
+  lane := laneNow
+  advance := header.fire
+  skip := leaving
+  badBlock.valid := state === State.Leave
+  badBlock.payload := (place.ppn >> p.pageBits).resize(24)
+  header.valid := offered
+  header.frame := slot
+  header.place := 1
+  private val end = ends.readAsync(slot)
+  private val mark = RegNext(Mux(watermark > end, end, watermark)) // no entry of a later page
+  header.words := B(0, 128 bits) ## blocks ## mark.resize(64)
+  private val placed = LogPlace(p)
+  placed.ppn := target
+  placed.lane := laneNow
+  places.write(slot, placed, header.fire)
+
+  program.valid := state === State.Program && !(written - record).msb
+  program.op := NandOp.PROGRAM
+  program.ppn := ppn.resized
+  program.frame := U(p.logFrameBase, 16 bits) + slot
+  program.kind := PageKind.LOG
+  program.lpn := retired + (slot - retired(1 downto 0)).resize(32)
+  program.sequence := 0
+  program.cookie := slot.resized
+
+  switch(state) {
+    is(State.Idle) {
+      repeats := again.orR
+      slot := asked(1 downto 0)
+      laneNow := turnNow
+      when(again.orR) {
+        slot := OHToUInt(OHMasking.first(again))
+        state := State.Leave
+      }.elsewhen(asked =/= open && !at(flying, turnNow))(state := State.Head)
+    }
+    is(State.Leave) {
+      when(badBlock.ready) {
+        again(slot) := False
+        val page = place.ppn(0, p.pageBits bits)
+        leaving := page >= LogPages.retries && page =/= p.pagesPerBlock - 1
+        laneNow := place.lane
+        state := State.Head
+      }
+    }
+    is(State.Head) {
+      when(header.fire) {
+        record := accepted + 1
+        ppn := placed.ppn
+        state := State.Program
+        when(!repeats) {
+          asked := asked + 1
+          tries(slot) := U(0, 2 bits)
+          flying := flying | (B(1, p.lanes bits) |<< turnNow)
+          turnNow := (turnNow === p.lanes - 1) ? U(0, 2 bits) | (turnNow + 1)
+        }
+      }
+    }
+    is(State.Program)(when(program.ready && program.valid)(state := State.Idle))
+  }
+
+  // done beats in any order, retired in page order
+  private val retiring = retired(1 downto 0)
+  private val retire = done(retiring)
+  when(closed.valid =/= retire)(underWay := closed.valid.mux(underWay + 1, underWay - 1))
+  when(retire) {
+    retired := retired + 1
+    prefix := ends.readAsync(retiring)
+    done(retiring) := False
+  }
+  private val which = programDone.cookie(1 downto 0)
+  private val ok = programDone.status === PageStatus.OK
+  private val whose = places.readAsync(which).lane
+  programDone.ready := True
+  failed := programDone.valid && !ok && tries(which) === LogPages.retries
+  when(programDone.valid) {
+    when(ok) {
+      done(which) := True
+      for (l <- 0 until p.lanes) when(whose === l)(flying(l) := False)
+    }.elsewhen(!failed) {
+      again(which) := True
+      tries(which) := tries(which) + 1
+    }
+  }
+
+  durable := prefix
+  pages := retired
+}
+
+object LogPages {
+
+  /** A log page is tried this often again, and these many first pages of a block are tried before the block is left. */
+  val retries = 3
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+package opentxssd.log
+
+import opentxssd._
+import opentxssd.remap.TxOp
+import spinal.core._
+import spinal.lib._
+
+/** Who waits for the log: commands that complete when what they need is durable and complete.
+  *
+  * FLUSH (and FUA), in order: done when `durable` and `mark` (completeness watermark) have reached its index. COMMIT, in order: when `durable` has reached its
+  * index and `none` says that no page of its txid (`ask`) is outstanding; then `tx` COMMIT is sent, and when that is taken the command is done. So commits become
+  * visible in the order in which their waits came, which is the order of their records: rule commit-prefix. A RELAXED COMMIT needs neither, only its turn; so the next COMMIT that is
+  * not RELAXED also waits until `mark` has reached the last RELAXED one before it: its promise covers all commits before it. FLUSHes and COMMITs pass each other freely.
+  *
+  * After `fault` all waits end with WRITE_FAULT, at most one per clock, and no further COMMIT is sent. A COMMIT whose conditions were met before goes on to SUCCESS.
+  *
+  * `waitedTo`: the highest index that anybody but a RELAXED COMMIT ever waited for, one clock after `waiter`. Room for 32 of each kind: as many as there are tags, so `waiter` is
+  * never refused for long. Conditions met to `tx` or `waitDone`: 1 clock (2 for a wait that comes to an idle queue). `evDurable`: the conditions of a COMMIT that is not RELAXED are met.
+  * Reset loses all waits.
+  */
+class LogWaiters extends Component {
+  setDefinitionName("otx_log_waiters")
+
+  val waiter = slave port Stream(LogWait())
+  val durable = in port UInt(48 bits)
+  val mark = in port UInt(48 bits)
+  val fault = in port Bool()
+  val ask = out port UInt(5 bits)
+  val none = in port Bool()
+  val tx = master port Stream(TxOp())
+  val waitDone = master port Stream(TagStatus())
+  val waitedTo = out port UInt(48 bits)
+  val evDurable = out port Bool()
+
+  private val highest = Reg(UInt(48 bits)) init 0
+  when(waiter.fire && !waiter.relaxed && waiter.index > highest)(highest := waiter.index)
+  waitedTo := highest
+
+  private val queues = StreamDemux(waiter, waiter.flush.asUInt, 2).map(_.queue(OtxParam.tags))
+  private val commit = queues(0)
+  private val flush = queues(1)
+
+  /** What a wait ends with: one per queue, filled when the head's conditions are met. */
+  private def ending(head: Stream[LogWait], met: Bool, free: Bool) = new Area {
+    val valid = RegInit(False)
+    val tag = Reg(UInt(5 bits))
+    val txid = Reg(UInt(5 bits))
+    val failed = Reg(Bool())
+    val taken = head.valid && (met || fault) && free
+    head.ready := taken
+    when(taken) {
+      valid := True
+      tag := head.tag
+      txid := head.txid
+      failed := fault
+    }
+  }
+
+  ask := commit.txid
+  private val flushFree, commitFree = Bool()
+  private val flushEnd = ending(flush, durable >= flush.index && mark >= flush.index, flushFree)
+  private val relaxedTo = Reg(UInt(48 bits)) init 0 // index of the last RELAXED COMMIT that has had its turn
+  private val covered = RegNext(mark >= relaxedTo) init True // all entries before it are complete
+  private val settled = RegNext(!(commit.fire && commit.relaxed)) init True // `covered` is about `relaxedTo`
+  private val commitEnd = ending(commit, commit.relaxed || durable >= commit.index && none && covered && settled, commitFree)
+  when(commit.fire && commit.relaxed)(relaxedTo := commit.index)
+  private val shown = RegInit(False) // the COMMIT at its end is sent and taken
+  evDurable := commitEnd.taken && !fault && !commit.relaxed
+
+  tx.valid := commitEnd.valid && !commitEnd.failed && !shown
+  tx.op := TxOpcode.COMMIT
+  tx.txid := commitEnd.txid
+
+  private val done = Vec.fill(2)(Stream(TagStatus()))
+  done(0).valid := commitEnd.valid && (commitEnd.failed || shown)
+  done(1).valid := flushEnd.valid
+  for ((d, e) <- done.zip(Seq(commitEnd, flushEnd))) {
+    d.tag := e.tag
+    d.status := e.failed ? StatusCode(Status.WRITE_FAULT) | StatusCode(Status.SUCCESS)
+    when(d.fire)(e.valid := False)
+  }
+  when(tx.fire)(shown := True)
+  when(done(0).fire)(shown := False)
+  commitFree := !commitEnd.valid
+  flushFree := !flushEnd.valid
+  waitDone << StreamArbiterFactory().roundRobin.transactionLock.on(done)
+}
