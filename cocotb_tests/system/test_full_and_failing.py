@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole drive nearly full while many programs fail: blocks run out in the middle of large WRITEs, and moves out of failing blocks run beside erases. What the host sees, then and after a power cut,
-is judged by the contract; the NAND refuses a page that is programmed twice."""
+"""The whole drive nearly full while many programs fail: blocks run out in the middle of large WRITEs, and moves out of
+failing blocks run beside erases. What the host sees, then and after a power cut, is judged by the contract; the NAND
+refuses a page that is programmed twice."""
 
 import os
 import sys
