@@ -12,9 +12,9 @@ long as a random one through one port of LiteDRAM, in a mix of reads and writes,
 
 import dram
 import geometry
+from opentxssd import MAX_BLOCKS, Opcode, TxState
 
 from bench.result import Check, Result
-from cocotb_tests.system.drive import MAX_BLOCKS, Opcode, TxState
 
 TITLE = "merge of a committed transaction from LiteDRAM"
 ENTRIES, TXID, DEPTH = 992, 3, 4  # the last block of preset tiny is 1,023

@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "soc")]
 
-from cocotb_tests.system.drive import BLOCK, MAX_BLOCKS, Drive, Opcode, Status  # noqa: E402
+from opentxssd import BLOCK, MAX_BLOCKS, Drive, Opcode, Status  # noqa: E402
 
 STEPS = 10_000_000  # of the loop, each time
 IDLE_CLOCKS, SETTLE_CLOCKS = 500_000, 2_500_000

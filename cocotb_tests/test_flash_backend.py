@@ -9,9 +9,9 @@ import cocotb
 from amount import amount
 from models.flash_bench import BLOCKS, PAGES, FlashBench, verilog
 from models.flash_model import BLANK, FAIL, OK, OOB, Op
-from models.nand_faults import Faults, set_faults
 from models.nand_host import OWN
 from models.nand_pins import FAIL_ERASE, FAIL_PROGRAM, RETRIED, TIMES, Nand, Part, verilator_args
+from opentxssd.faults import Faults, set_faults
 
 CAPABLE = os.environ.get("OTX_CAPABLE") == "1"  # a part with cache operations, two planes and three read levels beyond level 0
 SEED = int(os.environ.get("SEED", "1"))

@@ -2,8 +2,8 @@
 """Cache programs (15h) and cache reads (31h, 3Fh) of the NAND model: order, times, status, what a power cut or reset leaves, each rule in words. Needs no simulator."""
 
 import pytest
-from models.nand_faults import Cut, Dead, Fault, Faults, Place
 from models.nand_pins import CACHE_PROGRAMS, CACHE_READS, FAIL_PROGRAM, HANG, PROGRAMS, QUICK, READS, SHARED, SUSPENSIONS, Nand, Part, library
+from opentxssd.faults import Cut, Dead, Fault, Faults, Place
 from test_nand_model import FULL, PAGE, PAGES, SMALL, WP, Bus, broken_by, pattern, subset
 from test_nand_part import parameters
 

@@ -6,8 +6,8 @@ import signal
 from collections import Counter
 
 import pytest
-from models.nand_faults import Cut, CutErase, Faults
 from models.nand_pins import Nand, library
+from opentxssd.faults import Cut, CutErase, Faults
 from test_nand_faults import BITS, BLANK, child, erase, read, start, status, wrong_bits
 from test_nand_model import FULL, PAGE, PAGES, Bus, broken_by, pattern, subset
 

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from models.nand_faults import SEEN, Dead, Fault, Faults, Mark, Place
 from models.nand_pins import K9F8G08, Nand, library
+from opentxssd.faults import SEEN, Dead, Fault, Faults, Mark, Place
 from test_nand_model import ALE, CLE, FULL, PAGE, PAGES, RE, SMALL, Bus, broken_by, pattern
 
 BLANK = b"\xff" * FULL

@@ -2,8 +2,8 @@
 """Programs and erases of several planes (11h, D1h) of the NAND model, status of a plane (78h): order, times, failures of one plane, power cuts, rules in words."""
 
 import pytest
-from models.nand_faults import Cut, CutErase, Dead, Fault, Faults, Place
 from models.nand_pins import CACHE_PROGRAMS, ERASES, FAIL_ERASE, FAIL_PROGRAM, HANG, PROGRAMS, SHARED, SUSPENSIONS, Nand, library
+from opentxssd.faults import Cut, CutErase, Dead, Fault, Faults, Place
 from test_nand_cache import BLANK, DBSY, TIMES, start, waits_for_ever
 from test_nand_faults import child
 from test_nand_model import FULL, PAGE, PAGES, SMALL, WP, broken_by, pattern, subset

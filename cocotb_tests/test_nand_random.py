@@ -9,8 +9,8 @@ import random
 from collections import Counter
 
 import pytest
-from models.nand_faults import Faults
 from models.nand_pins import CACHE_PROGRAMS, CACHE_READS, ERASES, FAIL_ERASE, FAIL_PROGRAM, PROGRAMS, READS, SHARED, Nand, Part, library
+from opentxssd.faults import Faults
 from test_nand_cache import BLANK, CBSY, DBSY, RCBSY, TIMES, Pins
 from test_nand_model import FULL, PAGE, RE, SMALL, subset
 

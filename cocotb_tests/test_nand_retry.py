@@ -2,8 +2,8 @@
 """Read retry of the NAND model: levels by feature 89h, what the parameter page says of them, pages whose cells have drifted. Pins are moved by this file; needs no simulator."""
 
 import pytest
-from models.nand_faults import Fault, Faults, PartFaults, Place
 from models.nand_pins import RETRIED, Nand, Part, library
+from opentxssd.faults import Fault, Faults, PartFaults, Place
 from test_nand_cache import BLANK, TIMES, Pins, start
 from test_nand_faults import child, read, wrong_bits
 from test_nand_model import FULL, PAGES, SMALL, broken_by, pattern

@@ -11,7 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "soc")]
 
-from cocotb_tests.system.drive import BLOCK, MAX_BLOCKS, Drive, Opcode  # noqa: E402
+from opentxssd import BLOCK, MAX_BLOCKS, Drive, Opcode  # noqa: E402
 
 AREA, RANDOM, REST = 128, 64, 100_000  # blocks, commands, clocks
 

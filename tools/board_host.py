@@ -15,7 +15,7 @@ import click
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "cocotb_tests" / "system"), str(ROOT)]
 
-from drive import BLOCK, MAX_BLOCKS, Opcode, Query, Status, TxState  # noqa: E402
+from opentxssd import BLOCK, MAX_BLOCKS, Opcode, Query, Status, TxState  # noqa: E402
 
 BEATS = BLOCK // 8
 POLLS = 20_000  # without any progress: about 20 s at 115,200 baud

@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "cocotb_tests" / "system"), str(ROOT)]
 
-from drive import BLOCK, Drive, DriveError, Opcode, Status  # noqa: E402
+from opentxssd import BLOCK, Drive, DriveError, Opcode, Status  # noqa: E402
 
 OUT = ROOT / "build" / "dram"
 STEP, LIMIT = 50_000, 40_000_000  # clocks

@@ -10,10 +10,9 @@ sys.path[:0] = [str(ROOT), str(ROOT / "soc"), str(ROOT / "tools")]
 
 import geometry  # noqa: E402
 import wave_report  # noqa: E402
+from opentxssd import BLOCK, Drive, Opcode, Query  # noqa: E402
 from rich.console import Console  # noqa: E402
 from wave_report import table  # noqa: E402, F401
-
-from cocotb_tests.system.drive import BLOCK, Drive, Opcode, Query  # noqa: E402
 
 ENTRIES = (1, 10, 100, 1000)
 SHOWN = ["clk", "accepted", "txid", "entries", "durable", "taken", "visible", "cpl_valid", "cpl_ready", "cpl_tag"]

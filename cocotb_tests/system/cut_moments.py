@@ -9,8 +9,8 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "soc")]
 
 import geometry  # noqa: E402
+from opentxssd import Torn  # noqa: E402
 
-from cocotb_tests.system.drive import Torn  # noqa: E402
 from cocotb_tests.system.traffic import Until, mask  # noqa: E402
 
 WHOLE_PAGES = ("quick", "quick4")  # of sim/Makefile

@@ -17,11 +17,12 @@ from rich.console import Console
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT)]  # the package bench, not tools/bench.py
 
+from opentxssd import Opcode  # noqa: E402
+
 from bench import e1, e3, firmware_remap, simulation_speed  # noqa: E402
 from bench.result import Check, Result  # noqa: E402
 from cocotb_tests.models.remap_model import RemapModel  # noqa: E402
 from cocotb_tests.system import engine as engines  # noqa: E402
-from cocotb_tests.system.drive import Opcode  # noqa: E402
 from cocotb_tests.system.engine import BUF, NAND, Engine, EngineError, Op, State, TxOp, op, word  # noqa: E402
 
 PAGE = 512  # beats, preset quick

@@ -10,9 +10,10 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "soc"), str(ROOT / "cocotb_tests")]
 
+from opentxssd import Drive, Opcode, Status, TxState  # noqa: E402
+from opentxssd.faults import Cut, Fault, Faults, Place  # noqa: E402
+
 from cocotb_tests.amount import amount  # noqa: E402
-from cocotb_tests.models.nand_faults import Cut, Fault, Faults, Place  # noqa: E402
-from cocotb_tests.system.drive import Drive, Opcode, Status, TxState  # noqa: E402
 from cocotb_tests.system.test_overlap import filled, holds  # noqa: E402
 from cocotb_tests.system.test_page_errors import data, place, rows_of  # noqa: E402
 from cocotb_tests.system.test_refresh import rest, spoil, unread  # noqa: E402

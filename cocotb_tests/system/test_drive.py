@@ -9,7 +9,7 @@ import pytest
 
 sys.path[:0] = [str(Path(__file__).resolve().parent.parent.parent)]
 
-from cocotb_tests.system.drive import BLOCK, Drive, DriveError, Opcode, Query, Status, TxState  # noqa: E402
+from opentxssd import BLOCK, Drive, DriveError, Opcode, Query, Status, TxState  # noqa: E402
 
 pytestmark = pytest.mark.forked
 

@@ -13,10 +13,10 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "soc")]
 
 import geometry  # noqa: E402
+from opentxssd import BLOCK, Drive, Opcode, Status  # noqa: E402
+from opentxssd.faults import Fault, Faults, Mark, Place  # noqa: E402
 
 from cocotb_tests.amount import amount  # noqa: E402
-from cocotb_tests.models.nand_faults import Fault, Faults, Mark, Place  # noqa: E402
-from cocotb_tests.system.drive import BLOCK, Drive, Opcode, Status  # noqa: E402
 
 pytestmark = pytest.mark.forked
 BER = 10**8  # 1e-4 per bit and read

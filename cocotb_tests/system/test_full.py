@@ -8,7 +8,7 @@ import pytest
 
 sys.path[:0] = [str(Path(__file__).resolve().parent.parent.parent)]
 
-from cocotb_tests.system.drive import BLOCK, Drive, Opcode, Query, Status, TxState  # noqa: E402
+from opentxssd import BLOCK, Drive, Opcode, Query, Status, TxState  # noqa: E402
 
 pytestmark = pytest.mark.forked
 PROGRAM, ERASE = 1_200, 700  # clocks of a page and of a block erase at a die, with the way of the page

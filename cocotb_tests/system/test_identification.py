@@ -10,9 +10,10 @@ import pytest
 
 sys.path[:0] = [str(Path(__file__).resolve().parent.parent.parent)]
 
-from cocotb_tests.models.nand_faults import Dead, Faults, PartFaults  # noqa: E402
+from opentxssd import BLOCK, Drive  # noqa: E402
+from opentxssd.faults import Dead, Faults, PartFaults  # noqa: E402
+
 from cocotb_tests.models.nand_pins import Part  # noqa: E402
-from cocotb_tests.system.drive import BLOCK, Drive  # noqa: E402
 
 PAGE = 4096 + 192
 ABLE = "cache read, cache program, multi-plane, enhanced status, read retry"

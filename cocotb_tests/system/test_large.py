@@ -9,8 +9,9 @@ import pytest
 
 sys.path[:0] = [str(Path(__file__).resolve().parent.parent.parent)]
 
+from opentxssd import BLOCK, Drive, Opcode, Query, Status, TxState  # noqa: E402
+
 from cocotb_tests.amount import amount  # noqa: E402
-from cocotb_tests.system.drive import BLOCK, Drive, Opcode, Query, Status, TxState  # noqa: E402
 
 pytestmark = pytest.mark.forked
 ENTRIES = {"quick": 48, "sim": 60_000}

@@ -8,8 +8,8 @@ import pytest
 
 sys.path[:0] = [str(Path(__file__).resolve().parent.parent.parent)]
 
-from cocotb_tests.models.nand_faults import Faults  # noqa: E402
-from cocotb_tests.system.drive import BLOCK, Drive, Opcode, Status  # noqa: E402
+from opentxssd import BLOCK, Drive, Opcode, Status  # noqa: E402
+from opentxssd.faults import Faults  # noqa: E402
 
 LBAS, BOOT = 64, 5_000_000
 WORDS = "otx: read-only: no free block for map and log"

@@ -11,8 +11,9 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "soc"), str(ROOT / "cocotb_tests")]
 
-from cocotb_tests.models.nand_faults import Cut, Faults, PartFaults  # noqa: E402
-from cocotb_tests.system.drive import BLOCK, Drive, Opcode, Status, TxState  # noqa: E402
+from opentxssd import BLOCK, Drive, Opcode, Status, TxState  # noqa: E402
+from opentxssd.faults import Cut, Faults, PartFaults  # noqa: E402
+
 from cocotb_tests.system.test_page_errors import data, flip, pages, rows_of  # noqa: E402
 from cocotb_tests.system.test_refresh import rest, spoil, unread  # noqa: E402
 

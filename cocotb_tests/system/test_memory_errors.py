@@ -13,8 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "soc")]
 
 import geometry  # noqa: E402
-
-from cocotb_tests.system.drive import BLOCK, Drive, Opcode, Query, Status, TxState  # noqa: E402
+from opentxssd import BLOCK, Drive, Opcode, Query, Status, TxState  # noqa: E402
 
 pytestmark = pytest.mark.forked
 G = geometry.preset("quick")

@@ -14,11 +14,11 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "soc")]
 
 import geometry  # noqa: E402
+from opentxssd import BLOCK, Drive, Query, Status  # noqa: E402
+from opentxssd.faults import Dead, Faults  # noqa: E402
 
 from cocotb_tests.amount import amount  # noqa: E402
-from cocotb_tests.models.nand_faults import Dead, Faults  # noqa: E402
 from cocotb_tests.system import variant  # noqa: E402
-from cocotb_tests.system.drive import BLOCK, Drive, Query, Status  # noqa: E402
 
 RICH = geometry.preset("rich")
 ROWS = RICH.blocks_per_way * RICH.pages_per_block

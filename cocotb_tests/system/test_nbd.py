@@ -14,7 +14,8 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT)]
 
-from cocotb_tests.system.drive import Drive  # noqa: E402
+from opentxssd import Drive  # noqa: E402
+
 from judge import judge_lines  # noqa: E402
 
 CLIENT, RECORDER = ROOT / "cocotb_tests/system/nbd_client.py", ROOT / "cocotb_tests/system/nbd_recorder.py"

@@ -9,9 +9,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "soc"), str(ROOT / "cocotb_tests")]
 
+from opentxssd import BLOCK, Drive, Opcode  # noqa: E402
+from opentxssd.faults import Cut, Faults  # noqa: E402
+
 from cocotb_tests.amount import amount  # noqa: E402
-from cocotb_tests.models.nand_faults import Cut, Faults  # noqa: E402
-from cocotb_tests.system.drive import BLOCK, Drive, Opcode  # noqa: E402
 from cocotb_tests.system.test_suspend import AREA, Load, block  # noqa: E402
 
 CACHE_READS, CACHE_PROGRAMS, PLANE_OPERATIONS = 4, 5, 6  # `otx_nand_count`

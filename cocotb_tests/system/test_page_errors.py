@@ -14,8 +14,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "soc"), str(ROOT / "cocotb_tests")]
 
 import geometry  # noqa: E402
 from models.nand_page import Layout  # noqa: E402
-
-from cocotb_tests.system.drive import BLOCK, Drive, Opcode, Status  # noqa: E402
+from opentxssd import BLOCK, Drive, Opcode, Status  # noqa: E402
 
 DATA, LOG = 1, 2
 LAYOUTS = {t: Layout(t) for t in (8, 24)}

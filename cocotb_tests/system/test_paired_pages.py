@@ -10,8 +10,9 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "soc"), str(ROOT / "cocotb_tests")]
 
-from cocotb_tests.models.nand_faults import Cut, CutErase, Faults  # noqa: E402
-from cocotb_tests.system.drive import BLOCK, Drive, Opcode, Status, Torn  # noqa: E402
+from opentxssd import BLOCK, Drive, Opcode, Status, Torn  # noqa: E402
+from opentxssd.faults import Cut, CutErase, Faults  # noqa: E402
+
 from cocotb_tests.system.test_page_errors import data  # noqa: E402
 
 pytestmark = pytest.mark.forked

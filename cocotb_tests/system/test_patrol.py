@@ -10,8 +10,9 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "soc"), str(ROOT / "cocotb_tests")]
 
+from opentxssd import Drive, Opcode  # noqa: E402
+
 from cocotb_tests.system import variant  # noqa: E402
-from cocotb_tests.system.drive import Drive, Opcode  # noqa: E402
 from cocotb_tests.system.test_page_errors import data, flip, rows_of  # noqa: E402
 from cocotb_tests.system.test_refresh import one_chunk, rest, spoil, unread  # noqa: E402
 

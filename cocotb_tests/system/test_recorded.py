@@ -16,11 +16,12 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT)]
 
-from cocotb_tests.system.drive import Drive  # noqa: E402
+from opentxssd import Drive  # noqa: E402
+from opentxssd.record import Recorder  # noqa: E402
+
 from cocotb_tests.system.test_page_errors import rows_of  # noqa: E402
 from cocotb_tests.system.test_refresh import spoil  # noqa: E402
 from judge import judge_lines  # noqa: E402
-from judge.record import Recorder  # noqa: E402
 
 pytestmark = pytest.mark.forked
 SEED = int(os.environ.get("SEED", "1"))

@@ -11,8 +11,8 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT)]
 
-from cocotb_tests.models.nand_faults import Fault, Faults, Place  # noqa: E402
-from cocotb_tests.system.drive import BLOCK, Drive, Opcode, Torn  # noqa: E402
+from opentxssd import BLOCK, Drive, Opcode, Torn  # noqa: E402
+from opentxssd.faults import Fault, Faults, Place  # noqa: E402
 
 PAGES = 16  # of a block
 DATA = 1  # kind of a page, the second byte behind its data

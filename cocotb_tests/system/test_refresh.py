@@ -11,7 +11,8 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "soc"), str(ROOT / "cocotb_tests")]
 
-from cocotb_tests.system.drive import BLOCK, Drive, Opcode, Status  # noqa: E402
+from opentxssd import BLOCK, Drive, Opcode, Status  # noqa: E402
+
 from cocotb_tests.system.test_page_errors import DATA, data, flip, layout, pages, rows_of  # noqa: E402
 
 AT = 5  # refresh_at of soc/geometry.py

@@ -7,8 +7,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "soc"), str(ROOT / "cocotb_tests")]
 
-from cocotb_tests.models.nand_faults import Cut, CutErase, Faults  # noqa: E402
-from cocotb_tests.system.drive import Drive, Opcode, Status, TxState  # noqa: E402
+from opentxssd import Drive, Opcode, Status, TxState  # noqa: E402
+from opentxssd.faults import Cut, CutErase, Faults  # noqa: E402
+
 from cocotb_tests.system.test_overlap import counts, filled, holds, uncommitted  # noqa: E402
 from cocotb_tests.system.test_suspend import suspensions  # noqa: E402
 

@@ -10,8 +10,9 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "soc"), str(ROOT / "cocotb_tests")]
 
-from cocotb_tests.models.nand_faults import Fault, Faults, Place  # noqa: E402
-from cocotb_tests.system.drive import BLOCK, Drive, Opcode, Query, Status, Torn  # noqa: E402
+from opentxssd import BLOCK, Drive, Opcode, Query, Status, Torn  # noqa: E402
+from opentxssd.faults import Fault, Faults, Place  # noqa: E402
+
 from cocotb_tests.system.test_page_errors import data, pages, place  # noqa: E402
 
 OLD, ALL = 8, 16  # blocks in the map, and with those in the log, a page for each

@@ -8,8 +8,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "soc"), str(ROOT / "cocotb_tests")]
 
+from opentxssd import BLOCK, Drive, Opcode, Status  # noqa: E402
+
 from cocotb_tests.amount import amount  # noqa: E402
-from cocotb_tests.system.drive import BLOCK, Drive, Opcode, Status  # noqa: E402
 
 LIMIT = 4_000_000  # clocks
 AREA, SUSPENSIONS = 64, 3  # `otx_nand_count`: programs and erases that were suspended

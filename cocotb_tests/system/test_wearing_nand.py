@@ -11,8 +11,9 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT)]
 
-from cocotb_tests.models.nand_faults import Fault, Faults, Place  # noqa: E402
-from cocotb_tests.system.drive import BLOCK, Opcode, Status  # noqa: E402
+from opentxssd import BLOCK, Opcode, Status  # noqa: E402
+from opentxssd.faults import Fault, Faults, Place  # noqa: E402
+
 from cocotb_tests.system.test_failing_nand import Filling, data  # noqa: E402
 from cocotb_tests.system.test_page_errors import DATA, pages, place  # noqa: E402
 
