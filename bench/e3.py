@@ -10,12 +10,11 @@ transaction and inside one (the same commands, the same state before); what COMM
 import subprocess
 
 import opentxssd as drives
-from wave_commits import clock
-
 from bench import simulation_speed
 from bench.result import Check, Result
 from cocotb_tests.system import engine as engines
 from cocotb_tests.system.engine import BUF, NAND, Engine, Op, TxOp, op, word
+from tools.wave_commits import clock
 
 TITLE = "what a transaction adds to reads and writes"
 PRESET, AREA, DEPTH, TXID = "sim", 1024, 16, 5

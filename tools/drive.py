@@ -10,11 +10,13 @@ import socket
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "soc"), str(ROOT / "cocotb_tests" / "system"), str(ROOT)]
+try:
+    import opentxssd
+    from soc import geometry
+except ImportError as e:
+    sys.exit(f"drive: {e}; source tools/env.sh first")
 
-import geometry  # noqa: E402
-import opentxssd  # noqa: E402
+ROOT = Path(__file__).resolve().parent.parent
 
 SOCKET = ROOT / "build" / "otx.sock"
 OPTIONS = ("trace", "trace_commits", "firmware")

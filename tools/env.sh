@@ -9,6 +9,7 @@ if [[ ! -x $otx_verilator/verilator ]]; then
   return 1
 fi
 [[ :$PATH: == *:$otx_verilator:* ]] || export PATH="$otx_verilator:$otx_venv/bin:$PATH"
+export PYTHONSAFEPATH=1 # the folder of a script is no place of modules: they would have two names, and tools/bench.py that of the package bench
 export VIRTUAL_ENV=$otx_venv
 [[ ${PYTHONPATH:-}: == "$otx_root:$otx_root/sw/host/python:"* ]] || export PYTHONPATH="$otx_root:$otx_root/sw/host/python${PYTHONPATH:+:$PYTHONPATH}"
 # Verilator's make rules leave the precompiled-header option empty: large designs fail to build with "linker input file not found" without this.

@@ -20,16 +20,18 @@ import traceback
 from collections import Counter
 from pathlib import Path
 
+try:
+    import click
+
+    from cocotb_tests.system import coverage, cut_moments
+    from cocotb_tests.system.traffic import Flavour, Traffic
+    from opentxssd import Drive, DriveError, TxState
+    from opentxssd.faults import Cut as Way
+    from opentxssd.faults import CutErase, Faults
+except ImportError as e:
+    sys.exit(f"power_cut: {e}; source tools/env.sh first")
+
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "cocotb_tests")]
-
-import click  # noqa: E402
-from opentxssd import Drive, DriveError, TxState  # noqa: E402
-from opentxssd.faults import Cut as Way  # noqa: E402
-from opentxssd.faults import CutErase, Faults  # noqa: E402
-
-from cocotb_tests.system import coverage, cut_moments  # noqa: E402
-from cocotb_tests.system.traffic import Flavour, Traffic  # noqa: E402
 
 FAILING = dict(ber=10**8, bad_ppm=20_000, rule_marks=1, program_fail_ppm=10_000, program_fail_after=1, erase_fail_ppm=30_000, erase_fail_after=2)
 FLAVOURS = {Flavour.MIXED: 6, Flavour.PLAIN: 3, Flavour.TX: 4, Flavour.RELAXED: 3, Flavour.LONG_LOG: 1, Flavour.FILL: 2, Flavour.REWRITE: 1}

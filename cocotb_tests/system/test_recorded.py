@@ -8,20 +8,17 @@ The judge must also see what this drive does not do: one stamp of the recorded h
 import copy
 import os
 import random
-import sys
 from pathlib import Path
 
 import pytest
 
+from cocotb_tests.system.test_page_errors import rows_of
+from cocotb_tests.system.test_refresh import spoil
+from judge import judge_lines
+from opentxssd import Drive
+from opentxssd.record import Recorder
+
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path[:0] = [str(ROOT)]
-
-from opentxssd import Drive  # noqa: E402
-from opentxssd.record import Recorder  # noqa: E402
-
-from cocotb_tests.system.test_page_errors import rows_of  # noqa: E402
-from cocotb_tests.system.test_refresh import spoil  # noqa: E402
-from judge import judge_lines  # noqa: E402
 
 pytestmark = pytest.mark.forked
 SEED = int(os.environ.get("SEED", "1"))

@@ -12,10 +12,9 @@ import json
 import re
 from enum import IntEnum
 
+from judge import Judge, Violation
 from opentxssd import BOOT_CLOCKS
 from opentxssd import faults as nand_faults
-
-from judge import Judge, Violation
 
 MOUNTED = re.compile(r"mounted generation [\d,]+: ([\d,]+) log pages?, ([\d,]+) entr(?:y|ies), ([\d,]+) dropped")
 
