@@ -8,13 +8,12 @@ returns the old version, one taken in the clock in which it is visible, or later
 Firmware: sw/firmware/bench on the SoC's VexRiscv over the same table memory, nobody else using it; the faster of its two builds. TxSSD commits this way (section III).
 """
 
-import geometry
-from wave_commits import clock
-
 from bench import firmware_remap
 from bench.result import Check, Result
 from cocotb_tests.system import engine as engines
 from cocotb_tests.system.engine import EVENT_TAKEN, EVENT_TX, EVENT_VISIBLE, NAND, UNTIL_VISIBLE, Engine, Op, TxOp, op, word
+from soc import geometry
+from tools.wave_commits import clock
 
 TITLE = "commit-remap: accepted to visible"
 PRESET = "sim"

@@ -9,13 +9,12 @@ transaction and inside one (the same commands, the same state before); what COMM
 
 import subprocess
 
-from wave_commits import clock
-
+import opentxssd as drives
 from bench import simulation_speed
 from bench.result import Check, Result
-from cocotb_tests.system import drive as drives
 from cocotb_tests.system import engine as engines
 from cocotb_tests.system.engine import BUF, NAND, Engine, Op, TxOp, op, word
+from tools.wave_commits import clock
 
 TITLE = "what a transaction adds to reads and writes"
 PRESET, AREA, DEPTH, TXID = "sim", 1024, 16, 5

@@ -5,7 +5,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from cocotb_tests.system.drive import Drive, DriveError
+from opentxssd import Drive, DriveError
 
 ROOT = Path(__file__).resolve().parent.parent
 SLICE, LIMIT = 100_000, 40_000_000  # clocks

@@ -6,15 +6,13 @@ The channel and its ONFI dies are set to the mode as the firmware sets them, at 
 """
 
 import json
-import sys
 from pathlib import Path
 
 from bench.result import Check, Result
+from cocotb_tests import runner
+from cocotb_tests.models.nand_pins import MODES, verilator_args
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "cocotb_tests")]
-import runner  # noqa: E402
-from models.nand_pins import MODES, verilator_args  # noqa: E402
 
 TITLE = "bus use of one NAND channel over ways and timing modes"
 CLOCK_PS, PAGE, DATA = 10_000, 4_224, 4_096
@@ -34,7 +32,7 @@ def measure(mode, ways, can):
     out.parent.mkdir(parents=True, exist_ok=True)
     sources = [*runner.rtl(), "sim/otx_nand_die.sv", "cocotb_tests/tb/tb_nand_channel.sv"]
     env = {"TIMES": json.dumps(ARRAY), "MODE": str(mode), "CAN": str(can), "OUT": str(out)}
-    runner.run("tb_nand_channel", sources, "measure_nand", parameters=parameters, extra_args=verilator_args(), env=env)
+    runner.run("tb_nand_channel", sources, "cocotb_tests.measure_nand", parameters=parameters, extra_args=verilator_args(), env=env)
     return json.loads(out.read_text())
 
 

@@ -9,19 +9,17 @@ turn. `suspend`: the priorities, and the part suspends a program or erase within
 
 import math
 import random
-import sys
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "soc")]
-import geometry as geometries  # noqa: E402
+from bench.result import Check, Result
+from cocotb_tests.system import flash as flashes
+from cocotb_tests.system.flash import FW, LOG, READ, WRITE, Flash
+from soc import geometry as geometries
 
-from bench.result import Check, Result  # noqa: E402
-from cocotb_tests.system import flash as flashes  # noqa: E402
-from cocotb_tests.system.flash import FW, LOG, READ, WRITE, Flash  # noqa: E402
+ROOT = Path(__file__).resolve().parent.parent
 
 TITLE = "read latency beside a full program and erase load"
 MHZ, WAYS, PAGES, BLOCKS = 100, 4, 64, 16

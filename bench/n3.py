@@ -5,16 +5,12 @@ Words are random places of wrong bits in random chunks. `ECC_TRIALS`: how many w
 """
 
 import os
-import sys
 from math import comb
-from pathlib import Path
 
 import numpy as np
 
 from bench.result import Check, Result
-
-sys.path[:0] = [str(Path(__file__).resolve().parent.parent / "cocotb_tests")]
-import corrector  # noqa: E402
+from cocotb_tests import corrector
 
 TITLE = "error correction: BCH, 8 wrong bits in 512 bytes, or 24 in 1,024"
 MHZ = 100.0

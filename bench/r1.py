@@ -10,11 +10,10 @@ Share of the port: every page of that rate, or of what the channels can carry if
 long as a random one through one port of LiteDRAM, in a mix of reads and writes, with 24 under way (cocotb_tests/test_dram_ports.py measures it).
 """
 
-import dram
-import geometry
-
 from bench.result import Check, Result
-from cocotb_tests.system.drive import MAX_BLOCKS, Opcode, TxState
+from opentxssd import MAX_BLOCKS, Opcode, TxState
+from soc import geometry
+from tools import dram
 
 TITLE = "merge of a committed transaction from LiteDRAM"
 ENTRIES, TXID, DEPTH = 992, 3, 4  # the last block of preset tiny is 1,023

@@ -16,9 +16,8 @@ import sys
 import time
 from pathlib import Path
 
-import geometry
-
 from bench.result import Check, Result
+from soc import geometry
 
 ROOT = Path(__file__).resolve().parent.parent
 TITLE = "speed of the simulation and of the served drive"

@@ -15,10 +15,12 @@ import sys
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "soc")]
+try:
+    from opentxssd import BLOCK, MAX_BLOCKS, Drive, Opcode, Status
+except ImportError as e:
+    sys.exit(f"simulation_speed: {e}; source tools/env.sh first")
 
-from cocotb_tests.system.drive import BLOCK, MAX_BLOCKS, Drive, Opcode, Status  # noqa: E402
+ROOT = Path(__file__).resolve().parent.parent
 
 STEPS = 10_000_000  # of the loop, each time
 IDLE_CLOCKS, SETTLE_CLOCKS = 500_000, 2_500_000

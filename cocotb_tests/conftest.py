@@ -10,7 +10,8 @@ import resource
 from xml.sax.saxutils import quoteattr
 
 import pytest
-import runner
+
+from cocotb_tests import runner
 
 results = {}  # test -> whether it failed
 

@@ -8,9 +8,10 @@ wrong bits alone, so words are made as places of wrong bits.
 import ctypes as c
 import zlib
 
-import bch_codec
 import numpy as np
-from models.bch_model import Bch
+
+from cocotb_tests import bch_codec
+from cocotb_tests.models.bch_model import Bch
 
 PAGE, SPARE = 4096, 24
 COVERED = PAGE + 19  # bytes of a page that its CRC covers: the data and spare bytes 1 to 19

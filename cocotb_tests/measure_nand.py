@@ -11,8 +11,9 @@ import random
 from pathlib import Path
 
 import cocotb
-from models.nand_host import CACHE_READ, SEVERAL_PLANES, Host, Op, Status
-from models.nand_pins import Nand, Part
+
+from cocotb_tests.models.nand_host import CACHE_READ, SEVERAL_PLANES, Host, Op, Status
+from cocotb_tests.models.nand_pins import Nand, Part
 
 PAGES, BLOCKS = 32, 8
 EACH = 8  # commands per way

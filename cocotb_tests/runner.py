@@ -96,7 +96,7 @@ def run(
     args = ["-O3", "--x-assign", "unique", "--x-initial", "unique"]
     args += ["-Wno-fatal"] * foreign + ["--trace-fst", "--trace-structs"] * waves + list(extra_args)
     key = _short(top, [str(s) for s in sources], sorted((parameters or {}).items()), [str(i) for i in includes], args, timescale, depth)
-    name = f"{test_module}-{_short(sorted((env or {}).items()), testcase, plusargs)}.xml"  # runs of one build do not overwrite each other's results
+    name = f"{test_module.rpartition('.')[2]}-{_short(sorted((env or {}).items()), testcase, plusargs)}.xml"  # runs of one build do not overwrite each other's results
     folder = BUILD / "cocotb" / f"{top}-{key}"
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / "lock", "w") as lock:
@@ -126,7 +126,7 @@ def run(
             timescale=timescale,
             extra_env={
                 "COCOTB_TRUST_INERTIAL_WRITES": "1",  # a write is given to Verilator at once: a third less time in tests that drive many signals
-                "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "cocotb_tests"), os.environ.get("PYTHONPATH", "")]),
+                "PYTHONPATH": os.pathsep.join(map(str, [ROOT, ROOT / "sw/host/python"])),  # full names of modules, those of this repository
                 "SEED": seed,
                 **(env or {}),
             },
@@ -134,7 +134,7 @@ def run(
         )
     if "OTX_PHASES" in os.environ:
         with open(os.environ["OTX_PHASES"], "a") as phases:
-            phases.write(f"{built - begin:.2f}\t{_children() - built:.2f}\t{test_module}\t{folder.name}\t{parameters or ''}\n")
+            phases.write(f"{built - begin:.2f}\t{_children() - built:.2f}\t{test_module.rpartition('.')[2]}\t{folder.name}\t{parameters or ''}\n")
     count, failures = get_results(results)
     assert count > 0 and failures == 0, f"{failures} of {count} tests of {test_module} failed (SEED={seed})"
 

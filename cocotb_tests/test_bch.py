@@ -8,13 +8,14 @@ import os
 import random
 from math import comb
 
-import bch_codec
 import bchlib
 import numpy as np
 import pytest
-from amount import amount
-from bch_codec import CLEAN, FAILED, FIXED, Codec
-from models.bch_model import PRIMITIVE, Bch
+
+from cocotb_tests import bch_codec
+from cocotb_tests.amount import amount
+from cocotb_tests.bch_codec import CLEAN, FAILED, FIXED, Codec
+from cocotb_tests.models.bch_model import PRIMITIVE, Bch
 
 SEED = int(os.environ.get("SEED", "1"))
 TRIALS = int(os.environ.get("ECC_TRIALS", amount("1000", "2000")))

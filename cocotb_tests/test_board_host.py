@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The commands of tools/board_host.py over a fake bus: what they ask the drive, what they print, exit codes. The port itself is in test_host_port.py."""
 
-import board_host
 import pytest
-from board_host import BLOCK, Opcode, Status
+
+from tools import board_host
+from tools.board_host import BLOCK, Opcode, Status
 
 
 class FakeBus:

@@ -5,9 +5,10 @@ import os
 import random
 
 import cocotb
-from amount import amount
 from cocotb.triggers import FallingEdge, with_timeout
-from streams import Sink, Source, start
+
+from cocotb_tests.amount import amount
+from cocotb_tests.streams import Sink, Source, start
 
 VERILOG = os.environ.get("OTX_VERILOG_DIR", "build/tiny/verilog")
 LBAS = 1024
@@ -411,6 +412,6 @@ async def random_commands_agree_with_the_model(dut):
 
 
 def test_command_queue():
-    from runner import run
+    from cocotb_tests.runner import run
 
-    run("otx_command_queue", [f"{VERILOG}/otx_command_queue.v"], "test_command_queue")
+    run("otx_command_queue", [f"{VERILOG}/otx_command_queue.v"], __name__)

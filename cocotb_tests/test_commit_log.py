@@ -11,8 +11,9 @@ from pathlib import Path
 
 import cocotb
 import pytest
-from models.log_bench import bench, commit, plain, write
-from models.log_model import ABORT, COMMIT, MAP, MOST, RELOCATE, TRIM, WRITE_FAULT, Entry
+
+from cocotb_tests.models.log_bench import bench, commit, plain, write
+from cocotb_tests.models.log_model import ABORT, COMMIT, MAP, MOST, RELOCATE, TRIM, WRITE_FAULT, Entry
 
 ROOT = Path(__file__).resolve().parent.parent
 VERILOG = os.environ.get("OTX_VERILOG_DIR", "build/{preset}/verilog")
@@ -319,7 +320,7 @@ async def random_histories_agree_with_the_model(dut):
 
 
 def start(preset, module):
-    from runner import run
+    from cocotb_tests.runner import run
 
     verilog = VERILOG.format(preset=preset) + "/otx_commit_log.v"
     properties = ROOT / f"build/{preset}/geometry.properties"
@@ -330,4 +331,4 @@ def start(preset, module):
 
 @pytest.mark.parametrize("preset", ["tiny", "sim"])
 def test_commit_log(preset):
-    start(preset, "test_commit_log")
+    start(preset, __name__)

@@ -7,8 +7,9 @@ import random
 
 import cocotb
 import pytest
-from models.log_bench import bench, commit, plain, write
-from models.log_model import FIRST_PAGES, MAP, RELOCATE, TRIM, WRITE_FAULT, Entry
+
+from cocotb_tests.models.log_bench import bench, commit, plain, write
+from cocotb_tests.models.log_model import FIRST_PAGES, MAP, RELOCATE, TRIM, WRITE_FAULT, Entry
 
 
 async def to_place(b, page):
@@ -267,6 +268,6 @@ async def random_histories_with_failing_programs_agree_with_the_model(dut):
 
 @pytest.mark.parametrize("preset", ["tiny", "sim"])
 def test_commit_log_failing(preset):
-    from test_commit_log import start
+    from cocotb_tests.test_commit_log import start
 
-    start(preset, "test_commit_log_failing")
+    start(preset, __name__)

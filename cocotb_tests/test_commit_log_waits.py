@@ -6,8 +6,9 @@ OTX_VERILOG_DIR (may hold `{preset}`) says where the generated Verilog is.
 
 import cocotb
 import pytest
-from models.log_bench import bench, commit, plain, write
-from models.log_model import SUCCESS, WRITE_FAULT
+
+from cocotb_tests.models.log_bench import bench, commit, plain, write
+from cocotb_tests.models.log_model import SUCCESS, WRITE_FAULT
 
 
 @cocotb.test()
@@ -222,6 +223,6 @@ async def failed_data_page_ends_all_waits(dut):
 
 @pytest.mark.parametrize("preset", ["tiny", "sim"])
 def test_commit_log_waits(preset):
-    from test_commit_log import start
+    from cocotb_tests.test_commit_log import start
 
-    start(preset, "test_commit_log_waits")
+    start(preset, __name__)

@@ -6,9 +6,10 @@ import random
 
 import numpy as np
 import pytest
-from amount import LONG, amount
-from corrector import Corrector, masks
-from models.bch_model import Bch, multiply
+
+from cocotb_tests.amount import LONG, amount
+from cocotb_tests.corrector import Corrector, masks
+from cocotb_tests.models.bch_model import Bch, multiply
 
 SEED = int(os.environ.get("SEED", "1"))
 

@@ -6,9 +6,10 @@ import random
 from functools import partial
 
 import cocotb
-from amount import amount
-from models.datapath_engine import ABORTED, COMMITTED, FREE, OPEN
-from models.datapath_model import (
+
+from cocotb_tests.amount import amount
+from cocotb_tests.models.datapath_engine import ABORTED, COMMITTED, FREE, OPEN
+from cocotb_tests.models.datapath_model import (
     ABORT,
     BEGIN,
     CAPACITY,
@@ -31,8 +32,8 @@ from models.datapath_model import (
     ZEROES,
     DataPathBench,
 )
-from models.spinal import generated
-from runner import run
+from cocotb_tests.models.spinal import generated
+from cocotb_tests.runner import run
 
 simulated = cocotb.test(timeout_time=20, timeout_unit="ms")
 RESERVE = 36 + GEOMETRY.lanes * GEOMETRY.pages_per_block  # log pages that writes leave alone (CommandExecutor.scala)
@@ -525,4 +526,4 @@ def verilog():
 
 
 def test_data_path():
-    run("otx_data_path", [verilog()], "test_data_path")
+    run("otx_data_path", [verilog()], __name__)

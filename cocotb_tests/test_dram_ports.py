@@ -8,11 +8,12 @@ import sys
 from collections import deque
 
 import cocotb
-from amount import amount
 from cocotb.queue import Queue
 from cocotb.triggers import Event, FallingEdge, Lock, with_timeout
 from cocotb.utils import get_sim_time
-from streams import Sink, Source, start
+
+from cocotb_tests.amount import amount
+from cocotb_tests.streams import Sink, Source, start
 
 SEED = int(os.environ.get("SEED", "1"))
 BYTES = {"table": 16, "frame": 8}  # of a beat
@@ -241,8 +242,8 @@ async def a_random_access_of_table_memory_takes_at_most_17_clocks(dut):
 
 
 def test_dram_ports():
-    from runner import BUILD, ROOT, run
+    from cocotb_tests.runner import BUILD, ROOT, run
 
     folder = BUILD / "dram_ports"
     subprocess.run([sys.executable, ROOT / "cocotb_tests/tb/dram_ports_top.py", folder], check=True)  # its own process: both soc/ and cocotb_tests/ have a streams.py
-    run("dram_ports_top", [folder.relative_to(ROOT) / "dram_ports_top.v"], "test_dram_ports")
+    run("dram_ports_top", [folder.relative_to(ROOT) / "dram_ports_top.v"], __name__)

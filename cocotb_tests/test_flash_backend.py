@@ -6,12 +6,13 @@ import random
 import struct
 
 import cocotb
-from amount import amount
-from models.flash_bench import BLOCKS, PAGES, FlashBench, verilog
-from models.flash_model import BLANK, FAIL, OK, OOB, Op
-from models.nand_faults import Faults, set_faults
-from models.nand_host import OWN
-from models.nand_pins import FAIL_ERASE, FAIL_PROGRAM, RETRIED, TIMES, Nand, Part, verilator_args
+
+from cocotb_tests.amount import amount
+from cocotb_tests.models.flash_bench import BLOCKS, PAGES, FlashBench, verilog
+from cocotb_tests.models.flash_model import BLANK, FAIL, OK, OOB, Op
+from cocotb_tests.models.nand_host import OWN
+from cocotb_tests.models.nand_pins import FAIL_ERASE, FAIL_PROGRAM, RETRIED, TIMES, Nand, Part, verilator_args
+from opentxssd.faults import Faults, set_faults
 
 CAPABLE = os.environ.get("OTX_CAPABLE") == "1"  # a part with cache operations, two planes and three read levels beyond level 0
 SEED = int(os.environ.get("SEED", "1"))
@@ -186,12 +187,12 @@ async def drifted_pages_come_back_whole_also_in_cache_reads_and_beside_other_wor
 
 
 def run_on(testcase=None, capable=False):
-    from runner import rtl, run
+    from cocotb_tests.runner import rtl, run
 
     part = dict(planes=2, retries=3, cache=1) if capable else {}
     sources = [verilog("otx_flash_backend", 2, 2, **part), *rtl(), "sim/otx_nand_die.sv", "cocotb_tests/tb/tb_flash_backend.sv"]
     env = {"OTX_CHANNELS": "2", "OTX_WAYS": "2", "OTX_CAPABLE": str(int(capable))}
-    run("tb_flash_backend", sources, "test_flash_backend", parameters={"CanBits": 7} if capable else {}, extra_args=verilator_args(), optimise="-O1", env=env, testcase=testcase)
+    run("tb_flash_backend", sources, __name__, parameters={"CanBits": 7} if capable else {}, extra_args=verilator_args(), optimise="-O1", env=env, testcase=testcase)
 
 
 def test_flash_backend():

@@ -5,10 +5,11 @@ import os
 
 import cocotb
 import pytest
-from amount import LONG, amount
-from models.flash_bench import BLOCKS, CLIENTS, PAGES, FlashBench, page, verilog
-from models.flash_model import BLANK, CHUNK, CRC, ERASED, FAIL, ID, OK, OOB, PARAMETERS, TIMEOUT, Op
-from models.way_order import MOST_PASSED, most_passed
+
+from cocotb_tests.amount import LONG, amount
+from cocotb_tests.models.flash_bench import BLOCKS, CLIENTS, PAGES, FlashBench, page, verilog
+from cocotb_tests.models.flash_model import BLANK, CHUNK, CRC, ERASED, FAIL, ID, OK, OOB, PARAMETERS, TIMEOUT, Op
+from cocotb_tests.models.way_order import MOST_PASSED, most_passed
 
 PRIORITIES = os.environ.get("OTX_PRIORITIES", "1") == "1"
 ARRAY = {op: (100, 100) for op in Op} | {Op.PROGRAM: (3000, 3000)}
@@ -448,10 +449,10 @@ async def random_operations_with_random_stalls_agree_with_the_model(dut):
 
 
 def run_on(channels, ways, testcase=None, priorities=True):
-    from runner import run
+    from cocotb_tests.runner import run
 
     env = {"OTX_CHANNELS": str(channels), "OTX_WAYS": str(ways), "OTX_PRIORITIES": str(int(priorities))}
-    run("otx_flash_scheduler", [verilog("otx_flash_scheduler", channels, ways, priorities)], "test_flash_scheduler", env=env, testcase=testcase)
+    run("otx_flash_scheduler", [verilog("otx_flash_scheduler", channels, ways, priorities)], __name__, env=env, testcase=testcase)
 
 
 def test_flash_scheduler():

@@ -7,11 +7,12 @@ import subprocess
 import sys
 
 import cocotb
-from board_host import BLOCK, HostLink, LinkError, Opcode, Query, Status, StatusError
 from cocotb.task import bridge
 from cocotb.triggers import ClockCycles
-from models.host_csr import CsrBus
-from streams import Sink, Source, start
+
+from cocotb_tests.models.host_csr import CsrBus
+from cocotb_tests.streams import Sink, Source, start
+from tools.board_host import BLOCK, HostLink, LinkError, Opcode, Query, Status, StatusError
 
 BEATS = BLOCK // 8
 SEED = int(os.environ.get("SEED", "1"))
@@ -209,8 +210,8 @@ async def the_client_says_when_nobody_answers_or_somebody_else_does(dut):
 
 
 def test_host_port():
-    from runner import BUILD, ROOT, run
+    from cocotb_tests.runner import BUILD, ROOT, run
 
     folder = BUILD / "host_port"
     subprocess.run([sys.executable, ROOT / "cocotb_tests/tb/host_port_top.py", folder], check=True)  # its own process: both soc/ and cocotb_tests/ have a streams.py
-    run("host_port_top", [folder.relative_to(ROOT) / "host_port_top.v"], "test_host_port", env={"FOLDER": str(folder)})
+    run("host_port_top", [folder.relative_to(ROOT) / "host_port_top.v"], __name__, env={"FOLDER": str(folder)})

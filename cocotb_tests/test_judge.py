@@ -14,14 +14,12 @@ from pathlib import Path
 
 import pytest
 
+from cocotb_tests.judge_mutations import MUTATIONS, Known
+from judge import Judge, Malformed, judge_lines
+from judge.script import cases
+from judge.toy import history, unflushed
+
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from judge_mutations import MUTATIONS, Known  # noqa: E402
-
-from judge import Judge, Malformed, judge_lines  # noqa: E402
-from judge.script import cases  # noqa: E402
-from judge.toy import history, unflushed  # noqa: E402
 
 SEED = int(os.environ.get("SEED", "1"))
 CASES = cases()

@@ -2,10 +2,11 @@
 """Cache programs (15h) and cache reads (31h, 3Fh) of the NAND model: order, times, status, what a power cut or reset leaves, each rule in words. Needs no simulator."""
 
 import pytest
-from models.nand_faults import Cut, Dead, Fault, Faults, Place
-from models.nand_pins import CACHE_PROGRAMS, CACHE_READS, FAIL_PROGRAM, HANG, PROGRAMS, QUICK, READS, SHARED, SUSPENSIONS, Nand, Part, library
-from test_nand_model import FULL, PAGE, PAGES, SMALL, WP, Bus, broken_by, pattern, subset
-from test_nand_part import parameters
+
+from cocotb_tests.models.nand_pins import CACHE_PROGRAMS, CACHE_READS, FAIL_PROGRAM, HANG, PROGRAMS, QUICK, READS, SHARED, SUSPENSIONS, Nand, Part, library
+from cocotb_tests.test_nand_model import FULL, PAGE, PAGES, SMALL, WP, Bus, broken_by, pattern, subset
+from cocotb_tests.test_nand_part import parameters
+from opentxssd.faults import Cut, Dead, Fault, Faults, Place
 
 BLANK = b"\xff" * FULL
 CBSY, RCBSY, DBSY = 1_000, 500, 500

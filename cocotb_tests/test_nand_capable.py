@@ -4,11 +4,11 @@
 import os
 import random
 
-from amount import amount
-from models.nand_host import CACHE_PROGRAM, CACHE_READ, SEVERAL_PLANES, STATUS_ENHANCED, Host, Op, Status
-from models.nand_page import stored
-from models.nand_pins import CACHE_PROGRAMS, CACHE_READS, FAIL_PROGRAM, QUICK, SHARED, SUSPENSIONS, Nand, Part
-from test_nand_channel import CLK_PS, FIELDS, PAGES, SEED, page, same, sentence, simulate
+from cocotb_tests.amount import amount
+from cocotb_tests.models.nand_host import CACHE_PROGRAM, CACHE_READ, SEVERAL_PLANES, STATUS_ENHANCED, Host, Op, Status
+from cocotb_tests.models.nand_page import stored
+from cocotb_tests.models.nand_pins import CACHE_PROGRAMS, CACHE_READS, FAIL_PROGRAM, QUICK, SHARED, SUSPENSIONS, Nand, Part
+from cocotb_tests.test_nand_channel import CLK_PS, FIELDS, PAGES, SEED, page, same, sentence, simulate
 
 SUSPEND_NS = 1_000
 LONG = QUICK | {"prog": 60_000, "bers": 80_000, "r": 10_000}
@@ -147,4 +147,4 @@ async def random_operations_with_stalls_agree_too(dut):
 
 
 def test_nand_capable():
-    simulate("test_nand_capable", int(os.environ.get("CLK_PS", "10000")), TSuspNs=SUSPEND_NS, Cache=1, Planes=2, PageBits=PAGES.bit_length() - 1, TRMaxNs=60_000)
+    simulate(__name__, int(os.environ.get("CLK_PS", "10000")), TSuspNs=SUSPEND_NS, Cache=1, Planes=2, PageBits=PAGES.bit_length() - 1, TRMaxNs=60_000)

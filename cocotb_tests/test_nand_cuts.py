@@ -6,10 +6,11 @@ import signal
 from collections import Counter
 
 import pytest
-from models.nand_faults import Cut, CutErase, Faults
-from models.nand_pins import Nand, library
-from test_nand_faults import BITS, BLANK, child, erase, read, start, status, wrong_bits
-from test_nand_model import FULL, PAGE, PAGES, Bus, broken_by, pattern, subset
+
+from cocotb_tests.models.nand_pins import Nand, library
+from cocotb_tests.test_nand_faults import BITS, BLANK, child, erase, read, start, status, wrong_bits
+from cocotb_tests.test_nand_model import FULL, PAGE, PAGES, Bus, broken_by, pattern, subset
+from opentxssd.faults import Cut, CutErase, Faults
 
 
 @pytest.fixture
@@ -133,7 +134,7 @@ def test_ways_are_drawn_by_the_seed_of_the_cut(nand):
 
 CHILD = """
 import os, signal, sys
-from test_nand_cuts import *
+from cocotb_tests.test_nand_cuts import *
 nand = Nand(library())
 bus = start(nand, Faults(seed=3, mlc=1, cut_program=int(sys.argv[2])), path=sys.argv[1])
 bus.program(0, pattern(0))
@@ -287,7 +288,7 @@ def test_busy_die_takes_status_and_reset_only(nand):
 
 
 def test_a_chosen_way_needs_faults(nand):
-    code = "from test_nand_cuts import *\nnand = Nand(library())\nstart(nand)\nnand.power_cut(1, program=Cut.FADES)"
+    code = "from cocotb_tests.test_nand_cuts import *\nnand = Nand(library())\nstart(nand)\nnand.power_cut(1, program=Cut.FADES)"
     done = child(code)
     assert done.returncode == 70 and "chooses a power cut while faults are off" in done.stderr
 

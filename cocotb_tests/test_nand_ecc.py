@@ -10,13 +10,14 @@ import random
 
 import cocotb
 import pytest
-from amount import LONG, amount
 from cocotb.triggers import FallingEdge, with_timeout
-from models.nand_host import Op, Status
-from models.nand_page import COVERED_SPARE, Layout
-from models.nand_pins import Nand
-from test_nand_channel import FIELDS, PAGES, SEED, page, same, simulate
-from test_nand_channel import drive as drive_with
+
+from cocotb_tests.amount import LONG, amount
+from cocotb_tests.models.nand_host import Op, Status
+from cocotb_tests.models.nand_page import COVERED_SPARE, Layout
+from cocotb_tests.models.nand_pins import Nand
+from cocotb_tests.test_nand_channel import FIELDS, PAGES, SEED, page, same, simulate
+from cocotb_tests.test_nand_channel import drive as drive_with
 
 L = Layout(int(os.environ.get("ECC_T", "8")))
 T, CHUNKS, LAST, bits, stored = L.t, L.chunks, L.chunks - 1, L.bits, L.stored
@@ -291,4 +292,4 @@ async def random_errors_with_stalls_on_every_stream_agree_too(dut):
 
 @pytest.mark.parametrize("t", [8, 24])
 def test_nand_ecc(t):
-    simulate("test_nand_ecc", int(os.environ.get("CLK_PS", "10000")), **({} if t == 8 else {"T": t}))
+    simulate(__name__, int(os.environ.get("CLK_PS", "10000")), **({} if t == 8 else {"T": t}))

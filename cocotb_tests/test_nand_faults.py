@@ -4,12 +4,12 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-from models.nand_faults import SEEN, Dead, Fault, Faults, Mark, Place
-from models.nand_pins import K9F8G08, Nand, library
-from test_nand_model import ALE, CLE, FULL, PAGE, PAGES, RE, SMALL, Bus, broken_by, pattern
+
+from cocotb_tests.models.nand_pins import K9F8G08, Nand, library
+from cocotb_tests.test_nand_model import ALE, CLE, FULL, PAGE, PAGES, RE, SMALL, Bus, broken_by, pattern
+from opentxssd.faults import SEEN, Dead, Fault, Faults, Mark, Place
 
 BLANK = b"\xff" * FULL
 BITS = FULL * 8
@@ -83,18 +83,16 @@ def test_without_faults_and_with_none_of_them_the_answers_are_the_same(nand):
 
 CHILD = """
 import sys
-from test_nand_faults import *
+from cocotb_tests.test_nand_faults import *
 nand = Nand(library())
 print(repr(session(start(nand, Faults(seed=int(sys.argv[1]), **LOUD), path=sys.argv[2] or None), nand)))
 """
 
 
 def child(code, *arguments):
-    here = Path(__file__).parent
     return subprocess.run(
         [sys.executable, "-c", code, *map(str, arguments)],
-        cwd=here,
-        env=os.environ | {"PYTHONPATH": str(here)},
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True,
         text=True,
         timeout=60,

@@ -6,10 +6,10 @@ import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-from models.nand_pins import FAIL_PROGRAM, K9F8G08, QUICK, Nand, library
+
+from cocotb_tests.models.nand_pins import FAIL_PROGRAM, K9F8G08, QUICK, Nand, library
 
 PAGE, SPARE, PAGES, BLOCKS = 256, 32, 4, 8
 SMALL = dict(ways=1, blocks=BLOCKS, pages=PAGES, page_bytes=PAGE, spare_bytes=SPARE)
@@ -294,7 +294,7 @@ def test_after_power_comes_back_the_first_command_must_be_reset(nand):
 
 CHILD = """
 import os, signal, sys
-from test_nand_model import *
+from cocotb_tests.test_nand_model import *
 nand = Nand(library())
 error = nand.open(**SMALL, path=sys.argv[1], seed=int(sys.argv[2]), fatal=True)
 if error: sys.exit(error)
@@ -308,11 +308,9 @@ bus.program(0, pattern(1))
 
 
 def child(path, seed, what):
-    here = Path(__file__).parent
     return subprocess.run(
         [sys.executable, "-c", CHILD, path, str(seed), what],
-        cwd=here,
-        env=os.environ | {"PYTHONPATH": str(here)},
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True,
         text=True,
         timeout=60,

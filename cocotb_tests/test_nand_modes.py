@@ -5,12 +5,13 @@ import os
 
 import cocotb
 import pytest
-from amount import amount
 from cocotb.triggers import with_timeout
-from models.nand_host import OWN, Host, Op, Status
-from models.nand_page import stored
-from models.nand_pins import K9F8G08, MODES, QUICK, Nand, Part
-from test_nand_channel import FIELDS, page, same, simulate
+
+from cocotb_tests.amount import amount
+from cocotb_tests.models.nand_host import OWN, Host, Op, Status
+from cocotb_tests.models.nand_page import stored
+from cocotb_tests.models.nand_pins import K9F8G08, MODES, QUICK, Nand, Part
+from cocotb_tests.test_nand_channel import FIELDS, page, same, simulate
 
 CLK_PS = int(os.environ.get("CLK_PS", "10000"))
 PAGES = 8
@@ -162,4 +163,4 @@ async def bus_that_is_faster_than_the_part_is_found(dut):
 
 @pytest.mark.parametrize("clk_ps", amount([10000, 13333], [8000, 10000, 13333]))
 def test_nand_modes(clk_ps):
-    simulate("test_nand_modes", clk_ps)
+    simulate(__name__, clk_ps)

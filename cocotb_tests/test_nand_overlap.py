@@ -4,11 +4,11 @@
 import os
 import random
 
-from amount import amount
-from models.nand_host import CACHE_PROGRAM, CACHE_READ, SEVERAL_PLANES, STATUS_ENHANCED, Host, Op, Status
-from models.nand_page import stored
-from models.nand_pins import FAIL_ERASE, FAIL_PROGRAM, HANG, QUICK, Nand, Part
-from test_nand_channel import CLK_PS, FIELDS, PAGES, SEED, page, same, sentence, simulate
+from cocotb_tests.amount import amount
+from cocotb_tests.models.nand_host import CACHE_PROGRAM, CACHE_READ, SEVERAL_PLANES, STATUS_ENHANCED, Host, Op, Status
+from cocotb_tests.models.nand_page import stored
+from cocotb_tests.models.nand_pins import FAIL_ERASE, FAIL_PROGRAM, HANG, QUICK, Nand, Part
+from cocotb_tests.test_nand_channel import CLK_PS, FIELDS, PAGES, SEED, page, same, sentence, simulate
 
 PLANES = int(os.environ.get("PLANES", "2"))
 CACHE_READS, CACHE_PROGRAMS, PLANE_OPERATIONS = 4, 5, 6  # of Nand.count
@@ -320,4 +320,4 @@ async def random_operations_without_planes_agree_too(dut):
 
 def test_nand_overlap():
     times = dict(TRMaxNs=60_000, TProgMaxNs=200_000, TBersMaxNs=500_000)
-    simulate("test_nand_overlap", int(os.environ.get("CLK_PS", "10000")), Cache=1, Planes=PLANES, PageBits=PAGES.bit_length() - 1, **times)
+    simulate(__name__, int(os.environ.get("CLK_PS", "10000")), Cache=1, Planes=PLANES, PageBits=PAGES.bit_length() - 1, **times)

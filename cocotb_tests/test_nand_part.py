@@ -2,9 +2,10 @@
 """What kind of part the NAND model is: identification, parameter page and its faults, timing modes by SET FEATURES. Pins are moved by this file; needs no simulator."""
 
 import pytest
-from models.nand_faults import Faults, PartFaults
-from models.nand_pins import MODES, Nand, Part, library
-from test_nand_model import ALE, CLE, FULL, PAGES, RE, SMALL, Bus, broken_by, pattern
+
+from cocotb_tests.models.nand_pins import MODES, Nand, Part, library
+from cocotb_tests.test_nand_model import ALE, CLE, FULL, PAGES, RE, SMALL, Bus, broken_by, pattern
+from opentxssd.faults import Faults, PartFaults
 
 
 @pytest.fixture

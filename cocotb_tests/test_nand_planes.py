@@ -2,11 +2,12 @@
 """Programs and erases of several planes (11h, D1h) of the NAND model, status of a plane (78h): order, times, failures of one plane, power cuts, rules in words."""
 
 import pytest
-from models.nand_faults import Cut, CutErase, Dead, Fault, Faults, Place
-from models.nand_pins import CACHE_PROGRAMS, ERASES, FAIL_ERASE, FAIL_PROGRAM, HANG, PROGRAMS, SHARED, SUSPENSIONS, Nand, library
-from test_nand_cache import BLANK, DBSY, TIMES, start, waits_for_ever
-from test_nand_faults import child
-from test_nand_model import FULL, PAGE, PAGES, SMALL, WP, broken_by, pattern, subset
+
+from cocotb_tests.models.nand_pins import CACHE_PROGRAMS, ERASES, FAIL_ERASE, FAIL_PROGRAM, HANG, PROGRAMS, SHARED, SUSPENSIONS, Nand, library
+from cocotb_tests.test_nand_cache import BLANK, DBSY, TIMES, start, waits_for_ever
+from cocotb_tests.test_nand_faults import child
+from cocotb_tests.test_nand_model import FULL, PAGE, PAGES, SMALL, WP, broken_by, pattern, subset
+from opentxssd.faults import Cut, CutErase, Dead, Fault, Faults, Place
 
 
 @pytest.fixture
@@ -75,7 +76,7 @@ def test_pages_of_several_planes_are_programmed_and_erased_in_one_array_time(nan
 
 def test_a_part_has_1_2_or_4_planes():
     for planes in (3, 8):
-        done = child(f"from test_nand_planes import *\nstart(Nand(library()), part={{'planes': {planes}}})")
+        done = child(f"from cocotb_tests.test_nand_planes import *\nstart(Nand(library()), part={{'planes': {planes}}})")
         assert done.returncode == 70 and f"a part of {planes} planes" in done.stderr
 
 

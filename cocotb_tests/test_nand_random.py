@@ -9,10 +9,11 @@ import random
 from collections import Counter
 
 import pytest
-from models.nand_faults import Faults
-from models.nand_pins import CACHE_PROGRAMS, CACHE_READS, ERASES, FAIL_ERASE, FAIL_PROGRAM, PROGRAMS, READS, SHARED, Nand, Part, library
-from test_nand_cache import BLANK, CBSY, DBSY, RCBSY, TIMES, Pins
-from test_nand_model import FULL, PAGE, RE, SMALL, subset
+
+from cocotb_tests.models.nand_pins import CACHE_PROGRAMS, CACHE_READS, ERASES, FAIL_ERASE, FAIL_PROGRAM, PROGRAMS, READS, SHARED, Nand, Part, library
+from cocotb_tests.test_nand_cache import BLANK, CBSY, DBSY, RCBSY, TIMES, Pins
+from cocotb_tests.test_nand_model import FULL, PAGE, RE, SMALL, subset
+from opentxssd.faults import Faults
 
 BLOCKS, PAGES, STEPS = 8, 8, 250
 DIE = SMALL | dict(blocks=BLOCKS, pages=PAGES)

@@ -2,12 +2,13 @@
 """Read retry of the NAND model: levels by feature 89h, what the parameter page says of them, pages whose cells have drifted. Pins are moved by this file; needs no simulator."""
 
 import pytest
-from models.nand_faults import Fault, Faults, PartFaults, Place
-from models.nand_pins import RETRIED, Nand, Part, library
-from test_nand_cache import BLANK, TIMES, Pins, start
-from test_nand_faults import child, read, wrong_bits
-from test_nand_model import FULL, PAGES, SMALL, broken_by, pattern
-from test_nand_part import at, bus_of, copies, crc, get_mode, parameters, set_mode
+
+from cocotb_tests.models.nand_pins import RETRIED, Nand, Part, library
+from cocotb_tests.test_nand_cache import BLANK, TIMES, Pins, start
+from cocotb_tests.test_nand_faults import child, read, wrong_bits
+from cocotb_tests.test_nand_model import FULL, PAGES, SMALL, broken_by, pattern
+from cocotb_tests.test_nand_part import at, bus_of, copies, crc, get_mode, parameters, set_mode
+from opentxssd.faults import Fault, Faults, PartFaults, Place
 
 LEVEL, MODE = 0x89, 0x01
 MANY = 10**10  # one wrong bit in a hundred
@@ -86,7 +87,7 @@ def test_only_the_vendors_fields_differ_from_a_part_without(nand):
 
 
 def test_a_part_has_at_most_7_levels_beyond_0(nand):
-    done = child("from test_nand_retry import *\nstart(Nand(library()), part={'retries': 8})")
+    done = child("from cocotb_tests.test_nand_retry import *\nstart(Nand(library()), part={'retries': 8})")
     assert done.returncode == 70 and "a part of 8 read retry levels" in done.stderr
     assert get_feature(start(nand, part={"retries": 7})) == bytes(4)
 
@@ -332,7 +333,7 @@ def test_pages_that_drift_are_drawn_anew_at_each_erase_and_by_seed(nand):
 
 
 def test_a_seed_gives_the_same_levels_in_any_process(nand, tmp_path):
-    code = "from test_nand_retry import *\nimport sys\nprint(levels(Nand(library()), path=sys.argv[1]))"
+    code = "from cocotb_tests.test_nand_retry import *\nimport sys\nprint(levels(Nand(library()), path=sys.argv[1]))"
     assert child(code, tmp_path / "image").stdout.strip() == str(levels(nand))
 
 

@@ -5,11 +5,12 @@ import os
 
 import cocotb
 import pytest
-from amount import amount
 from cocotb.triggers import with_timeout
-from models.nand_host import Host, Op, Status
-from models.nand_pins import QUICK, Nand
-from test_nand_channel import simulate
+
+from cocotb_tests.amount import amount
+from cocotb_tests.models.nand_host import Host, Op, Status
+from cocotb_tests.models.nand_pins import QUICK, Nand
+from cocotb_tests.test_nand_channel import simulate
 
 CLK_PS = int(os.environ.get("CLK_PS", "10000"))
 MUTANT = os.environ.get("MUTANT")
@@ -114,7 +115,7 @@ async def channel_with_too_short_read_strobes_is_found(dut):
 
 @pytest.mark.parametrize("clk_ps", amount([10000], [10000, 13333]))
 def test_nand_rules(clk_ps):
-    simulate("test_nand_rules", clk_ps)
+    simulate(__name__, clk_ps)
 
 
 MUTANTS = {
@@ -127,4 +128,4 @@ MUTANTS = {
 @pytest.mark.parametrize("name", MUTANTS)
 def test_nand_rules_with_a_wrong_parameter(name, monkeypatch):
     monkeypatch.setenv("MUTANT", name)
-    simulate("test_nand_rules", 10000, **MUTANTS[name])
+    simulate(__name__, 10000, **MUTANTS[name])

@@ -4,11 +4,12 @@
 import random
 
 import pytest
-from amount import amount
-from models.nand_host import Host, Op, Status
-from models.nand_page import keys, stored
-from models.nand_pins import QUICK, Nand, Part
-from test_nand_channel import CLK_PS, FIELDS, PAGES, drive, page, same, sentence, simulate
+
+from cocotb_tests.amount import amount
+from cocotb_tests.models.nand_host import Host, Op, Status
+from cocotb_tests.models.nand_page import keys, stored
+from cocotb_tests.models.nand_pins import QUICK, Nand, Part
+from cocotb_tests.test_nand_channel import CLK_PS, FIELDS, PAGES, drive, page, same, sentence, simulate
 
 
 def ones(data):
@@ -95,4 +96,4 @@ def test_keys_of_rows_differ_like_random_bytes():
 
 @pytest.mark.parametrize("clk_ps", amount([10000], [5000, 10000]))
 def test_nand_scramble(clk_ps):
-    simulate("test_nand_scramble", clk_ps, Scramble=1)
+    simulate(__name__, clk_ps, Scramble=1)

@@ -4,11 +4,11 @@
 import os
 import random
 
-from amount import amount
-from models.nand_host import Host, Op, Status
-from models.nand_page import stored
-from models.nand_pins import FAIL_ERASE, FAIL_PROGRAM, HANG, QUICK, Nand, Part
-from test_nand_channel import CLK_PS, FIELDS, PAGES, SEED, page, same, sentence, simulate
+from cocotb_tests.amount import amount
+from cocotb_tests.models.nand_host import Host, Op, Status
+from cocotb_tests.models.nand_page import stored
+from cocotb_tests.models.nand_pins import FAIL_ERASE, FAIL_PROGRAM, HANG, QUICK, Nand, Part
+from cocotb_tests.test_nand_channel import CLK_PS, FIELDS, PAGES, SEED, page, same, sentence, simulate
 
 SUSPEND_NS, READS = 1_000, 4  # `SuspendReads` of the channel
 LONG = QUICK | {"prog": 60_000, "bers": 100_000}
@@ -200,4 +200,4 @@ async def random_operations_with_stalls_agree_too(dut):
 
 
 def test_nand_suspend():
-    simulate("test_nand_suspend", int(os.environ.get("CLK_PS", "10000")), TSuspNs=SUSPEND_NS, TProgMaxNs=200_000, TBersMaxNs=500_000)
+    simulate(__name__, int(os.environ.get("CLK_PS", "10000")), TSuspNs=SUSPEND_NS, TProgMaxNs=200_000, TBersMaxNs=500_000)

@@ -7,10 +7,11 @@ The bench checks every command of a channel against models/retry_model.py, writt
 import os
 
 import cocotb
-from amount import LONG, amount
-from models.flash_bench import PAGES, ROOT, FlashBench, page, verilog
-from models.flash_model import BLANK, CRC, FAIL, OK, OOB, TIMEOUT, Op
-from test_flash_scheduler import Workload, dies, sent
+
+from cocotb_tests.amount import LONG, amount
+from cocotb_tests.models.flash_bench import PAGES, ROOT, FlashBench, page, verilog
+from cocotb_tests.models.flash_model import BLANK, CRC, FAIL, OK, OOB, TIMEOUT, Op
+from cocotb_tests.test_flash_scheduler import Workload, dies, sent
 
 LEVELS = 3
 QUICK = {op: (20, 40) for op in Op}
@@ -196,10 +197,10 @@ async def random_operations_on_drifted_pages_agree_with_the_model(dut):
 
 
 def run_on(channels, ways, testcase=None):
-    from runner import run
+    from cocotb_tests.runner import run
 
     env = {"OTX_CHANNELS": str(channels), "OTX_WAYS": str(ways)}
-    run("otx_flash_scheduler", [verilog("otx_flash_scheduler", channels, ways, retries=LEVELS)], "test_read_retry", env=env, testcase=testcase)
+    run("otx_flash_scheduler", [verilog("otx_flash_scheduler", channels, ways, retries=LEVELS)], __name__, env=env, testcase=testcase)
 
 
 def test_read_retry():

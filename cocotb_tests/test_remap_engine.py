@@ -4,9 +4,10 @@
 import random
 
 import cocotb
-from models.remap_bench import SOURCES, G, bench, buf, nand
-from models.remap_model import NONE, Op, State, TxOp
-from runner import run
+
+from cocotb_tests.models.remap_bench import SOURCES, G, bench, buf, nand
+from cocotb_tests.models.remap_model import NONE, Op, State, TxOp
+from cocotb_tests.runner import run
 
 LOOKUP, APPEND, PLAIN, SWAP, TRIM = Op
 BEGIN, COMMITTING, COMMIT, ABORT, PREPARE, RECOVER = TxOp
@@ -290,4 +291,4 @@ async def recover_aborts_every_open_transaction_in_one_clock(dut):
 
 
 def test_remap_engine():
-    run("otx_remap_engine", SOURCES, "test_remap_engine", depth=2)
+    run("otx_remap_engine", SOURCES, __name__, depth=2)

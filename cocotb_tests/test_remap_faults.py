@@ -2,9 +2,10 @@
 """Remap engine: bad requests, broken chains and memory errors."""
 
 import cocotb
-from models.remap_bench import SOURCES, G, bench, buf, nand
-from models.remap_model import VER, Op, State, TxOp, word
-from runner import run
+
+from cocotb_tests.models.remap_bench import SOURCES, G, bench, buf, nand
+from cocotb_tests.models.remap_model import VER, Op, State, TxOp, word
+from cocotb_tests.runner import run
 
 LOOKUP, APPEND, PLAIN, SWAP, TRIM = Op
 BEGIN, COMMITTING, COMMIT, ABORT, PREPARE, RECOVER = TxOp
@@ -97,4 +98,4 @@ async def a_memory_error_is_answered_and_the_engine_goes_on(dut):
 
 
 def test_remap_faults():
-    run("otx_remap_engine", SOURCES, "test_remap_faults", depth=2)
+    run("otx_remap_engine", SOURCES, __name__, depth=2)

@@ -3,9 +3,10 @@
 
 import cocotb
 from cocotb.triggers import FallingEdge
-from models.remap_bench import SOURCES, bench, buf, nand
-from models.remap_model import Op, State, TxOp
-from runner import run
+
+from cocotb_tests.models.remap_bench import SOURCES, bench, buf, nand
+from cocotb_tests.models.remap_model import Op, State, TxOp
+from cocotb_tests.runner import run
 
 LOOKUP, APPEND, PLAIN, SWAP, TRIM = Op
 BEGIN, COMMITTING, COMMIT, ABORT, PREPARE, RECOVER = TxOp
@@ -174,4 +175,4 @@ async def a_commit_of_1000_entries_takes_as_long_as_of_one(dut):
 
 
 def test_remap_figures():
-    run("otx_remap_engine", SOURCES, "test_remap_figures", depth=2)
+    run("otx_remap_engine", SOURCES, __name__, depth=2)

@@ -2,9 +2,10 @@
 """Remap engine: ops side by side, what a commit in the middle of them means, and the grace period before a merge."""
 
 import cocotb
-from models.remap_bench import SOURCES, bench, buf, nand
-from models.remap_model import VER, Op, State, TxOp
-from runner import run
+
+from cocotb_tests.models.remap_bench import SOURCES, bench, buf, nand
+from cocotb_tests.models.remap_model import VER, Op, State, TxOp
+from cocotb_tests.runner import run
 
 LOOKUP, APPEND, PLAIN, SWAP, TRIM = Op
 BEGIN, COMMITTING, COMMIT, ABORT, PREPARE, RECOVER = TxOp
@@ -162,4 +163,4 @@ async def requests_but_commit_wait_for_an_append_and_a_commit_for_nothing(dut):
 
 
 def test_remap_pipeline():
-    run("otx_remap_engine", SOURCES, "test_remap_pipeline", depth=2)
+    run("otx_remap_engine", SOURCES, __name__, depth=2)

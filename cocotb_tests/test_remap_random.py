@@ -5,12 +5,13 @@ import os
 import random
 
 import cocotb
-from amount import LONG, amount
 from cocotb.triggers import FallingEdge
-from models.remap_bench import SOURCES, G, bench
-from models.remap_model import Op
-from models.remap_traffic import RemapTraffic
-from runner import run
+
+from cocotb_tests.amount import LONG, amount
+from cocotb_tests.models.remap_bench import SOURCES, G, bench
+from cocotb_tests.models.remap_model import Op
+from cocotb_tests.models.remap_traffic import RemapTraffic
+from cocotb_tests.runner import run
 
 simulated = cocotb.test(timeout_time=100, timeout_unit="ms")
 HOT, WARM = [0, 1], [2, 3, 4, 5, 511, G.lbas - 1, *range(64, 80)]
@@ -63,4 +64,4 @@ async def random_ops_agree_with_the_model_at_a_memory_of_one_clock(dut):
 
 
 def test_remap_random():
-    run("otx_remap_engine", SOURCES, "test_remap_random", depth=2)
+    run("otx_remap_engine", SOURCES, __name__, depth=2)

@@ -2,9 +2,10 @@
 """Remap engine: TRIM of a range, plain and in a transaction, as one op with one answer."""
 
 import cocotb
-from models.remap_bench import SOURCES, G, bench, buf, nand
-from models.remap_model import NONE, VER, Op, State, TxOp, word
-from runner import run
+
+from cocotb_tests.models.remap_bench import SOURCES, G, bench, buf, nand
+from cocotb_tests.models.remap_model import NONE, VER, Op, State, TxOp, word
+from cocotb_tests.runner import run
 
 LOOKUP, APPEND, PLAIN, SWAP, TRIM = Op
 BEGIN, COMMITTING, COMMIT, ABORT, PREPARE, RECOVER = TxOp
@@ -226,4 +227,4 @@ async def a_memory_error_in_a_part_is_the_answer_of_the_range_and_the_other_bloc
 
 
 def test_remap_trim():
-    run("otx_remap_engine", SOURCES, "test_remap_trim", depth=2)
+    run("otx_remap_engine", SOURCES, __name__, depth=2)

@@ -7,9 +7,10 @@ import random
 from functools import partial
 
 import cocotb
-from amount import amount
-from models.datapath_engine import OPEN, SWAP
-from models.datapath_model import (
+
+from cocotb_tests.amount import amount
+from cocotb_tests.models.datapath_engine import OPEN, SWAP
+from cocotb_tests.models.datapath_model import (
     ABORT,
     BEGIN,
     COMMIT,
@@ -26,8 +27,8 @@ from models.datapath_model import (
     WRITE_FAULT,
     DataPathBench,
 )
-from runner import run
-from test_data_path import may_go, verilog
+from cocotb_tests.runner import run
+from cocotb_tests.test_data_path import may_go, verilog
 
 simulated = cocotb.test(timeout_time=6, timeout_unit="ms")
 
@@ -230,4 +231,4 @@ async def random_commands_with_failing_programs_agree_with_the_model_under_stall
 
 def test_rescue():
     assert GEOMETRY.write_frames >= 32
-    run("otx_data_path", [verilog()], "test_rescue")
+    run("otx_data_path", [verilog()], __name__)

@@ -10,7 +10,8 @@ import random
 import subprocess
 
 import pytest
-from runner import BUILD, ROOT
+
+from cocotb_tests.runner import BUILD, ROOT
 
 SRAM, SRAM_BYTES, BUS = 0x1000_0000, 256, 0xF000_0000
 SEED = int(os.environ.get("SEED", "1"))

@@ -3,8 +3,9 @@
 
 import cocotb
 from cocotb.triggers import FallingEdge, ReadOnly
-from runner import ROOT, run
-from streams import start
+
+from cocotb_tests.runner import ROOT, run
+from cocotb_tests.streams import start
 
 BASE, BYTES, LATENCY, OUTSTANDING = 0x4000_0000, 65536, 8, 8
 OKAY, SLVERR = 0, 2
@@ -150,4 +151,4 @@ async def an_address_outside_gets_an_error_and_changes_nothing(dut):
 def test_sim_mem():
     cpp = str(ROOT / "sim/otx_sim_mem.cpp")
     parameters = {"Base": BASE, "Bytes": BYTES, "Latency": LATENCY, "Outstanding": OUTSTANDING}
-    run("otx_sim_mem", ["sim/otx_sim_mem.sv"], "test_sim_mem", parameters=parameters, extra_args=[cpp])
+    run("otx_sim_mem", ["sim/otx_sim_mem.sv"], __name__, parameters=parameters, extra_args=[cpp])

@@ -2,9 +2,10 @@
 """The simulated memory with beats of 16 bytes, as table memory has them: strobes over the whole beat, many reads under way, the processor's words."""
 
 import cocotb
-import test_sim_mem as narrow
 from cocotb.triggers import FallingEdge
-from runner import ROOT, run
+
+from cocotb_tests import test_sim_mem as narrow
+from cocotb_tests.runner import ROOT, run
 
 BASE, BYTES, LATENCY, OUTSTANDING = narrow.BASE, narrow.BYTES, narrow.LATENCY, 32
 BEAT = 0x0F0E_0D0C_0B0A_0908_0706_0504_0302_0100
@@ -48,4 +49,4 @@ async def an_address_outside_gets_an_error(dut):
 def test_sim_mem_wide():
     cpp = str(ROOT / "sim/otx_sim_mem.cpp")
     parameters = {"Base": BASE, "Bytes": BYTES, "Latency": LATENCY, "Outstanding": OUTSTANDING, "DataBytes": 16, "IdWidth": 5}
-    run("otx_sim_mem", ["sim/otx_sim_mem.sv"], "test_sim_mem_wide", parameters=parameters, extra_args=[cpp])
+    run("otx_sim_mem", ["sim/otx_sim_mem.sv"], __name__, parameters=parameters, extra_args=[cpp])

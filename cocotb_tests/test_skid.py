@@ -7,7 +7,8 @@ import random
 import cocotb
 import pytest
 from cocotb.triggers import FallingEdge, ReadOnly, Timer, with_timeout
-from streams import Sink, Source, start
+
+from cocotb_tests.streams import Sink, Source, start
 
 
 async def pass_beats(dut, count, up_stall, down_stall):
@@ -75,6 +76,6 @@ async def reset_drops_what_it_holds(dut):
 
 @pytest.mark.parametrize("width", [1, 8, 65])
 def test_skid(width):
-    from runner import run
+    from cocotb_tests.runner import run
 
-    run("otx_skid", ["rtl/stream/otx_skid.sv"], "test_skid", parameters={"Width": width})
+    run("otx_skid", ["rtl/stream/otx_skid.sv"], __name__, parameters={"Width": width})

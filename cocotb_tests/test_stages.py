@@ -2,16 +2,13 @@
 """The register stages of the boards (soc/stages.py) in Migen's own simulator: every access passes once, in order, with its data, whoever is slow."""
 
 import random
-import sys
-from pathlib import Path
 
 from litedram.common import LiteDRAMNativePort
 from litex.gen import LiteXModule
 from litex.soc.interconnect import wishbone
 from migen import Record, run_simulation
 
-sys.path.append(str(Path(__file__).resolve().parent.parent / "soc"))
-import stages
+from soc import stages
 
 ACCESSES = 60
 

@@ -7,8 +7,9 @@ import random
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, ReadOnly
-from models.remap_model import MOVES, State, TxOp
-from runner import run
+
+from cocotb_tests.models.remap_model import MOVES, State, TxOp
+from cocotb_tests.runner import run
 
 VERILOG = os.environ.get("OTX_VERILOG_DIR", "build/tiny/verilog")
 MOST = [op for op in TxOp if op != TxOp.RECOVER]
@@ -175,4 +176,4 @@ async def random_inputs_agree_with_the_model(dut):
 
 
 def test_tx_status():
-    run("otx_tx_status", [f"{VERILOG}/otx_remap_engine.v"], "test_tx_status")
+    run("otx_tx_status", [f"{VERILOG}/otx_remap_engine.v"], __name__)

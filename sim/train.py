@@ -8,10 +8,12 @@ import random
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "soc")]
+try:
+    from opentxssd import BLOCK, MAX_BLOCKS, Drive, Opcode
+except ImportError as e:
+    sys.exit(f"train: {e}; source tools/env.sh first")
 
-from cocotb_tests.system.drive import BLOCK, MAX_BLOCKS, Drive, Opcode  # noqa: E402
+ROOT = Path(__file__).resolve().parent.parent
 
 AREA, RANDOM, REST = 128, 64, 100_000  # blocks, commands, clocks
 

@@ -7,11 +7,12 @@ than `wdata_room` says fit. Read data: while `rdata_valid`, read tag, block, lo,
 lost when the PC is slow: every stream waits. Reset empties the queue of write data and forgets a command that was not taken.
 """
 
-import streams
 from litex.gen import LiteXModule
 from litex.soc.interconnect import stream
 from litex.soc.interconnect.csr import CSRStatus, CSRStorage
 from migen import If, Signal, bits_for
+
+from soc import streams
 
 BEATS, BEAT_QUEUE = 512, 16
 

@@ -6,11 +6,12 @@ operation in the `firmware_*` registers (8 deep, `firmware_ready`: one more fits
 `free_block` or `log_block` is taken while its room bit is set; room bits read 0 while an earlier one is still on its way. Reset is the SoC's.
 """
 
-import streams
 from litex.gen import LiteXModule
 from litex.soc.interconnect import stream
 from litex.soc.interconnect.csr import CSRStatus, CSRStorage
 from migen import Cat, ClockSignal, Instance, Mux, ResetSignal, Signal
+
+from soc import streams
 
 OP_QUEUE, DONE_QUEUE, BLOCK_QUEUE, MOVE_QUEUE = 8, 16, 2, 2
 TABLE_IDS, TABLE_BITS = 6, 128

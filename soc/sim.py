@@ -10,15 +10,17 @@ import logging
 import sys
 from pathlib import Path
 
-import geometry
-import streams
-from cpu_model import ModelCPU
-from litex.build.generic_platform import GenericPlatform, Pins, Subsignal
-from litex.soc.integration.soc import SoCRegion
-from litex.soc.interconnect import wishbone
-from migen import ClockDomain, ClockSignal, Instance, ResetSignal
+try:
+    from litex.build.generic_platform import GenericPlatform, Pins, Subsignal
+    from litex.soc.integration.soc import SoCRegion
+    from litex.soc.interconnect import wishbone
+    from migen import ClockDomain, ClockSignal, Instance, ResetSignal
 
-from soc import ROM_BYTES, SRAM_BYTES, OtxSoC, write_includes
+    from soc import geometry, streams
+    from soc.cpu_model import ModelCPU
+    from soc.soc import ROM_BYTES, SRAM_BYTES, OtxSoC, write_includes
+except ImportError as e:
+    sys.exit(f"sim: {e}; source tools/env.sh first")
 
 ROOT = Path(__file__).resolve().parent.parent
 

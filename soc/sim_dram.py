@@ -12,19 +12,20 @@ from functools import reduce
 from operator import or_
 from pathlib import Path
 
+try:
+    from litedram.common import PhySettings, get_default_cl, get_default_cwl, get_sys_latency, get_sys_phase
+    from litedram.phy.dfi import Interface
+    from litedram.phy.model import SDRAMPHYModel
+    from litex.gen import LiteXModule
+    from litex.soc.interconnect.csr import CSR, CSRStatus, CSRStorage
+    from migen import Array, ClockSignal, If, Instance, Signal
+
+    from soc import geometry, sim
+    from soc.boards.ecpix5 import Ddr3, Ecpix5
+except ImportError as e:
+    sys.exit(f"sim_dram: {e}; source tools/env.sh first")
+
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "soc/boards"))
-
-import geometry  # noqa: E402
-from ecpix5 import Ddr3, Ecpix5  # noqa: E402
-from litedram.common import PhySettings, get_default_cl, get_default_cwl, get_sys_latency, get_sys_phase  # noqa: E402
-from litedram.phy.dfi import Interface  # noqa: E402
-from litedram.phy.model import SDRAMPHYModel  # noqa: E402
-from litex.gen import LiteXModule  # noqa: E402
-from litex.soc.interconnect.csr import CSR, CSRStatus, CSRStorage  # noqa: E402
-from migen import Array, ClockSignal, If, Instance, Signal  # noqa: E402
-
-import sim  # noqa: E402
 
 OUT = ROOT / "build" / "dram"
 HALF = 64 << 20

@@ -7,12 +7,13 @@ addresses the geometry names. The "lite" CPU has no data cache, so what it write
 
 from pathlib import Path
 
-import streams
 from litedram.init import get_sdram_phy_c_header
 from litex.soc.integration import export
 from litex.soc.integration.soc import SoCRegion
 from litex.soc.integration.soc_core import SoCCore
-from otx_core import OtxCore
+
+from soc import streams
+from soc.otx_core import OtxCore
 
 ROM_BYTES, SRAM_BYTES = 48 * 1024, 16 * 1024
 

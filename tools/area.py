@@ -14,7 +14,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from synth_smoke import VARIANTS, elaborate
+try:
+    from tools.synth_smoke import VARIANTS, elaborate
+except ImportError as e:
+    sys.exit(f"area: {e}; source tools/env.sh first")
 
 ROOT = Path(__file__).resolve().parent.parent
 PRESET = "ecpix5"

@@ -16,11 +16,15 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from rich.console import Console
-from rich.table import Table
+try:
+    from rich.console import Console
+    from rich.table import Table
+
+    import bench.result  # noqa: F401
+except ImportError as e:
+    sys.exit(f"bench: {e}; source tools/env.sh first")
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "soc"), str(ROOT / "tools")]
 OUT = ROOT / "build/bench"
 os.environ.setdefault("MPLCONFIGDIR", str(ROOT / "build/matplotlib"))  # its cache of fonts
 

@@ -10,12 +10,14 @@ Exit code 0: SUCCESS; 1: the drive's status is another one, or nobody answers, i
 import sys
 from pathlib import Path
 
-import click
+try:
+    import click
+
+    from opentxssd import BLOCK, MAX_BLOCKS, Opcode, Query, Status, TxState
+except ImportError as e:
+    sys.exit(f"board_host: {e}; source tools/env.sh first")
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "cocotb_tests" / "system"), str(ROOT)]
-
-from drive import BLOCK, MAX_BLOCKS, Opcode, Query, Status, TxState  # noqa: E402
 
 BEATS = BLOCK // 8
 POLLS = 20_000  # without any progress: about 20 s at 115,200 baud

@@ -12,10 +12,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "sw/firmware/test")]
+try:
+    from sw.firmware.test import mutants
+except ImportError as e:
+    sys.exit(f"broken_firmware: {e}; source tools/env.sh first")
 
-import mutants  # noqa: E402
+ROOT = Path(__file__).resolve().parent.parent
 
 SOURCES = ("ftl", "include", "hal", "app", "dram")
 

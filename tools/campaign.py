@@ -21,8 +21,13 @@ import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import click
-from campaign_item import run_item, tree_of
+try:
+    import click
+
+    from tools import campaign_item
+    from tools.campaign_item import run_item, tree_of
+except ImportError as e:
+    sys.exit(f"campaign: {e}; source tools/env.sh first")
 
 ROOT = Path(__file__).resolve().parent.parent
 LIST, RESULTS = ROOT / "tools/campaigns.toml", ROOT / "build/campaign/results.sqlite"
@@ -95,14 +100,14 @@ def overview(known, results):
 
 def workers(scheduler, processes):
     """A Dask client: of a scheduler, or of processes that end with this one."""
+    import cloudpickle
     import dask
     from distributed import Client, LocalCluster
 
     dask.config.set({"distributed.worker.daemon": False, "distributed.admin.tick.limit": "1h", "distributed.scheduler.allowed-failures": 0})
+    cloudpickle.register_pickle_by_value(campaign_item)  # a worker is sent its text and needs none of this repository's modules
     if scheduler:
-        client, cluster = Client(scheduler, timeout="20s", set_as_default=False), None
-        client.upload_file(str(ROOT / "tools/campaign_item.py"))
-        return client, cluster
+        return Client(scheduler, timeout="20s", set_as_default=False), None
     cluster = LocalCluster(n_workers=processes, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1", silence_logs=50)
     return Client(cluster, set_as_default=False), cluster
 

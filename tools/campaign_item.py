@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One item of a campaign, run where a Dask worker is: the command, its time, what it said. The workers are sent this file, so it uses nothing but the standard library.
+"""One item of a campaign, run where a Dask worker is: the command, its time, what it said. The workers are sent its text, so it uses nothing but the standard library.
 
 A worker has the project in the folder of the command line, or in the one that its environment names as OTX_ROOT; it must be the same tree, and holds what `prepare` makes.
 """

@@ -12,10 +12,12 @@ import sys
 import traceback
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "cocotb_tests" / "system"), str(ROOT)]
+try:
+    from opentxssd import BLOCK, Drive, DriveError, Opcode, Status
+except ImportError as e:
+    sys.exit(f"dram: {e}; source tools/env.sh first")
 
-from drive import BLOCK, Drive, DriveError, Opcode, Status  # noqa: E402
+ROOT = Path(__file__).resolve().parent.parent
 
 OUT = ROOT / "build" / "dram"
 STEP, LIMIT = 50_000, 40_000_000  # clocks

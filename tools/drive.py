@@ -10,11 +10,13 @@ import socket
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "soc"), str(ROOT / "cocotb_tests" / "system"), str(ROOT)]
+try:
+    import opentxssd
+    from soc import geometry
+except ImportError as e:
+    sys.exit(f"drive: {e}; source tools/env.sh first")
 
-import drive  # noqa: E402
-import geometry  # noqa: E402
+ROOT = Path(__file__).resolve().parent.parent
 
 SOCKET = ROOT / "build" / "otx.sock"
 OPTIONS = ("trace", "trace_commits", "firmware")
@@ -38,8 +40,8 @@ def check_image(preset, image):
         raise UsageError(f"{image} is a folder, not an image file")
     if not image.absolute().parent.is_dir():
         raise UsageError(f"there is no folder {image.absolute().parent}")
-    lib = drive.load(preset)
-    drive.open_image(lib, image)
+    lib = opentxssd.load(preset)
+    opentxssd.open_image(lib, image)
     lib.otx_close(0)
 
 
@@ -64,12 +66,12 @@ def main(args):
             raise UsageError(f"preset {preset.preset} is not built; run make drive-build PRESET={preset.preset}")
         check_image(preset.preset, image)
         free_socket()
-    except (UsageError, geometry.GeometryError, drive.DriveError) as e:
+    except (UsageError, geometry.GeometryError, opentxssd.DriveError) as e:
         print(f"drive: {e}", file=sys.stderr)
         return 2
     print(f"preset {preset.preset} on {image}: nbd+unix:///drive?socket={SOCKET.relative_to(ROOT)} (or /atomic)", flush=True)
     words = [f"image={image.absolute()}", *(f"{k}={v}" for k, v in given.items())]
-    os.execvp("nbdkit", ["nbdkit", "-f", "-t", str(drive.TAGS), "-U", str(SOCKET), str(plugin), *words])
+    os.execvp("nbdkit", ["nbdkit", "-f", "-t", str(opentxssd.TAGS), "-U", str(SOCKET), str(plugin), *words])
 
 
 if __name__ == "__main__":

@@ -6,12 +6,12 @@ not, 2 for wrong arguments or a file that is no history. `--bench` prints how ma
 """
 
 import sys
-from pathlib import Path
 
-sys.path[0] = str(Path(__file__).resolve().parent.parent)
-
-from judge import Malformed, judge_lines  # noqa: E402
-from judge.format import events  # noqa: E402
+try:
+    from judge import Malformed, judge_lines
+    from judge.format import events
+except ImportError as e:
+    sys.exit(f"judge: {e}; source tools/env.sh first")
 
 
 def main(arguments):

@@ -10,14 +10,15 @@ import time
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from rich.console import Console
+try:
+    from rich.console import Console
+
+    from soc import geometry
+    from tools import wave_commits
+except ImportError as e:
+    sys.exit(f"run: {e}; source tools/env.sh first")
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "tools"), str(ROOT / "soc")]
-
-import geometry  # noqa: E402
-import wave_commits  # noqa: E402
-
 WORK = ROOT / "build" / "run"
 SOCKET = ROOT / "build" / "otx.sock"
 IMAGE = WORK / "drive.nand"

@@ -8,7 +8,7 @@
 set -euo pipefail
 cd -P "$(dirname "$0")/.."
 
-stamp=build/.setup/$(cat tools/setup.sh requirements.txt spinal/pom.xml | sha256sum | cut -c1-16)
+stamp=build/.setup/$(cat tools/setup.sh requirements.txt sw/host/python/pyproject.toml spinal/pom.xml | sha256sum | cut -c1-16)
 venv_is_here() { [[ -x .venv/bin/python ]] && { [[ -L .venv ]] || grep -q -- "-m venv .*$PWD/.venv\$" .venv/pyvenv.cfg; }; }
 [[ -e $stamp ]] && venv_is_here && exit 0
 
@@ -53,6 +53,8 @@ if ! venv_is_here; then
 fi
 echo "setup: installing the Python packages of requirements.txt"
 .venv/bin/python -m pip install -q --no-deps --disable-pip-version-check -r requirements.txt
+# the drive's Python interface of this clone; in a .venv that is somebody else's, tools/env.sh alone says whose code runs
+[[ -L .venv ]] || .venv/bin/python -m pip install -q --no-deps --no-build-isolation --disable-pip-version-check -e sw/host/python
 .venv/bin/python -m pip check -q
 for tool in yosys nextpnr-ecp5 ecppack sby; do # the names LiteX and everybody else call
   ln -sf "yowasp-$tool" ".venv/bin/$tool"

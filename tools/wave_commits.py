@@ -5,15 +5,17 @@ import json
 import sys
 from pathlib import Path
 
+try:
+    from rich.console import Console
+
+    from opentxssd import BLOCK, Drive, Opcode, Query
+    from soc import geometry
+    from tools import wave_report
+    from tools.wave_report import table
+except ImportError as e:
+    sys.exit(f"wave_commits: {e}; source tools/env.sh first")
+
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "soc"), str(ROOT / "tools")]
-
-import geometry  # noqa: E402
-import wave_report  # noqa: E402
-from rich.console import Console  # noqa: E402
-from wave_report import table  # noqa: E402, F401
-
-from cocotb_tests.system.drive import BLOCK, Drive, Opcode, Query  # noqa: E402
 
 ENTRIES = (1, 10, 100, 1000)
 SHOWN = ["clk", "accepted", "txid", "entries", "durable", "taken", "visible", "cpl_valid", "cpl_ready", "cpl_tag"]

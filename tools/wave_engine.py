@@ -10,10 +10,12 @@ import re
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "cocotb_tests")]
+try:
+    from cocotb_tests.system.engine import EVENT_VISIBLE, NAND, Engine, Op, TxOp, build, op, word
+except ImportError as e:
+    sys.exit(f"wave_engine: {e}; source tools/env.sh first")
 
-from cocotb_tests.system.engine import EVENT_VISIBLE, NAND, Engine, Op, TxOp, build, op, word  # noqa: E402
+ROOT = Path(__file__).resolve().parent.parent
 
 PAGE = ROOT / "docs/waveforms.md"
 PRESET, LATENCY, TXID = "sim", 8, 3

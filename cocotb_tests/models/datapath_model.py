@@ -5,18 +5,15 @@ A block's 512 words are `stamp << 16 | beat`, the stamp unique per block written
 """
 
 import random
-import sys
-from pathlib import Path
 
-from amount import LONG
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
-from models.datapath_engine import COMMITTING, OPEN, RSP, EngineModel, words
-from models.frame_memory import BEATS, FrameMemory
-from models.stepped import Pin, Sink, Source, Stepper, reader
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent / "soc"))
-import geometry  # noqa: E402
+from cocotb_tests.amount import LONG
+from cocotb_tests.models.datapath_engine import COMMITTING, OPEN, RSP, EngineModel, words
+from cocotb_tests.models.frame_memory import BEATS, FrameMemory
+from cocotb_tests.models.stepped import Pin, Sink, Source, Stepper, reader
+from soc import geometry
 
 FLUSH, WRITE, READ, ZEROES, TRIM, BEGIN, COMMIT, ABORT, RECOVER, QUERY = 0, 1, 2, 8, 9, 0x80, 0x84, 0x88, 0x94, 0x98
 SUCCESS, INVALID_FIELD, TX_INVALID, TX_BUSY, TX_FULL, MEDIA_ERROR, WRITE_FAULT, CAPACITY, READ_ONLY = 0, 2, 4, 5, 6, 8, 9, 10, 11

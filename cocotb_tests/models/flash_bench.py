@@ -3,24 +3,23 @@
 
 import os
 import random
-import sys
 from functools import partial
 from pathlib import Path
 
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
-from models.flash_model import OOB, ChannelModel, Op
-from models.frame_memory import FrameMemory
-from models.retry_model import RetryModel
-from models.spinal import generated
-from models.stepped import Sink, Source, Stepper
-from models.way_order import WayOrder
-from models.weak_model import WeakModel
+
+from cocotb_tests.models.flash_model import OOB, ChannelModel, Op
+from cocotb_tests.models.frame_memory import FrameMemory
+from cocotb_tests.models.retry_model import RetryModel
+from cocotb_tests.models.spinal import generated
+from cocotb_tests.models.stepped import Sink, Source, Stepper
+from cocotb_tests.models.way_order import WayOrder
+from cocotb_tests.models.weak_model import WeakModel
+from soc import geometry
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / "soc"))
-import geometry  # noqa: E402
 
 BLOCKS, PAGES = 32, 16
 OP = "op ppn frame kind lpn sequence cookie".split()

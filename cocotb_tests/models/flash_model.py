@@ -10,7 +10,7 @@ the read level `drift` gives it (feature 89h).
 import random
 from enum import IntEnum
 
-from models.stepped import Pin, Sink, Source
+from cocotb_tests.models.stepped import Pin, Sink, Source
 
 BEATS = 512
 

@@ -9,7 +9,8 @@ from enum import IntEnum
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import Event, FallingEdge, First, Lock, RisingEdge, Timer, ValueChange
-from models.stepped import reader
+
+from cocotb_tests.models.stepped import reader
 
 BEATS = 512
 OWN = 6  # the timing mode with the part's own times

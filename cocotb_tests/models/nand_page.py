@@ -7,7 +7,8 @@
 from operator import xor
 
 import bchlib
-from models.nand_host import oob
+
+from cocotb_tests.models.nand_host import oob
 
 DATA, COVERED_SPARE = 4096, 24
 CHUNK, CHUNKS = 512, 8  # with t = 8

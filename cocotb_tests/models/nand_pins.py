@@ -6,7 +6,7 @@ import hashlib
 import subprocess
 from pathlib import Path
 
-from .nand_faults import next_cut, seen, set_faults, set_part_faults
+from opentxssd.faults import next_cut, seen, set_faults, set_part_faults
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SOURCES = [f"sim/nand_{n}.cpp" for n in ("model", "die", "jobs", "store", "fate", "cut")]
@@ -104,7 +104,7 @@ class Nand:
         self.c.otx_nand_pins.argtypes = [ctypes.c_int, ctypes.c_longlong, ctypes.c_int, ctypes.c_int, ctypes.POINTER(ctypes.c_longlong)]
 
     def open(self, channels=1, ways=2, blocks=16, pages=8, page_bytes=4096, spare_bytes=128, unused=0, path=None, times=QUICK, fatal=False, seed=1, faults=None, part=None):
-        """Opens the cells; returns None or the line that says why not. `unused`: spare bytes that programs leave out; `faults`: of nand_faults.py; `part`: a Part, or a K9F8G08."""
+        """Opens the cells; returns None or the line that says why not. `unused`: spare bytes that programs leave out; `faults`: a Faults; `part`: a Part, or K9F8G08."""
         self.geometry = Geometry(channels, ways, blocks, pages, page_bytes, spare_bytes)
         self.times(**times)
         self.c.otx_nand_set_seed(seed)

@@ -7,20 +7,17 @@ counted in the clock in which it passes. Of a `tx` request and an op that pass i
 
 import os
 import random
-import sys
 from collections import deque
-from pathlib import Path
 
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import Event, FallingEdge, ReadOnly, RisingEdge
-from models.remap_judge import WALKED, Call, RemapJudge, op_fields
-from models.remap_model import BUF, NAND, NONE, VER, Op, State, TxOp, word
-from models.stepped import Pin, reader
-from models.table_memory import TableMemory
 
-sys.path.append(str(Path(__file__).resolve().parent.parent.parent / "soc"))
-import geometry  # noqa: E402
+from cocotb_tests.models.remap_judge import WALKED, Call, RemapJudge, op_fields
+from cocotb_tests.models.remap_model import BUF, NAND, NONE, VER, Op, State, TxOp, word
+from cocotb_tests.models.stepped import Pin, reader
+from cocotb_tests.models.table_memory import TableMemory
+from soc import geometry
 
 VERILOG = os.environ.get("OTX_VERILOG_DIR", "build/tiny/verilog")
 SOURCES = [f"{VERILOG}/otx_remap_engine.v"]

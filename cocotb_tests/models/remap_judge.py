@@ -4,7 +4,7 @@ taken, every answer, every release, and every txid that became FREE. An answer, 
 late or never comes. The caller sets `clock`, for the messages, and counts in `ready_clocks` those in which a release could have passed.
 """
 
-from models.remap_model import NONE, Op, RemapModel, State, TxOp
+from cocotb_tests.models.remap_model import NONE, Op, RemapModel, State, TxOp
 
 WALKED = (State.COMMITTED, State.ABORTED)
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random requests for a remap engine: few hot blocks, so that chains get long and everything meets everything; mostly legal, because it looks at the model."""
 
-from models.remap_judge import op_fields
-from models.remap_model import BUF, MOVES, NAND, NONE, Op, State, TxOp, word
+from cocotb_tests.models.remap_judge import op_fields
+from cocotb_tests.models.remap_model import BUF, MOVES, NAND, NONE, Op, State, TxOp, word
 
 BEGIN, COMMITTING, COMMIT, ABORT, PREPARE, RECOVER = TxOp
 

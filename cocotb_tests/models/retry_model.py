@@ -5,8 +5,8 @@ it is one of the retry, `completes` each completion and gives the op's command a
 again one at a time.
 """
 
-from models.flash_model import CRC, OK, PAGE_READS, READ_RETRY, Op
-from models.weak_model import TOO_MANY
+from cocotb_tests.models.flash_model import CRC, OK, PAGE_READS, READ_RETRY, Op
+from cocotb_tests.models.weak_model import TOO_MANY
 
 
 class RetryModel:

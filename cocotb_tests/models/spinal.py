@@ -4,12 +4,11 @@
 import fcntl
 import hashlib
 import subprocess
-import sys
 from pathlib import Path
 
+from soc import geometry as geometries
+
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.append(str(ROOT / "soc"))
-import geometry as geometries  # noqa: E402
 
 
 def generated(geometry, component, log=None, others=()):

@@ -5,7 +5,7 @@
 reads; what was not reported when a later one is, was dropped.
 """
 
-from models.flash_model import OK
+from cocotb_tests.models.flash_model import OK
 
 TOO_MANY = 15  # `corrected` of a page that was whole at another read level only
 

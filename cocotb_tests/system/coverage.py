@@ -5,13 +5,11 @@
 (sim/traffic/recorder.h), which all cuts share; the rest is counted by cut. Numbers are well below what was seen, so that a campaign of another seed reaches them too.
 """
 
-import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "soc")]
+from soc import geometry
 
-import geometry  # noqa: E402
+ROOT = Path(__file__).resolve().parent.parent.parent
 
 FULL = 600  # cuts of a campaign that must have shown everything
 RING = 1024  # entries of the completeness ring

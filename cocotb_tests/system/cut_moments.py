@@ -1,17 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """At which instants the power is cut: each function takes traffic to a clock worth cutting at. All draws are from the `rng` given; `pace` has the clocks of this preset."""
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from cocotb_tests.system.traffic import Until, mask
+from opentxssd import Torn
+from soc import geometry
+
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "soc")]
-
-import geometry  # noqa: E402
-
-from cocotb_tests.system.drive import Torn  # noqa: E402
-from cocotb_tests.system.traffic import Until, mask  # noqa: E402
 
 WHOLE_PAGES = ("quick", "quick4")  # of sim/Makefile
 

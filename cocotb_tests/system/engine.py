@@ -13,14 +13,12 @@ Words are 32-bit numbers, kind in bits 31:30. A broken rule of the engine's port
 import ctypes
 import struct
 import subprocess
-import sys
 from collections import namedtuple
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path[:0] = [str(ROOT / "cocotb_tests")]
+from cocotb_tests.models.remap_model import BUF, NAND, Op, State, TxOp, word  # noqa: F401
 
-from models.remap_model import BUF, NAND, Op, State, TxOp, word  # noqa: E402, F401
+ROOT = Path(__file__).resolve().parent.parent.parent
 
 EVENT_TX, EVENT_TAKEN, EVENT_VISIBLE, EVENT_OP, EVENT_FREE = range(5)
 UNTIL_ANSWERED, UNTIL_WALKED, UNTIL_VISIBLE = 1, 2, 4

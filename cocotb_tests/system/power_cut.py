@@ -7,7 +7,7 @@ Traffic (sim/traffic) runs on in sessions, each with a flavour and a range of bl
 There the process forks: the child cuts the power, lets the drive come back, reads, sometimes ends in order and reads again, and writes; cuts in a recovery are
 forked off that recovery. The last cut of a session is made in the main process instead: traffic goes on with what was recovered. Cut n of a seed and preset
 is always the same: `--only n` replays one, with `--wave` with a waveform of its last boot. A cut that fails leaves its history below build/powercut. With
-`--ways` half of the cuts leave pages and blocks in the ways of models/nand_faults.py: unreadable, fading, looking erased. With `--failing` one bit in 10,000
+`--ways` half of the cuts leave pages and blocks in the ways of opentxssd/faults.py: unreadable, fading, looking erased. With `--failing` one bit in 10,000
 reads wrong, 2 % of the blocks are bad from the factory, 1 % of the pages fail, and 3 % of the blocks from their third erase on. Before the last line, which
 counts cuts, is a table of what was seen; a campaign of many cuts must have seen all of it (coverage.py).
 """
@@ -20,16 +20,18 @@ import traceback
 from collections import Counter
 from pathlib import Path
 
+try:
+    import click
+
+    from cocotb_tests.system import coverage, cut_moments
+    from cocotb_tests.system.traffic import Flavour, Traffic
+    from opentxssd import Drive, DriveError, TxState
+    from opentxssd.faults import Cut as Way
+    from opentxssd.faults import CutErase, Faults
+except ImportError as e:
+    sys.exit(f"power_cut: {e}; source tools/env.sh first")
+
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "cocotb_tests")]
-
-import click  # noqa: E402
-
-from cocotb_tests.models.nand_faults import Cut as Way  # noqa: E402
-from cocotb_tests.models.nand_faults import CutErase, Faults  # noqa: E402
-from cocotb_tests.system import coverage, cut_moments  # noqa: E402
-from cocotb_tests.system.drive import Drive, DriveError, TxState  # noqa: E402
-from cocotb_tests.system.traffic import Flavour, Traffic  # noqa: E402
 
 FAILING = dict(ber=10**8, bad_ppm=20_000, rule_marks=1, program_fail_ppm=10_000, program_fail_after=1, erase_fail_ppm=30_000, erase_fail_after=2)
 FLAVOURS = {Flavour.MIXED: 6, Flavour.PLAIN: 3, Flavour.TX: 4, Flavour.RELAXED: 3, Flavour.LONG_LOG: 1, Flavour.FILL: 2, Flavour.REWRITE: 1}

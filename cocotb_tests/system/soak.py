@@ -15,14 +15,15 @@ from collections import Counter
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 
+try:
+    from cocotb_tests.models.remap_judge import Call, RemapJudge, op_fields
+    from cocotb_tests.models.remap_model import Op, State, TxOp
+    from cocotb_tests.models.remap_traffic import RemapTraffic
+    from cocotb_tests.system.engine import EVENT_FREE, EVENT_OP, EVENT_TX, Engine, EngineError, build
+except ImportError as e:
+    sys.exit(f"soak: {e}; source tools/env.sh first")
+
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "cocotb_tests")]
-
-from models.remap_judge import Call, RemapJudge, op_fields  # noqa: E402
-from models.remap_model import Op, State, TxOp  # noqa: E402
-from models.remap_traffic import RemapTraffic  # noqa: E402
-
-from cocotb_tests.system.engine import EVENT_FREE, EVENT_OP, EVENT_TX, Engine, EngineError, build  # noqa: E402
 
 PRESET, EPISODE = "tiny", 50_000
 AHEAD, ROUND = 24, 60  # ops handed over before they are taken; most clocks between two looks

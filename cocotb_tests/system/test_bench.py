@@ -2,7 +2,6 @@
 """The benchmarks' frame (tools/bench.py), the remap engine alone (sim/engine), and quick forms of e1, e3 and of the loads of s1 on presets tiny and quick."""
 
 import importlib
-import importlib.util
 import io
 import json
 import random
@@ -14,15 +13,14 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path[:0] = [str(ROOT)]  # the package bench, not tools/bench.py
+from bench import e1, e3, firmware_remap, simulation_speed
+from bench.result import Check, Result
+from cocotb_tests.models.remap_model import RemapModel
+from cocotb_tests.system import engine as engines
+from cocotb_tests.system.engine import BUF, NAND, Engine, EngineError, Op, State, TxOp, op, word
+from opentxssd import Opcode
 
-from bench import e1, e3, firmware_remap, simulation_speed  # noqa: E402
-from bench.result import Check, Result  # noqa: E402
-from cocotb_tests.models.remap_model import RemapModel  # noqa: E402
-from cocotb_tests.system import engine as engines  # noqa: E402
-from cocotb_tests.system.drive import Opcode  # noqa: E402
-from cocotb_tests.system.engine import BUF, NAND, Engine, EngineError, Op, State, TxOp, op, word  # noqa: E402
+ROOT = Path(__file__).resolve().parent.parent.parent
 
 PAGE = 512  # beats, preset quick
 FIELDS = ["id", "clock_mhz", "unit", "rows", "ours", "paper", "target", "pass"]
@@ -30,10 +28,7 @@ FIELDS = ["id", "clock_mhz", "unit", "rows", "ours", "paper", "target", "pass"]
 
 @pytest.fixture(scope="module")
 def frame():
-    spec = importlib.util.spec_from_file_location("bench_program", ROOT / "tools/bench.py")
-    program = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(program)
-    return program
+    return importlib.import_module("tools.bench")
 
 
 @pytest.fixture(scope="module")

@@ -2,20 +2,18 @@
 """The whole drive on pages whose cells have drifted: they can be read only at another read level of the part (preset rich, which has all else that a part can do beside)."""
 
 import random
-import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "soc"), str(ROOT / "cocotb_tests")]
+from cocotb_tests.amount import amount
+from cocotb_tests.system.test_overlap import filled, holds
+from cocotb_tests.system.test_page_errors import data, place, rows_of
+from cocotb_tests.system.test_refresh import rest, spoil, unread
+from opentxssd import Drive, Opcode, Status, TxState
+from opentxssd.faults import Cut, Fault, Faults, Place
 
-from cocotb_tests.amount import amount  # noqa: E402
-from cocotb_tests.models.nand_faults import Cut, Fault, Faults, Place  # noqa: E402
-from cocotb_tests.system.drive import Drive, Opcode, Status, TxState  # noqa: E402
-from cocotb_tests.system.test_overlap import filled, holds  # noqa: E402
-from cocotb_tests.system.test_page_errors import data, place, rows_of  # noqa: E402
-from cocotb_tests.system.test_refresh import rest, spoil, unread  # noqa: E402
+ROOT = Path(__file__).resolve().parent.parent.parent
 
 AREA = amount(32, 96)
 WRONG = 2 * 10**10  # 2e-2 per bit at a wrong level: some 170 bits in a chunk of which 24 can be corrected

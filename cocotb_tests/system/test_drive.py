@@ -2,14 +2,10 @@
 """The whole drive (SoC, firmware, NAND) through its embedded host port, preset quick."""
 
 import random
-import sys
-from pathlib import Path
 
 import pytest
 
-sys.path[:0] = [str(Path(__file__).resolve().parent.parent.parent)]
-
-from cocotb_tests.system.drive import BLOCK, Drive, DriveError, Opcode, Query, Status, TxState  # noqa: E402
+from opentxssd import BLOCK, Drive, DriveError, Opcode, Query, Status, TxState
 
 pytestmark = pytest.mark.forked
 

@@ -1,16 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole drive, preset quick, and tiny where it is about a code or a bus, on NAND with faults (models/nand_faults.py): what its user sees of them today,
+"""The whole drive, preset quick, and tiny where it is about a code or a bus, on NAND with faults (opentxssd/faults.py): what its user sees of them today,
 and that they are off unless asked for."""
 
-import sys
-from pathlib import Path
 
 import pytest
 
-sys.path[:0] = [str(Path(__file__).resolve().parent.parent.parent)]
-
-from cocotb_tests.models.nand_faults import Cut, CutErase, Dead, Faults  # noqa: E402
-from cocotb_tests.system.drive import BLOCK, Drive, DriveError, Opcode, Query, Status, Torn  # noqa: E402
+from opentxssd import BLOCK, Drive, DriveError, Opcode, Query, Status, Torn
+from opentxssd.faults import Cut, CutErase, Dead, Faults
 
 
 def data(n):

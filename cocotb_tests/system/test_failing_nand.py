@@ -4,19 +4,16 @@ Nothing that was acknowledged is lost, and blocks that failed are known after a 
 
 import random
 import re
-import sys
 from pathlib import Path
 
 import pytest
 
+from cocotb_tests.amount import amount
+from opentxssd import BLOCK, Drive, Opcode, Status
+from opentxssd.faults import Fault, Faults, Mark, Place
+from soc import geometry
+
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "soc")]
-
-import geometry  # noqa: E402
-
-from cocotb_tests.amount import amount  # noqa: E402
-from cocotb_tests.models.nand_faults import Fault, Faults, Mark, Place  # noqa: E402
-from cocotb_tests.system.drive import BLOCK, Drive, Opcode, Status  # noqa: E402
 
 pytestmark = pytest.mark.forked
 BER = 10**8  # 1e-4 per bit and read

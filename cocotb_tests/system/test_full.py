@@ -1,14 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The whole drive when room runs out: every command gets its answer at the end of the log, and nobody waits for room but who needs it (docs/interfaces.md, "Room")."""
 
-import sys
-from pathlib import Path
 
 import pytest
 
-sys.path[:0] = [str(Path(__file__).resolve().parent.parent.parent)]
-
-from cocotb_tests.system.drive import BLOCK, Drive, Opcode, Query, Status, TxState  # noqa: E402
+from opentxssd import BLOCK, Drive, Opcode, Query, Status, TxState
 
 pytestmark = pytest.mark.forked
 PROGRAM, ERASE = 1_200, 700  # clocks of a page and of a block erase at a die, with the way of the page

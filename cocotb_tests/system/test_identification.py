@@ -3,16 +3,12 @@
 tiny, for it starts sooner in mode 0; quick, for what is read and not how fast."""
 
 import ctypes
-import sys
-from pathlib import Path
 
 import pytest
 
-sys.path[:0] = [str(Path(__file__).resolve().parent.parent.parent)]
-
-from cocotb_tests.models.nand_faults import Dead, Faults, PartFaults  # noqa: E402
-from cocotb_tests.models.nand_pins import Part  # noqa: E402
-from cocotb_tests.system.drive import BLOCK, Drive  # noqa: E402
+from cocotb_tests.models.nand_pins import Part
+from opentxssd import BLOCK, Drive
+from opentxssd.faults import Dead, Faults, PartFaults
 
 PAGE = 4096 + 192
 ABLE = "cache read, cache program, multi-plane, enhanced status, read retry"

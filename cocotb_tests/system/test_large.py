@@ -2,15 +2,11 @@
 """Full transaction tables and all 32 transactions at once. A table of preset quick has 48 entries.
 With LONG=1 also one of preset sim, with 60,000, and the 32 on its eight dies."""
 
-import sys
-from pathlib import Path
 
 import pytest
 
-sys.path[:0] = [str(Path(__file__).resolve().parent.parent.parent)]
-
-from cocotb_tests.amount import amount  # noqa: E402
-from cocotb_tests.system.drive import BLOCK, Drive, Opcode, Query, Status, TxState  # noqa: E402
+from cocotb_tests.amount import amount
+from opentxssd import BLOCK, Drive, Opcode, Query, Status, TxState
 
 pytestmark = pytest.mark.forked
 ENTRIES = {"quick": 48, "sim": 60_000}

@@ -1,15 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Guarantee 14, the whole drive of preset quick: when its last spare block has gone the drive is read-only, says so, and everything that was durable reads as it was."""
 
-import sys
-from pathlib import Path
 
 import pytest
 
-sys.path[:0] = [str(Path(__file__).resolve().parent.parent.parent)]
-
-from cocotb_tests.models.nand_faults import Faults  # noqa: E402
-from cocotb_tests.system.drive import BLOCK, Drive, Opcode, Status  # noqa: E402
+from opentxssd import BLOCK, Drive, Opcode, Status
+from opentxssd.faults import Faults
 
 LBAS, BOOT = 64, 5_000_000
 WORDS = "otx: read-only: no free block for map and log"

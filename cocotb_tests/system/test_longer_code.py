@@ -3,18 +3,16 @@
 Pages with flipped bits: test_page_errors.py."""
 
 import random
-import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "soc"), str(ROOT / "cocotb_tests")]
+from cocotb_tests.system.test_page_errors import data, flip, pages, rows_of
+from cocotb_tests.system.test_refresh import rest, spoil, unread
+from opentxssd import BLOCK, Drive, Opcode, Status, TxState
+from opentxssd.faults import Cut, Faults, PartFaults
 
-from cocotb_tests.models.nand_faults import Cut, Faults, PartFaults  # noqa: E402
-from cocotb_tests.system.drive import BLOCK, Drive, Opcode, Status, TxState  # noqa: E402
-from cocotb_tests.system.test_page_errors import data, flip, pages, rows_of  # noqa: E402
-from cocotb_tests.system.test_refresh import rest, spoil, unread  # noqa: E402
+ROOT = Path(__file__).resolve().parent.parent.parent
 
 pytestmark = pytest.mark.forked
 BER = 10**9  # 1e-3 per bit and read

@@ -4,17 +4,14 @@
 Engine alone: test_remap_faults.py. What is not there yet is in docs/verification.md, "Known gaps".
 """
 
-import sys
 from pathlib import Path
 
 import pytest
 
+from opentxssd import BLOCK, Drive, Opcode, Query, Status, TxState
+from soc import geometry
+
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "soc")]
-
-import geometry  # noqa: E402
-
-from cocotb_tests.system.drive import BLOCK, Drive, Opcode, Query, Status, TxState  # noqa: E402
 
 pytestmark = pytest.mark.forked
 G = geometry.preset("quick")

@@ -4,21 +4,18 @@ capacity, and never touches that die again. A die that it was made with is misse
 
 import ctypes
 import random
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from cocotb_tests.amount import amount
+from cocotb_tests.system import variant
+from opentxssd import BLOCK, Drive, Query, Status
+from opentxssd.faults import Dead, Faults
+from soc import geometry
+
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "soc")]
-
-import geometry  # noqa: E402
-
-from cocotb_tests.amount import amount  # noqa: E402
-from cocotb_tests.models.nand_faults import Dead, Faults  # noqa: E402
-from cocotb_tests.system import variant  # noqa: E402
-from cocotb_tests.system.drive import BLOCK, Drive, Query, Status  # noqa: E402
 
 RICH = geometry.preset("rich")
 ROWS = RICH.blocks_per_way * RICH.pages_per_block

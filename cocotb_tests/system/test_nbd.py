@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path[:0] = [str(ROOT)]
+from judge import judge_lines
+from opentxssd import Drive
 
-from cocotb_tests.system.drive import Drive  # noqa: E402
-from judge import judge_lines  # noqa: E402
+ROOT = Path(__file__).resolve().parent.parent.parent
 
 CLIENT, RECORDER = ROOT / "cocotb_tests/system/nbd_client.py", ROOT / "cocotb_tests/system/nbd_recorder.py"
 

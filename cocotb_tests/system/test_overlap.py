@@ -3,16 +3,14 @@
 and what they did is what was written, also after power cuts and failures in them."""
 
 import random
-import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "soc"), str(ROOT / "cocotb_tests")]
+from cocotb_tests.amount import amount
+from cocotb_tests.system.test_suspend import AREA, Load, block
+from opentxssd import BLOCK, Drive, Opcode
+from opentxssd.faults import Cut, Faults
 
-from cocotb_tests.amount import amount  # noqa: E402
-from cocotb_tests.models.nand_faults import Cut, Faults  # noqa: E402
-from cocotb_tests.system.drive import BLOCK, Drive, Opcode  # noqa: E402
-from cocotb_tests.system.test_suspend import AREA, Load, block  # noqa: E402
+ROOT = Path(__file__).resolve().parent.parent.parent
 
 CACHE_READS, CACHE_PROGRAMS, PLANE_OPERATIONS = 4, 5, 6  # `otx_nand_count`
 

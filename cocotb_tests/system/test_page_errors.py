@@ -4,18 +4,15 @@ a MEDIA_ERROR and its neighbours are not; the log of a drive that lost power is 
 
 import ctypes
 import random
-import sys
 from pathlib import Path
 
 import pytest
 
+from cocotb_tests.models.nand_page import Layout
+from opentxssd import BLOCK, Drive, Opcode, Status
+from soc import geometry
+
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "soc"), str(ROOT / "cocotb_tests")]
-
-import geometry  # noqa: E402
-from models.nand_page import Layout  # noqa: E402
-
-from cocotb_tests.system.drive import BLOCK, Drive, Opcode, Status  # noqa: E402
 
 DATA, LOG = 1, 2
 LAYOUTS = {t: Layout(t) for t in (8, 24)}

@@ -2,17 +2,15 @@
 """The whole drive of preset quick on a part with paired pages (`mlc`): power that fails in the program of an upper page takes the lower page, too, which was durable. The drive
 does not promise to survive that, and this is how it does not (docs/verification.md, "Known gaps"); on a part without pairs the same cut loses nothing."""
 
-import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "soc"), str(ROOT / "cocotb_tests")]
+from cocotb_tests.system.test_page_errors import data
+from opentxssd import BLOCK, Drive, Opcode, Status, Torn
+from opentxssd.faults import Cut, CutErase, Faults
 
-from cocotb_tests.models.nand_faults import Cut, CutErase, Faults  # noqa: E402
-from cocotb_tests.system.drive import BLOCK, Drive, Opcode, Status, Torn  # noqa: E402
-from cocotb_tests.system.test_page_errors import data  # noqa: E402
+ROOT = Path(__file__).resolve().parent.parent.parent
 
 pytestmark = pytest.mark.forked
 WRITES = 9  # durable, one after the other, each with a log page

@@ -2,18 +2,16 @@
 """The whole drive of preset quick with firmware that looks at a page every 200 us (`patrol_us` in soc/geometry.py): one that nobody reads and that has many wrong bits moves before
 it is lost, but only while the drive is idle. Without the patrol it stays: test_refresh.py. Decision 012."""
 
-import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "soc"), str(ROOT / "cocotb_tests")]
+from cocotb_tests.system import variant
+from cocotb_tests.system.test_page_errors import data, flip, rows_of
+from cocotb_tests.system.test_refresh import one_chunk, rest, spoil, unread
+from opentxssd import Drive, Opcode
 
-from cocotb_tests.system import variant  # noqa: E402
-from cocotb_tests.system.drive import Drive, Opcode  # noqa: E402
-from cocotb_tests.system.test_page_errors import data, flip, rows_of  # noqa: E402
-from cocotb_tests.system.test_refresh import one_chunk, rest, spoil, unread  # noqa: E402
+ROOT = Path(__file__).resolve().parent.parent.parent
 
 BLOCKS = 12
 ROUND = 20_000 * (BLOCKS + 2) + 100_000  # clocks in which each page is looked at once, and one moves

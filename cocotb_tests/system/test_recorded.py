@@ -8,19 +8,17 @@ The judge must also see what this drive does not do: one stamp of the recorded h
 import copy
 import os
 import random
-import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path[:0] = [str(ROOT)]
+from cocotb_tests.system.test_page_errors import rows_of
+from cocotb_tests.system.test_refresh import spoil
+from judge import judge_lines
+from opentxssd import Drive
+from opentxssd.record import Recorder
 
-from cocotb_tests.system.drive import Drive  # noqa: E402
-from cocotb_tests.system.test_page_errors import rows_of  # noqa: E402
-from cocotb_tests.system.test_refresh import spoil  # noqa: E402
-from judge import judge_lines  # noqa: E402
-from judge.record import Recorder  # noqa: E402
+ROOT = Path(__file__).resolve().parent.parent.parent
 
 pytestmark = pytest.mark.forked
 SEED = int(os.environ.get("SEED", "1"))

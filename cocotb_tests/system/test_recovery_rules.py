@@ -3,16 +3,14 @@
 prevents. Each fails with the firmware that lacks its rule: OTX_FIRMWARE=$(python tools/broken_firmware.py quick commit-prefix)."""
 
 import ctypes
-import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path[:0] = [str(ROOT)]
+from opentxssd import BLOCK, Drive, Opcode, Torn
+from opentxssd.faults import Fault, Faults, Place
 
-from cocotb_tests.models.nand_faults import Fault, Faults, Place  # noqa: E402
-from cocotb_tests.system.drive import BLOCK, Drive, Opcode, Torn  # noqa: E402
+ROOT = Path(__file__).resolve().parent.parent.parent
 
 PAGES = 16  # of a block
 DATA = 1  # kind of a page, the second byte behind its data

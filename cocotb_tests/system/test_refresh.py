@@ -3,16 +3,14 @@
 lives without the old one, also after a restart. With fewer it stays, and so does one that nobody reads (docs/ecc.md)."""
 
 import random
-import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "soc"), str(ROOT / "cocotb_tests")]
+from cocotb_tests.system.test_page_errors import DATA, data, flip, layout, pages, rows_of
+from opentxssd import BLOCK, Drive, Opcode, Status
 
-from cocotb_tests.system.drive import BLOCK, Drive, Opcode, Status  # noqa: E402
-from cocotb_tests.system.test_page_errors import DATA, data, flip, layout, pages, rows_of  # noqa: E402
+ROOT = Path(__file__).resolve().parent.parent.parent
 
 AT = 5  # refresh_at of soc/geometry.py
 REST = 120_000  # clocks in which firmware comes to an end with one page, its erase too

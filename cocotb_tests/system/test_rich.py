@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The whole drive of preset rich: several dies, the longer code, scrambled pages, suspension, cache operations, planes and read retry at once, on NAND with every fault."""
 
-import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "soc"), str(ROOT / "cocotb_tests")]
+from cocotb_tests.system.test_overlap import counts, filled, holds, uncommitted
+from cocotb_tests.system.test_suspend import suspensions
+from opentxssd import Drive, Opcode, Status, TxState
+from opentxssd.faults import Cut, CutErase, Faults
 
-from cocotb_tests.models.nand_faults import Cut, CutErase, Faults  # noqa: E402
-from cocotb_tests.system.drive import Drive, Opcode, Status, TxState  # noqa: E402
-from cocotb_tests.system.test_overlap import counts, filled, holds, uncommitted  # noqa: E402
-from cocotb_tests.system.test_suspend import suspensions  # noqa: E402
+ROOT = Path(__file__).resolve().parent.parent.parent
 
 FAULTS = dict(bad_ppm=20_000, program_fail_ppm=40_000, erase_fail_ppm=40_000, erase_fail_after=1, ber=10**8, drift_ppm=100_000, ber_drift=2 * 10**10)
 RETRIED = 7  # otx_nand_count

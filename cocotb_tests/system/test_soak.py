@@ -8,7 +8,8 @@ import sys
 from collections import Counter
 
 import pytest
-import soak
+
+from cocotb_tests.system import soak
 
 SEED = int(os.environ.get("SEED", "1"))
 PROGRAM = [sys.executable, soak.ROOT / "cocotb_tests/system/soak.py"]

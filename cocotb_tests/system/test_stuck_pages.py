@@ -2,17 +2,15 @@
 """The whole drive of preset quick with pages of map, roots, bad-block table and log that were programmed well and read wrong from some day on. The drive stays closed and says
 why, or lives on another copy, or can only be read and says what it lacks."""
 
-import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "soc"), str(ROOT / "cocotb_tests")]
+from cocotb_tests.system.test_page_errors import data, pages, place
+from opentxssd import BLOCK, Drive, Opcode, Query, Status, Torn
+from opentxssd.faults import Fault, Faults, Place
 
-from cocotb_tests.models.nand_faults import Fault, Faults, Place  # noqa: E402
-from cocotb_tests.system.drive import BLOCK, Drive, Opcode, Query, Status, Torn  # noqa: E402
-from cocotb_tests.system.test_page_errors import data, pages, place  # noqa: E402
+ROOT = Path(__file__).resolve().parent.parent.parent
 
 OLD, ALL = 8, 16  # blocks in the map, and with those in the log, a page for each
 BOOT = 3_000_000  # clocks

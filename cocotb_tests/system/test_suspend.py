@@ -2,14 +2,12 @@
 """The whole drive with a part that suspends programs and erases for reads of the host (preset small: cache programs and pairs of planes are not suspended)."""
 
 import random
-import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "soc"), str(ROOT / "cocotb_tests")]
+from cocotb_tests.amount import amount
+from opentxssd import BLOCK, Drive, Opcode, Status
 
-from cocotb_tests.amount import amount  # noqa: E402
-from cocotb_tests.system.drive import BLOCK, Drive, Opcode, Status  # noqa: E402
+ROOT = Path(__file__).resolve().parent.parent.parent
 
 LIMIT = 4_000_000  # clocks
 AREA, SUSPENSIONS = 64, 3  # `otx_nand_count`: programs and erases that were suspended

@@ -6,16 +6,12 @@ Run with -s it prints how near each scene comes to its bound.
 """
 
 import random
-import sys
-from pathlib import Path
 
 import pytest
 
-sys.path[:0] = [str(Path(__file__).resolve().parent.parent.parent)]
-
-from cocotb_tests.amount import amount  # noqa: E402
-from cocotb_tests.system import engine as engines  # noqa: E402
-from cocotb_tests.system.engine import BUF, EVENT_FREE, EVENT_OP, EVENT_TX, NAND, Engine, Op, State, TxOp, op, word  # noqa: E402
+from cocotb_tests.amount import amount
+from cocotb_tests.system import engine as engines
+from cocotb_tests.system.engine import BUF, EVENT_FREE, EVENT_OP, EVENT_TX, NAND, Engine, Op, State, TxOp, op, word
 
 COMMITTED, ABORTED, LATER = [5, 30, 2, 17, 9, 24, 13], [28, 1, 11, 6, 19, 31, 15, 22], [4, 26, 12, 20]  # LATER: COMMITTING, then committed
 OPEN, PREPARED = [0, 3, 7, 8, 10, 14, 16], [18, 21, 23, 25, 27, 29]

@@ -3,18 +3,16 @@
 What the code corrects nobody sees; what it cannot is a MEDIA_ERROR of that block alone until it is written again."""
 
 import random
-import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path[:0] = [str(ROOT)]
+from cocotb_tests.system.test_failing_nand import Filling, data
+from cocotb_tests.system.test_page_errors import DATA, pages, place
+from opentxssd import BLOCK, Opcode, Status
+from opentxssd.faults import Fault, Faults, Place
 
-from cocotb_tests.models.nand_faults import Fault, Faults, Place  # noqa: E402
-from cocotb_tests.system.drive import BLOCK, Opcode, Status  # noqa: E402
-from cocotb_tests.system.test_failing_nand import Filling, data  # noqa: E402
-from cocotb_tests.system.test_page_errors import DATA, pages, place  # noqa: E402
+ROOT = Path(__file__).resolve().parent.parent.parent
 
 pytestmark = pytest.mark.forked
 

@@ -12,9 +12,9 @@ import json
 import re
 from enum import IntEnum
 
-from cocotb_tests.models import nand_faults
-from cocotb_tests.system.drive import BOOT_CLOCKS
 from judge import Judge, Violation
+from opentxssd import BOOT_CLOCKS
+from opentxssd import faults as nand_faults
 
 MOUNTED = re.compile(r"mounted generation [\d,]+: ([\d,]+) log pages?, ([\d,]+) entr(?:y|ies), ([\d,]+) dropped")
 

@@ -2,14 +2,12 @@
 """The firmware of a preset with other settings of soc/geometry.py, for Drive(..., firmware=...). Only for settings that nothing but the firmware knows."""
 
 import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path[:0] = [str(ROOT / "soc")]
+from soc import geometry
 
-import geometry  # noqa: E402
+ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 def firmware(preset, **settings):

@@ -5,13 +5,11 @@ import logging
 import sys
 from pathlib import Path
 
+from soc import geometry
+from soc.boards import ecpix5
+from soc.soc import write_includes
+
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path[:0] = [str(ROOT / "soc"), str(ROOT / "soc/boards")]
-
-import ecpix5  # noqa: E402
-import geometry  # noqa: E402
-
-from soc import write_includes  # noqa: E402
 
 logging.disable(logging.WARNING)
 folder = Path(sys.argv[1])

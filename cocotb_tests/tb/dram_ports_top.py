@@ -9,17 +9,20 @@ import logging
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path[:0] = [str(ROOT / "soc"), str(ROOT / "soc/boards")]
+try:
+    from litedram.core import LiteDRAMCore
+    from litedram.phy.model import SDRAMPHYModel
+    from litex.build.generic_platform import GenericPlatform, Pins, Subsignal
+    from litex.gen import LiteXModule
+    from migen import ClockDomain
 
-import streams  # noqa: E402
-from ecpix5 import Ddr3, Ecpix5  # noqa: E402
-from litedram.core import LiteDRAMCore  # noqa: E402
-from litedram.phy.model import SDRAMPHYModel  # noqa: E402
-from litex.build.generic_platform import GenericPlatform, Pins, Subsignal  # noqa: E402
-from litex.gen import LiteXModule  # noqa: E402
-from migen import ClockDomain  # noqa: E402
-from sim_dram import phy_settings  # noqa: E402
+    from soc import streams
+    from soc.boards.ecpix5 import Ddr3, Ecpix5
+    from soc.sim_dram import phy_settings
+except ImportError as e:
+    sys.exit(f"dram_ports_top: {e}; source tools/env.sh first")
+
+ROOT = Path(__file__).resolve().parent.parent.parent
 
 CLOCK_HZ = 75_000_000
 HALF = 16 << 20

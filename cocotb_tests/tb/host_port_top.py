@@ -5,14 +5,16 @@ import json
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent / "soc"))
+try:
+    from litex.build.generic_platform import GenericPlatform, Pins, Subsignal
+    from litex.gen import LiteXModule
+    from litex.soc.interconnect import csr_bus
+    from migen import ClockDomain
 
-import streams  # noqa: E402
-from host_port import HostPort  # noqa: E402
-from litex.build.generic_platform import GenericPlatform, Pins, Subsignal  # noqa: E402
-from litex.gen import LiteXModule  # noqa: E402
-from litex.soc.interconnect import csr_bus  # noqa: E402
-from migen import ClockDomain  # noqa: E402
+    from soc import streams
+    from soc.host_port import HostPort
+except ImportError as e:
+    sys.exit(f"host_port_top: {e}; source tools/env.sh first")
 
 
 class Top(LiteXModule):

@@ -12,28 +12,28 @@ import subprocess
 import sys
 from pathlib import Path
 
+try:
+    from litedram.frontend.axi import LiteDRAMAXI2Native
+    from litedram.frontend.wishbone import LiteDRAMWishbone2Native
+    from litedram.modules import MT41K256M16, _SpeedgradeTimings
+    from litedram.phy import ECP5DDRPHY
+    from litex.build.generic_platform import IOStandard, Misc, Pins, Subsignal
+    from litex.soc.integration.export import get_csr_csv
+    from litex.soc.integration.soc_core import get_mem_data
+    from litex.soc.interconnect import wishbone
+    from litex.soc.interconnect.axi import AXIRemapper
+    from litex_boards.platforms import lambdaconcept_ecpix5
+    from litex_boards.targets.lambdaconcept_ecpix5 import _CRG
+    from migen import Instance
+
+    from soc import geometry, stages, streams
+    from soc.dram_axi import DramAxi
+    from soc.host_port import HostPort
+    from soc.soc import ROM_BYTES, SRAM_BYTES, OtxSoC, write_includes
+except ImportError as e:
+    sys.exit(f"ecpix5: {e}; source tools/env.sh first")
+
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / "soc"))
-
-import geometry  # noqa: E402
-import stages  # noqa: E402
-import streams  # noqa: E402
-from dram_axi import DramAxi  # noqa: E402
-from host_port import HostPort  # noqa: E402
-from litedram.frontend.axi import LiteDRAMAXI2Native  # noqa: E402
-from litedram.frontend.wishbone import LiteDRAMWishbone2Native  # noqa: E402
-from litedram.modules import MT41K256M16, _SpeedgradeTimings  # noqa: E402
-from litedram.phy import ECP5DDRPHY  # noqa: E402
-from litex.build.generic_platform import IOStandard, Misc, Pins, Subsignal  # noqa: E402
-from litex.soc.integration.export import get_csr_csv  # noqa: E402
-from litex.soc.integration.soc_core import get_mem_data  # noqa: E402
-from litex.soc.interconnect import wishbone  # noqa: E402
-from litex.soc.interconnect.axi import AXIRemapper  # noqa: E402
-from litex_boards.platforms import lambdaconcept_ecpix5  # noqa: E402
-from litex_boards.targets.lambdaconcept_ecpix5 import _CRG  # noqa: E402
-from migen import Instance  # noqa: E402
-
-from soc import ROM_BYTES, SRAM_BYTES, OtxSoC, write_includes  # noqa: E402
 
 OUT = ROOT / "build" / "ecpix5"
 HALF = 256 << 20

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records what a client of the simulated drive asks and is told, as a history (docs/reference/history.md).
+"""Records what a client of a drive asks and is told, as a history (docs/reference/history.md), for tools/judge.py.
 
-    recorder = Recorder(drive, preset="tiny")                  # a cocotb_tests.system.drive.Drive that is on and blank
+    recorder = Recorder(drive, preset="tiny")                  # a Drive that is on and blank
     tag = recorder.submit("WRITE", lba=3, n=2, tx=1)           # it makes up the stamps: a block is its stamp, 8 bytes little endian, all over
     recorder.step(1000)                                        # lets clocks pass; completions are written down, {tag: status} is returned
     recorder.power_cut(seed=1); recorder.power_on(); recorder.off(); recorder.damaged("data", lba=3)
@@ -12,12 +12,12 @@ Whoever talks to the drive beside the recorder makes the history wrong. Nothing 
 
 import json
 
-BLOCK = 4096
-COMMANDS = "FLUSH WRITE READ WRITE_ZEROES TRIM BEGIN COMMIT ABORT RECOVER QUERY".split()
-CODES = dict(zip(COMMANDS, (0x00, 0x01, 0x02, 0x08, 0x09, 0x80, 0x84, 0x88, 0x94, 0x98), strict=True))
+from opentxssd.commands import BLOCK, DriveError, Opcode
+from opentxssd.drive import COMMAND_CLOCKS
 
 
 def block_of(stamp):
+    """The 4,096 bytes of a stamp."""
     return stamp.to_bytes(8, "little") * (BLOCK // 8)
 
 
@@ -28,6 +28,8 @@ def stamp_of(block):
 
 
 class Recorder:
+    """`free`: further words for the first line of the history, any that JSON can hold. `events`: the history so far, one dict an event."""
+
     def __init__(self, drive, **free):
         self.drive = drive
         self.events = [{"history": 1, "lbas": drive.lbas, **free}]
@@ -35,7 +37,7 @@ class Recorder:
         self.flight = {}  # tag -> submit event
 
     def submit(self, op, lba=0, n=0, tx=None, fua=0, commit=0, relaxed=0, arg=0):
-        """Hands the command over and returns its tag."""
+        """Hands a command over, by the name of its Opcode, and returns its tag. `n`: blocks. DriveError when all 32 tags are under way."""
         self.ids += 1
         event = {"e": "submit", "id": self.ids, "op": op, "t": self.drive.clock}
         event |= {name: value for name, value in (("lba", lba), ("n", n), ("fua", fua), ("commit", commit), ("relaxed", relaxed), ("arg", arg)) if value}
@@ -47,7 +49,7 @@ class Recorder:
             self.stamps += n
             data = b"".join(map(block_of, event["data"]))
         self.events.append(event)
-        tag = self.drive.submit(CODES[op], lba, n, data, txid=tx, fua=fua, commit=commit, relaxed=relaxed, arg=arg)
+        tag = self.drive.submit(Opcode[op], lba, n, data, txid=tx, fua=fua, commit=commit, relaxed=relaxed, arg=arg)
         self.flight[tag] = event
         return tag
 
@@ -60,6 +62,7 @@ class Recorder:
         return answered
 
     def note(self, completion):
+        """Writes down a completion that somebody has polled; the name of its status."""
         asked = self.flight.pop(completion.tag)
         event = {"e": "done", "id": asked["id"], "status": completion.status.name, "t": completion.clock}
         if asked["op"] == "READ" and event["status"] in ("SUCCESS", "MEDIA_ERROR"):
@@ -70,7 +73,7 @@ class Recorder:
         self.events.append(event)
         return event["status"]
 
-    def drain(self, clocks=20_000_000):
+    def drain(self, clocks=COMMAND_CLOCKS):
         """Waits for everything under way, at most so many clocks; what hangs stays open in the history."""
         end = self.drive.clock + clocks
         while self.flight and self.drive.clock < end:
@@ -78,23 +81,25 @@ class Recorder:
         return not self.flight
 
     def do(self, op, **fields):
-        """One command, alone; the name of its status."""
+        """One command, and clocks until it has ended; the name of its status, or None if nothing completes any more."""
         tag = self.submit(op, **fields)
         while tag in self.flight:
-            answered = self.step(20_000_000)
+            answered = self.step(COMMAND_CLOCKS)
             if not answered:
                 return None
             if tag in answered:
                 return answered[tag]
 
     def power_cut(self, **how):
+        """Power fails now; `how` as of Drive.power_cut. What is under way stays open in the history."""
         self.drive.power_cut(**how)
         self.flight.clear()
         self.events.append({"e": "cut", "t": self.drive.clock})
 
     def off(self):
-        """Orderly: everything completes and is flushed, and the power goes when the drive rests."""
-        assert self.drain() and self.do("FLUSH") == "SUCCESS" and self.drive.idle()
+        """Orderly: everything completes and is flushed, and the power goes when the drive rests. DriveError if that does not come about."""
+        if not (self.drain() and self.do("FLUSH") == "SUCCESS" and self.drive.idle()):
+            raise DriveError("the drive does not come to rest")
         self.drive.power_cut()
         self.events.append({"e": "off", "t": self.drive.clock})
 
@@ -103,6 +108,7 @@ class Recorder:
         self.events.append({"e": "damage", "what": what} | ({} if lba is None else {"lba": lba}))
 
     def power_on(self):
+        """Power is back; what the drive says of its start is written down. DriveError as of Drive.power_on."""
         self.drive.power_on()
         self.events.append({"e": "up", **self.drive.mounted(), "t": self.drive.clock})
 
@@ -115,5 +121,6 @@ class Recorder:
         self.drain()
 
     def save(self, path):
+        """Writes the history into a file, one JSON object a line."""
         with open(path, "w", encoding="utf-8") as out:
             out.writelines(json.dumps(event) + "\n" for event in self.events)
