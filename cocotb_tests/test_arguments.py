@@ -34,9 +34,12 @@ WRONG = [  # command, a word that its line must have
     ([*PYTHON, "tools/test_all.py", "nope"], "blocks"),
     ([*PYTHON, "tools/wave_commits.py", "nope"], "nope"),
     ([*PYTHON, "tools/wave_engine.py", "nope"], "usage"),
+    ([*PYTHON, "tools/wave_report.py", "nope.fst"], "nope.fst"),
     ([*PYTHON, "soc/boards", "nope"], "ecpix5"),
     ([*PYTHON, "soc/boards", "ecpix5", "nope"], "usage"),
     ([*PYTHON, "sw/firmware/test/mutants.py", "build/x", "nope"], "nope"),
+    ([*PYTHON, "cocotb_tests/system/power_cut.py", "--preset", "nope"], "nope"),
+    ([*PYTHON, "cocotb_tests/system/power_cut.py", "--cuts", "x"], "cuts"),
     ([*PYTHON, "cocotb_tests/system/soak.py", "--ops", "x"], "ops"),
 ]
 

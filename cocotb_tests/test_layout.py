@@ -2,10 +2,11 @@
 """What the layout promises: parts of the firmware depend on each other one way, lists of faults name text that is there."""
 
 import re
-import sys
 import tomllib
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+
+from sw.firmware.test.mutants import faults
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -26,9 +27,6 @@ def test_no_parts_of_the_firmware_include_each_other():
 def test_every_mutant_finds_its_text():
     """Once in its file, of both lists; whether a test kills it says `make mutants`."""
     listed = [(m["name"], m["file"], m["old"]) for m in tomllib.loads((ROOT / "tools/mutants.toml").read_text())["mutant"]]
-    sys.path.insert(0, str(ROOT / "sw/firmware/test"))
-    from mutants import faults
-
     firmware = faults((ROOT / "sw/firmware/test/mutants.txt").read_text())
     listed += [(rule, f"sw/firmware/{file}", old) for file, old, _, rule in firmware]
     lost = [f"{name}: {count} times" for name, file, old in listed if (count := (ROOT / file).read_text().count(old)) != 1]

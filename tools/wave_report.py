@@ -17,6 +17,8 @@ import pywellen
 from rich.console import Console
 from rich.table import Table
 
+from tools import command_line
+
 PULSES = {  # our name -> end of the hierarchical name
     "accepted": "otx_core.data.evCommitCmd",
     "durable": "otx_core.log.evDurable",
@@ -162,4 +164,4 @@ def main(fst, json_file, mhz):
 
 
 if __name__ == "__main__":
-    main()
+    command_line.run(main, "wave_report")

@@ -28,6 +28,7 @@ try:
     from opentxssd import Drive, DriveError, TxState
     from opentxssd.faults import Cut as Way
     from opentxssd.faults import CutErase, Faults
+    from tools import command_line
 except ImportError as e:
     sys.exit(f"power_cut: {e}; source tools/env.sh first")
 
@@ -297,4 +298,4 @@ def main(**options):
 
 
 if __name__ == "__main__":
-    main()
+    command_line.run(main, "power_cut")

@@ -6,17 +6,14 @@ refuses a page that is programmed twice."""
 import os
 import sys
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
-sys.path[:0] = [str(Path(__file__).resolve().parent.parent.parent)]
-
-from cocotb_tests.amount import amount  # noqa: E402
-from cocotb_tests.models.nand_faults import Faults  # noqa: E402
-from cocotb_tests.system.drive import Drive  # noqa: E402
-from judge import judge_lines  # noqa: E402
-from judge.record import Recorder  # noqa: E402
+from cocotb_tests.amount import amount
+from judge import judge_lines
+from opentxssd import Drive
+from opentxssd.faults import Faults
+from opentxssd.record import Recorder
 
 pytestmark = pytest.mark.forked
 FILLS = (13, 14)  # WRITEs of 32 blocks; the sixteenth gets CAPACITY
