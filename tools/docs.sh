@@ -16,5 +16,6 @@ for page in CONTRIBUTING CHANGELOG; do sed -E 's#\]\(docs/#](#g' "$page.md" >"$p
 sed -E 's#\]\((\.\./)+docs/#](#g' sw/host/python/README.md >"$pages/python.md"
 sed -i -E 's#\]\(\.\./sw/host/python/README\.md#](python.md#g' "$pages"/*.md
 sed -i -E 's#\]\(\.\./\.\./sw/host/python/README\.md#](../python.md#g' "$pages"/*/*.md
-NO_MKDOCS_2_WARNING=1 mkdocs build --quiet --strict --config-file mkdocs.yml
+log=build/docs/mkdocs.log # not with --quiet: what it does not say, --strict does not count
+mkdocs build --strict --config-file mkdocs.yml >"$log" 2>&1 || { grep -vE "^INFO" "$log" >&2; exit 1; }
 echo "docs: build/docs/site/index.html"
