@@ -29,6 +29,7 @@ WRONG = [  # command, a word that its line must have
     ([*PYTHON, "tools/judge.py", "nope"], "nope"),
     ([*PYTHON, "tools/mutants.py", "nope"], "nope"),
     ([*PYTHON, "tools/mutants.py", "--since", "nope"], "nope"),
+    ([*PYTHON, "tools/registers.py", "nope"], "nope"),
     ([*PYTHON, "tools/run.py", "nope"], "nope"),
     ([*PYTHON, "tools/synth_smoke.py", "nope"], "nope"),
     ([*PYTHON, "tools/test_all.py", "nope"], "blocks"),
