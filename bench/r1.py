@@ -7,7 +7,7 @@ else under way, once with 4 KiB READs of blocks that were never written at queue
 program in the same time, channels x ways / tPROG pages; below the table the same for other presets.
 
 Share of the port: every page of that rate, or of what the channels can carry if that is less, is written in a transaction and read once, and each access of table memory takes as
-long as a random one through one port of LiteDRAM, in a mix of reads and writes, with 24 under way (cocotb_tests/test_dram_ports.py measures it).
+long as a random one through one port of LiteDRAM, in a mix of reads and writes, with 24 under way (cocotb_tests/soc/test_dram_ports.py measures it).
 """
 
 from bench.result import Check, Result

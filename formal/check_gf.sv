@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// otx_gf_multiply against multiplication bit by bit, in GF(2^5), for all factors of two pairs (other fields: cocotb_tests/test_bch.py).
+// otx_gf_multiply against multiplication bit by bit, in GF(2^5), for all factors of two pairs (other fields: cocotb_tests/ecc/test_bch.py).
 
 `default_nettype none
 

@@ -15,6 +15,8 @@ from migen import If, Signal, bits_for
 from soc import streams
 
 BEATS, BEAT_QUEUE = 512, 16
+STREAMS = {"wreq": "Blocks of write data that are wanted", "rdata": "Read data, a beat of 64 bits", "cpl": "Completions"}
+HALVES = {"": "", "_lo": ", bits 31:0", "_hi": ", bits 63:32"}
 
 
 class HostPort(LiteXModule):
@@ -27,7 +29,7 @@ class HostPort(LiteXModule):
 
     def command(self, cmd):
         for field, width in streams.CMD:
-            register = CSRStorage(width, name=f"cmd_{field.lower()}")
+            register = CSRStorage(width, name=f"cmd_{field.lower()}", description=f"Field {field} of the command (docs/interfaces.md, \"Host port\").")
             setattr(self, f"cmd_{field.lower()}", register)
             self.comb += getattr(cmd, field).eq(register.storage)
         self.cmd_go = CSRStorage(1, name="cmd_go", description="A write sends the command in the cmd registers.")
@@ -38,7 +40,7 @@ class HostPort(LiteXModule):
 
     def take(self, name, ep, layout):
         """A stream that comes out of the core: its head as status registers, and a register that drops it."""
-        valid = CSRStatus(1, name=f"{name}_valid")
+        valid = CSRStatus(1, name=f"{name}_valid", description=f"{STREAMS[name]}: one is there; the registers below are its head.")
         pop = CSRStorage(1, name=f"{name}_pop", description="A write drops the head.")
         setattr(self, f"{name}_valid", valid)
         setattr(self, f"{name}_pop", pop)
@@ -47,13 +49,13 @@ class HostPort(LiteXModule):
             value = getattr(ep, field)
             parts = [("_lo", value[:32]), ("_hi", value[32:])] if len(value) > 32 else [("", value)]
             for suffix, bits in parts:
-                register = CSRStatus(len(bits), name=f"{name}_{field}{suffix}")
+                register = CSRStatus(len(bits), name=f"{name}_{field}{suffix}", description=f"Its {field}{HALVES[suffix]}.")
                 setattr(self, f"{name}_{field}{suffix}", register)
                 self.comb += register.status.eq(bits)
 
     def write_data(self, wdata):
-        self.wdata_lo = CSRStorage(32, name="wdata_lo")
-        self.wdata_hi = CSRStorage(32, name="wdata_hi", description="A write sends the beat.")
+        self.wdata_lo = CSRStorage(32, name="wdata_lo", description="Bits 31:0 of a beat of write data.")
+        self.wdata_hi = CSRStorage(32, name="wdata_hi", description="Bits 63:32; a write sends the beat.")
         self.wdata_room = CSRStatus(bits_for(BEAT_QUEUE), name="wdata_room", description="How many more beats fit.")
         queue = self.wdata_queue = stream.SyncFIFO([("data", 64)], BEAT_QUEUE)
         beat = Signal(max=BEATS)

@@ -13,6 +13,54 @@ from migen import Cat, ClockSignal, Instance, Mux, ResetSignal, Signal
 
 from soc import streams
 
+# What a register means; `docs/reference/registers.md` is made from these (tools/registers.py).
+MEANS = {
+    "firmware_op": "Operation of the NAND channel (docs/interfaces.md, \"NAND channel\").",
+    "firmware_ppn": "Page: {channel, way, block, page}; for ERASE any of the block, for what is no page's any of the die.",
+    "firmware_frame": "Frame that a PROGRAM writes or a READ fills.",
+    "firmware_kind": "Page kind in the OOB of a PROGRAM; READ_ID: its address; SET and GET FEATURES: the feature.",
+    "firmware_lpn": "LPN in the OOB of a PROGRAM; SET FEATURES: the four bytes.",
+    "firmware_seq_lo": "Sequence in the OOB, bits 31:0.",
+    "firmware_seq_hi": "Sequence in the OOB, bits 47:32.",
+    "firmware_cookie": "Comes back with the result.",
+    "firmware_done_valid": "The done queue has a result; the registers below are its head.",
+    "firmware_done_cookie": "Cookie of the operation.",
+    "firmware_done_status": "Status of the operation (docs/interfaces.md, \"NAND channel\").",
+    "firmware_done_kind": "Page kind read; STATUS: the byte.",
+    "firmware_done_generation": "Generation in the OOB that was read.",
+    "firmware_done_lpn": "LPN in the OOB that was read; GET FEATURES: the four bytes.",
+    "firmware_done_seq_lo": "Sequence in the OOB that was read, bits 31:0.",
+    "firmware_done_seq_hi": "Sequence in the OOB that was read, bits 47:32.",
+    "free_block_room_hi": "The same of dies 32 to 63.",
+    "log_block_lane": "Lane of the next log_block.",
+    "bad_block_valid": "A program failed in a block: bad_block names it.",
+    "move_lpn": "LPN of the page that firmware has copied.",
+    "move_old": "Page that was copied.",
+    "move_new": "Its copy.",
+    "move_seq_lo": "Sequence of the copy, bits 31:0.",
+    "move_seq_hi": "Sequence of the copy, bits 47:32.",
+    "weak_page_valid": "weak_page names one.",
+    "enable": "The mount has ended: commands are taken.",
+    "full": "No more blocks will come for data.",
+    "log_full": "Bit l: no more blocks will come for lane l.",
+    "read_only": "Set before enable: no write is taken.",
+    "generation": "Of this session, in every OOB that is programmed.",
+    "drive_id": "Of this drive, in every log page.",
+    "dropped": "Commands that the recovery could not bring back; QUERY 3 answers it.",
+    "lost_log_pages": "Log pages that the recovery could not read; QUERY 9.",
+    "doubtful": "Blocks whose newest version the recovery could not read; QUERY 10.",
+    "nand_mode": "SDR timing mode of all channels, 0 to 5; 6: the part's own times.",
+    "nand_can": "What may be used of the part: bit 0 cache program, 1 cache read, 2 several planes, 3 status by 78h, 6:4 read levels.",
+    "alloc_left": "Pages that the allocator will still give.",
+    "log_left": "Log pages that still have a place.",
+    "log_pages": "Log pages begun in this session.",
+    "log_head": "Index of the next log entry, low 32 bits.",
+    "log_mark": "Completeness watermark, low 32 bits: all entries below it are complete.",
+    "released": "NAND pages that fell out of use.",
+    "commits": "COMMITs that completed.",
+    "fault": "The log has stopped: writes are refused until the next power-up.",
+    "busy": "A command, a NAND operation or a walk is under way.",
+}
 OP_QUEUE, DONE_QUEUE, BLOCK_QUEUE, MOVE_QUEUE = 8, 16, 2, 2
 TABLE_IDS, TABLE_BITS = 6, 128
 FRAME_IDS = 6
@@ -35,7 +83,7 @@ class OtxCore(LiteXModule):
     def operations(self):
         """NAND operations of the firmware and their results."""
         for name, width in [("op", 4), ("ppn", 32), ("frame", 16), ("kind", 8), ("lpn", 32), ("seq_lo", 32), ("seq_hi", 16), ("cookie", 16)]:
-            setattr(self, f"firmware_{name}", CSRStorage(width, name=f"firmware_{name}"))
+            setattr(self, f"firmware_{name}", CSRStorage(width, name=f"firmware_{name}", description=MEANS[f"firmware_{name}"]))
         self.firmware_go = CSRStorage(1, name="firmware_go", description="A write starts the operation in the firmware registers.")
         self.firmware_ready = CSRStatus(1, name="firmware_ready", description="One more operation fits.")
         ops = self.firmware_ops = stream.SyncFIFO(streams.FLASH_OP, OP_QUEUE)
@@ -62,7 +110,7 @@ class OtxCore(LiteXModule):
             ("seq_lo", head.sequence[:32]),
             ("seq_hi", head.sequence[32:]),
         ]:
-            register = CSRStatus(len(value), name=f"firmware_done_{name}")
+            register = CSRStatus(len(value), name=f"firmware_done_{name}", description=MEANS[f"firmware_done_{name}"])
             setattr(self, f"firmware_done_{name}", register)
             self.comb += register.status.eq(value)
         self.firmware_done_pop = CSRStorage(1, name="firmware_done_pop", description="A write drops the head of the done queue.")
@@ -73,8 +121,8 @@ class OtxCore(LiteXModule):
         """Erased blocks on their way to the allocator and to the log."""
         self.free_block = CSRStorage(24, name="free_block", description="A write hands over an erased data block.")
         self.free_block_room_lo = CSRStatus(32, name="free_block_room_lo", description="Bit d: one more block of die d fits.")
-        self.free_block_room_hi = CSRStatus(32, name="free_block_room_hi")
-        self.log_block_lane = CSRStorage(2, name="log_block_lane")
+        self.free_block_room_hi = CSRStatus(32, name="free_block_room_hi", description=MEANS["free_block_room_hi"])
+        self.log_block_lane = CSRStorage(2, name="log_block_lane", description=MEANS["log_block_lane"])
         self.log_block = CSRStorage(24, name="log_block", description="A write hands over an erased block for the log lane in log_block_lane.")
         self.log_block_room = CSRStatus(g.lanes, name="log_block_room", description="Bit l: one more block of lane l fits.")
         free = self.free_blocks = stream.SyncFIFO(streams.BLOCK, BLOCK_QUEUE)
@@ -100,12 +148,12 @@ class OtxCore(LiteXModule):
     def failing(self):
         """Blocks in which a program failed, and pages that the firmware copied out of them."""
         self.bad_block = CSRStatus(24, name="bad_block", description="The oldest block in which a program failed.")
-        self.bad_block_valid = CSRStatus(1, name="bad_block_valid")
+        self.bad_block_valid = CSRStatus(1, name="bad_block_valid", description=MEANS["bad_block_valid"])
         self.bad_block_pop = CSRStorage(1, name="bad_block_pop", description="A write takes it.")
         event = stream.Endpoint(streams.BLOCK)
         self.comb += [self.bad_block.status.eq(event.block), self.bad_block_valid.status.eq(event.valid), event.ready.eq(self.bad_block_pop.re)]
         for name in ["lpn", "old", "new", "seq_lo", "seq_hi"]:
-            setattr(self, f"move_{name}", CSRStorage(16 if name == "seq_hi" else 32, name=f"move_{name}"))
+            setattr(self, f"move_{name}", CSRStorage(16 if name == "seq_hi" else 32, name=f"move_{name}", description=MEANS[f"move_{name}"]))
         self.move_go = CSRStorage(1, name="move_go", description="A write hands over the copied page in the move registers.")
         self.move_ready = CSRStatus(1, name="move_ready", description="One more copied page fits.")
         moves = self.moves = stream.SyncFIFO(streams.PAGE_MOVE, MOVE_QUEUE)
@@ -122,7 +170,7 @@ class OtxCore(LiteXModule):
     def weak(self, g):
         """Pages that the host has read, or the firmware verified, with many corrected bits, for the firmware to write them again."""
         self.weak_page = CSRStatus(30, name="weak_page", description="The oldest page that was read or verified with many corrected bits.")
-        self.weak_page_valid = CSRStatus(1, name="weak_page_valid")
+        self.weak_page_valid = CSRStatus(1, name="weak_page_valid", description=MEANS["weak_page_valid"])
         self.weak_page_pop = CSRStorage(1, name="weak_page_pop", description="A write takes it.")
         many = f"So many corrected bits in a chunk are many; 0: no page is reported, above {g.ecc_t}: only one that was read again at another read level."
         self.refresh_at = CSRStorage(g.corrected_bits, reset=g.refresh_at, name="refresh_at", description=many)
@@ -144,12 +192,12 @@ class OtxCore(LiteXModule):
         recovery = [(name, 32) for name in ["dropped", "lost_log_pages", "doubtful"]]  # what QUERY says of it
         controls = [("enable", 1), ("full", 1), ("log_full", g.lanes), ("read_only", 1), ("generation", 32), ("drive_id", 32), *recovery, ("nand_mode", 3), ("nand_can", can)]
         for name, width in controls:
-            register = CSRStorage(width, name=name)
+            register = CSRStorage(width, name=name, description=MEANS[name])
             setattr(self, name, register)
             ports[f"i_{name}"] = register.storage
         states = [(name, 32) for name in ["alloc_left", "log_left", "log_pages", "log_head", "log_mark", "released", "commits"]] + [("fault", 1), ("busy", 1)]
         for name, width in states:
-            register = CSRStatus(width, name=name)
+            register = CSRStatus(width, name=name, description=MEANS[name])
             setattr(self, name, register)
             ports[f"o_{name}"] = register.status
         return ports

@@ -31,6 +31,9 @@ for file in build/tiny/verilog/otx_*.v; do
 done
 echo "lint: generated Verilog, no errors"
 
+python tools/registers.py
+echo "lint: the register map is that of the SoC"
+
 ruff check -q .
 echo "lint: Python, no findings"
 for script in tools/*.sh .ci/run; do bash -n "$script"; done
