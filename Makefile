@@ -8,7 +8,7 @@ PYTHON := .venv/bin/python
 ENV := . tools/env.sh &&
 
 .DEFAULT_GOAL := help
-.PHONY: help setup verilog drive-build run drive wave lint synth area formal mutants campaign test block bench powercut soak dram bitstream clean
+.PHONY: help setup verilog drive-build run drive wave lint synth area formal mutants campaign test docs block bench powercut soak dram bitstream clean
 
 help: ## list the targets
 	@grep -hE '^[a-z][a-z0-9_-]*:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -63,6 +63,9 @@ test: setup ## all tests; the last line is "N passed, M failed"; T=group for one
 
 block: setup ## the tests of one block: T=test_skid, WAVES=1 for waveforms, SEED=n
 	@$(ENV) python tools/block.py $(T)
+
+docs: setup ## the pages as a site: build/docs/site; broken links fail
+	@$(ENV) tools/docs.sh
 
 dram: setup ## the drive of preset tiny over LiteDRAM, levelled by the board's firmware (minutes)
 	@$(ENV) python tools/dram.py
