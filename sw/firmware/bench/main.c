@@ -10,7 +10,7 @@
 
 #include "otx_geometry.h"
 #include "remap_loop.h"
-#include "say.h"
+#include "console.h"
 
 _Static_assert((OTX_LBAS & (OTX_LBAS - 1)) == 0, "the LPNs below are all different only in a power of two");
 
@@ -70,22 +70,22 @@ int main(void) {
                 (void)look(map, filled, 1);
                 uint32_t clocks = clocks_of(builds[b].run, map, table, filled);
                 if (look(map, filled, 0)) {
-                    say("wrong\n");
+                    console_text("wrong\n");
                     for (;;) {
                     }
                 }
                 if (clocks < best) best = clocks;
             }
-            say("remap ");
-            say(builds[b].name);
-            say(" ");
-            say_number(filled);
-            say(" ");
-            say_number(best);
-            say("\n");
+            console_text("remap ");
+            console_text(builds[b].name);
+            console_text(" ");
+            console_number(filled);
+            console_text(" ");
+            console_number(best);
+            console_text("\n");
         }
     }
-    say("done\n");
+    console_text("done\n");
     for (;;) {
     }
 }
