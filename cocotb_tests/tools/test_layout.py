@@ -106,6 +106,14 @@ def test_a_page_names_files_that_are_there(page):
 
 
 @pytest.mark.parametrize("page", PAGES)
+def test_make_has_the_targets_that_a_page_names(page):
+    targets = set(re.findall(r"^([a-z][a-z-]*):", (ROOT / "Makefile").read_text(), re.M))
+    named = [(n, target) for n, line, code in lines(page) for target in re.findall(r"^make ([a-z][a-z-]*)" if code else r"`make ([a-z][a-z-]*)", line)]
+    lost = [f"{page}:{n}: make {target}" for n, target in named if target not in targets]
+    assert not lost, lost
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_prose_of_a_page_is_in_lines_that_can_be_read(page):
     long = [f"{page}:{n}: {len(line)} characters" for n, line, code in lines(page) if not code and not line.startswith("|") and len(line) > PROSE]
     assert not long, long
