@@ -35,16 +35,16 @@ class Group:
 PRESETS = ("tiny library", "quick untrained", "quick4 library", "rich library", "small library")
 # Two at a time, each the first in this order whose `after` have ended: the long ones early. What one writes below build/ no other touches that may run beside it.
 GROUPS = [
-    Group("verilog", 75, "tools/verilog.sh tiny && tools/verilog.sh sim"),
-    Group("build", 200, " && ".join(f"tools/drive_build.sh {preset}" for preset in PRESETS), after=("verilog",)),
-    Group("system", 420, "python -m pytest -q --junitxml=build/system.xml cocotb_tests/system", "system.xml", after=("build",)),
-    Group("formal", 170, "tools/formal.sh", after=("verilog",)),
-    Group("blocks", 310, "python -m pytest -q --ignore=cocotb_tests/system cocotb_tests", "cocotb/**/test_*.xml", after=("verilog",)),
-    Group("power cuts quick", 120, "python cocotb_tests/system/power_cut.py --preset quick --cuts 80 --seed 1 --jobs 1 --ways", after=("build",)),
-    Group("power cuts quick4", 60, "python cocotb_tests/system/power_cut.py --preset quick4 --cuts 20 --seed 1 --jobs 1 --ways", after=("build",)),
-    Group("synthesis", 60, "python tools/synth_smoke.py --quick", after=("verilog",)),
-    Group("firmware", 45, "make -s -C sw/firmware test"),
-    Group("lint", 40, "tools/lint.sh", after=("verilog",)),
+    Group("verilog", 40, "tools/verilog.sh tiny && tools/verilog.sh sim"),
+    Group("build", 250, " && ".join(f"tools/drive_build.sh {preset}" for preset in PRESETS), after=("verilog",)),
+    Group("system", 290, "python -m pytest -q --junitxml=build/system.xml cocotb_tests/system", "system.xml", after=("build",)),
+    Group("formal", 190, "tools/formal.sh", after=("verilog",)),
+    Group("blocks", 460, "python -m pytest -q --ignore=cocotb_tests/system cocotb_tests", "cocotb/**/test_*.xml", after=("verilog",)),
+    Group("power cuts quick", 40, "python cocotb_tests/system/power_cut.py --preset quick --cuts 80 --seed 1 --jobs 1 --ways", after=("build",)),
+    Group("power cuts quick4", 20, "python cocotb_tests/system/power_cut.py --preset quick4 --cuts 20 --seed 1 --jobs 1 --ways", after=("build",)),
+    Group("synthesis", 50, "python tools/synth_smoke.py --quick", after=("verilog",)),
+    Group("firmware", 30, "make -s -C sw/firmware test"),
+    Group("lint", 30, "tools/lint.sh", after=("verilog",)),
 ]
 
 BUILDS, SLOWEST = ("verilog", "build"), 10
