@@ -115,6 +115,8 @@ def test_make_has_the_targets_that_a_page_names(page):
 
 @pytest.mark.parametrize("page", PAGES)
 def test_prose_of_a_page_is_in_lines_that_can_be_read(page):
+    text = (ROOT / page).read_text()
+    assert not re.search(r"^(<{7}|>{7}) ", text, re.M), f"{page}: a merge that is not finished"
     long = [f"{page}:{n}: {len(line)} characters" for n, line, code in lines(page) if not code and not line.startswith("|") and len(line) > PROSE]
     assert not long, long
 
