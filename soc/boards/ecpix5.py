@@ -151,7 +151,7 @@ def main(args):
     prepare(g)
     soc = Ecpix5(g, firmware_words())
     folder = OUT / "gateware"
-    soc.platform.build(soc, build_dir=str(folder), build_name="ecpix5", run=False, nowidelut=True)
+    soc.platform.build(soc, build_dir=str(folder), build_name="ecpix5", run=False, flow3=True)
     (OUT / "report.json").unlink(missing_ok=True)
     try:
         best, *_ = ecp5.bitstream(soc.platform, "ecpix5", folder, [int(n) for n in numbers] or [SEED], g.clock_mhz)
