@@ -14,10 +14,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from litex.build.generic_platform import IOStandard, Misc, Pins, Subsignal
-from migen import Memory
 
-ROUNDS, SECONDS = 60, 1500
-PLACE = ["--router", "router2", "--placer-heap-timingweight", "30", "--timing-allow-fail"]
+ROUNDS, SECONDS = 100, 2400
+PLACE = ["--router", "router2", "--placer-heap-timingweight", "30", "--placer-heap-beta", "0.75", "--timing-allow-fail"]
 PARTS = {"lut": "TRELLIS_COMB", "ff": "TRELLIS_FF", "bram": "DP16KD", "dsp": "MULT18X18D"}
 COMMENT = re.compile(rb"/\*.*?\*/|//[^\n]*", re.S)
 ROUND = re.compile(r"iter=(\d+) wires=\d+ overused=(\d+)")
@@ -61,12 +60,6 @@ class Constraints:
             pins = Pins(" ".join(sites[i] for i in range(width)))
             found.append(Subsignal(name, pins, IOStandard(standard), *(Misc(k) for k in kind if not k.startswith("IO_TYPE="))))
         return [(resource, 0, *found)]
-
-
-def in_block_ram(queue):
-    """A buffered stream.SyncFIFO goes to EBR, whose output register is the queue's: no LUT RAM and no flip-flops for its width. It never reads what it writes in the same clock."""
-    (memory,) = (special for special in queue.fifo.fifo._fragment.specials if isinstance(special, Memory))
-    memory.attr = {("ram_style", "block"), ("no_rw_check", 1)}
 
 
 @dataclass
@@ -117,7 +110,7 @@ def place(platform, name, folder, seed, clock_mhz):
     for kind in ("config", "json"):
         (folder / f"{base}.{kind}").unlink(missing_ok=True)
     before, rounds, overused = resource.getrusage(resource.RUSAGE_CHILDREN), 0, 0
-    with (folder / f"{base}.log").open("w") as log:
+    with (folder / f"{base}.log").open("w", buffering=1) as log:
         run = subprocess.Popen(
             ["nextpnr-ecp5", *files, *device, *PLACE, "--seed", str(seed)],
             cwd=folder,

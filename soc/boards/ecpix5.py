@@ -90,13 +90,10 @@ class Ecpix5(OtxSoC):
         setattr(self, f"{name}_remap", AXIRemapper(axi, moved, origin=offset, size=half))
         wide = streams.axi_port(axi.id_width, ports[0].data_width)
         setattr(self, f"{name}_wide", DramAxi(moved, wide))
-        far = LiteDRAMAXI2Native(wide, stages.buffered_port(self, f"{name}_commands", ports[0]))
-        setattr(self, f"{name}_axi", far)
-        for queue in (far.write.w_buffer, far.read.r_buffer):
-            ecp5.in_block_ram(queue)
-        bus, staged, near = (wishbone.Interface(data_width=32, address_width=32, addressing="word") for _ in range(3))
-        setattr(self, f"{name}_stage", stages.WishboneStage(bus, staged))
-        self.comb += [staged.connect(near, omit={"adr"}), near.adr.eq(offset // 4 | staged.adr & (half // 4 - 1))]
+        setattr(self, f"{name}_axi", LiteDRAMAXI2Native(wide, stages.buffered_port(self, f"{name}_commands", ports[0])))
+        bus, far, near = (wishbone.Interface(data_width=32, address_width=32, addressing="word") for _ in range(3))
+        setattr(self, f"{name}_stage", stages.WishboneStage(bus, far))
+        self.comb += [far.connect(near, omit={"adr"}), near.adr.eq(offset // 4 | far.adr & (half // 4 - 1))]
         word = wishbone.Interface(data_width=ports[1].data_width, address_width=32, addressing="word")
         setattr(self, f"{name}_word", wishbone.UpConverter(near, word))
         setattr(self, f"{name}_cpu", LiteDRAMWishbone2Native(word, ports[1]))
@@ -151,7 +148,7 @@ def main(args):
     prepare(g)
     soc = Ecpix5(g, firmware_words())
     folder = OUT / "gateware"
-    soc.platform.build(soc, build_dir=str(folder), build_name="ecpix5", run=False, flow3=True)
+    soc.platform.build(soc, build_dir=str(folder), build_name="ecpix5", run=False)
     (OUT / "report.json").unlink(missing_ok=True)
     try:
         best, *_ = ecp5.bitstream(soc.platform, "ecpix5", folder, [int(n) for n in numbers] or [SEED], g.clock_mhz)
