@@ -70,8 +70,8 @@ docs: setup ## the pages as a site: build/docs/site; broken links fail
 dram: setup ## the drive of preset tiny over LiteDRAM, levelled by the board's firmware (minutes)
 	@$(ENV) python tools/dram.py
 
-bitstream: setup ## synthesise, place and route for BOARD; build/BOARD/report.json
-	@$(ENV) python soc/boards $(BOARD)
+bitstream: setup ## synthesise, place and route for BOARD; build/BOARD/report.json; SEEDS="1 2 3 4": a table of these placements
+	@$(ENV) python soc/boards $(BOARD) $(if $(SEEDS),--seeds $(SEEDS))
 
 clean: ## remove everything generated except the packages
 	rm -rf build

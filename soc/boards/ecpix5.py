@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python3 soc/boards/ecpix5.py [--seed N]`: bitstream and build/ecpix5/report.json for the LambdaConcept ECPIX-5 (LFE5UM5G-85F).
+"""`python3 soc/boards/ecpix5.py [--seed N | --seeds N N ...]`: bitstream and build/ecpix5/report.json for the LambdaConcept ECPIX-5 (LFE5UM5G-85F).
+With several seeds of the placer a table of them (build/ecpix5/seeds.json), and the bitstream of the fastest. Exit code 1 when the clock is not reached.
 
 DDR3 (512 MiB) holds table memory in its lower and frame memory in its upper half: an AXI4 port of LiteDRAM for each, and a Wishbone port each for the CPU. The NAND
-channel (3.3 V, two ways) is on PMOD 0 to 2 as NAND_PINS says; the host port is CSRs, which a PC reaches over the board's USB UART (UARTBone, litex_server). The firmware is
-in the ROM: build it first (tools/drive_build.sh does all but place and route). Wrong arguments: one line, exit code 2.
+channel (3.3 V, two ways) is on PMOD 0 to 2 as constraints/ecpix5.lpf says; the host port is CSRs, which a PC reaches over the board's USB UART (UARTBone, litex_server).
+The firmware is in the ROM. Wrong arguments: one line, exit code 2.
 """
 
 import json
@@ -17,7 +18,7 @@ try:
     from litedram.frontend.wishbone import LiteDRAMWishbone2Native
     from litedram.modules import MT41K256M16, _SpeedgradeTimings
     from litedram.phy import ECP5DDRPHY
-    from litex.build.generic_platform import IOStandard, Misc, Pins, Subsignal
+    from litex.build.lattice import LatticeECP5Platform
     from litex.soc.integration.export import get_csr_csv
     from litex.soc.integration.soc_core import get_mem_data
     from litex.soc.interconnect import wishbone
@@ -26,7 +27,7 @@ try:
     from litex_boards.targets.lambdaconcept_ecpix5 import _CRG
     from migen import Instance
 
-    from soc import geometry, stages, streams
+    from soc import ecp5, geometry, stages, streams
     from soc.dram_axi import DramAxi
     from soc.host_port import HostPort
     from soc.soc import ROM_BYTES, SRAM_BYTES, OtxSoC, write_includes
@@ -34,23 +35,10 @@ except ImportError as e:
     sys.exit(f"ecpix5: {e}; source tools/env.sh first")
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-
 OUT = ROOT / "build" / "ecpix5"
 HALF = 256 << 20
-SEED = 1  # of the placer, which spreads wider (beta) than by default: closer together some wires of this tree find no way of their own
+SEED = 1  # of the placer
 LOG_BYTES = 2048  # the firmware's report waits in the crossover UART until a PC reads it
-
-# Pin of the NAND (channel 0) -> connector:pin, LVCMOS33. WP# needs no pull-up; R/B# is open drain, the FPGA's pull-up is on.
-NAND_PINS = {
-    "dq": " ".join(f"pmod0:{i}" for i in range(8)),
-    "cle": "pmod1:0",
-    "ale": "pmod1:1",
-    "we_n": "pmod1:2",
-    "re_n": "pmod1:3",
-    "wp_n": "pmod1:4",
-    "ce_n": "pmod1:5 pmod2:0",
-    "rb_n": "pmod1:6 pmod2:1",
-}
 
 
 class Ddr3(MT41K256M16):
@@ -61,16 +49,25 @@ class Ddr3(MT41K256M16):
     }
 
 
-def nand_pads():
-    pads = [Subsignal(name, Pins(pins), *([Misc("PULLMODE=UP")] if name in ("rb_n", "dq") else [])) for name, pins in NAND_PINS.items()]
-    return [("nand", 0, *pads, IOStandard("LVCMOS33"))]
+class Platform(lambdaconcept_ecpix5.Platform):
+    """The board of litex-boards with the NAND's pins and the clocks of constraints/ecpix5.lpf in place of its own."""
+
+    def __init__(self, g):
+        super().__init__(device="85F", toolchain="trellis")
+        constraints = ecp5.Constraints(ROOT / "constraints/ecpix5.lpf")
+        named = [(name, width) for name, width, _ in streams.nand_layout(g) if not name.startswith("dq")]
+        self.add_extension(constraints.pads("nand", [("dq", 8), *named]))
+        for line in constraints.others:
+            self.add_platform_command(line)
+
+    def do_finalize(self, fragment):
+        LatticeECP5Platform.do_finalize(self, fragment)
 
 
 class Ecpix5(OtxSoC):
     def __init__(self, g, firmware):
         clk_freq = g.clock_mhz * 1_000_000
-        platform = lambdaconcept_ecpix5.Platform(device="85F", toolchain="trellis")
-        platform.add_extension(nand_pads())
+        platform = Platform(g)
         for source in sources():
             platform.add_source(source)
         self.crg = _CRG(platform, clk_freq)
@@ -121,23 +118,11 @@ def firmware_words():
     return get_mem_data(str(path), data_width=32, endianness="little")
 
 
-def figures(g, seed):
-    """What place and route reached, from nextpnr's own report. The core's clock is the one that was asked to run at the board's system clock."""
-    data = json.loads((OUT / "gateware" / "pnr.json").read_text())
-    clocks = {name: f["achieved"] for name, f in data["fmax"].items()}
-    sys_name = min(data["fmax"], key=lambda n: abs(data["fmax"][n]["constraint"] - g.clock_mhz))
-    used = data["utilization"]
-    parts = {"lut": "TRELLIS_COMB", "ff": "TRELLIS_FF", "bram": "DP16KD", "dsp": "MULT18X18D"}
-    return {
-        "board": "ecpix5",
-        "device": "LFE5UM5G-85F",
-        "seed": seed,
-        "fmax_mhz": round(clocks[sys_name], 2),
-        "clock": sys_name,
-        "all_clocks_mhz": {n: round(f, 2) for n, f in clocks.items()},
-        **{name: used[kind]["used"] for name, kind in parts.items()},
-        "device_share": {name: round(used[kind]["used"] / used[kind]["available"], 4) for name, kind in parts.items()},
-    }
+def report(placement):
+    """What place and route reached, from nextpnr's own report."""
+    p = placement
+    of_seed = {"seed": p.seed, "fmax_mhz": p.mhz, "clock": p.clock, "all_clocks_mhz": p.clocks, **p.used, "device_share": p.share}
+    return {"board": "ecpix5", "device": "LFE5UM5G-85F", **of_seed}
 
 
 def prepare(g):
@@ -153,20 +138,28 @@ def prepare(g):
 
 def main(args):
     logging.disable(logging.INFO)
-    if args and not (len(args) == 2 and args[0] == "--seed" and args[1].isdigit()):
-        print("usage: ecpix5.py [--seed N]", file=sys.stderr)
+    words, numbers = args[:1], args[1:]
+    if args and not (all(n.isdigit() for n in numbers) and (words == ["--seed"] and len(numbers) == 1 or words == ["--seeds"] and numbers)):
+        print("usage: ecpix5.py [--seed N | --seeds N N ...]", file=sys.stderr)
         return 2
-    seed = int(args[1]) if args else SEED
     g = geometry.preset("ecpix5")
     prepare(g)
     soc = Ecpix5(g, firmware_words())
-    platform = soc.platform
-    platform.toolchain._pnr_opts += " --report pnr.json --router router2 --placer-heap-timingweight 30 --placer-heap-beta 0.75"
-    platform.build(soc, build_dir=str(OUT / "gateware"), build_name="ecpix5", seed=seed, nowidelut=False, timingstrict=False)
-    report = figures(g, seed)
-    (OUT / "report.json").write_text(json.dumps(report, indent=1) + "\n")
-    print(f"ecpix5: {report['fmax_mhz']} MHz of {g.clock_mhz} needed, {report['lut']} LUT4, {report['ff']} FF, {report['bram']} BRAM, {report['dsp']} DSP; {OUT.name}/report.json")
-    return 0 if report["fmax_mhz"] >= g.clock_mhz else 1
+    folder = OUT / "gateware"
+    soc.platform.build(soc, build_dir=str(folder), build_name="ecpix5", run=False)
+    (OUT / "report.json").unlink(missing_ok=True)
+    try:
+        best, *_ = ecp5.bitstream(soc.platform, "ecpix5", folder, [int(n) for n in numbers] or [SEED], g.clock_mhz)
+    except ecp5.Failed as e:
+        print(f"ecpix5: {e}", file=sys.stderr)
+        return 1
+    if not best.routed:
+        print(f"ecpix5: no placement was routed; {folder.name}/seed_{best.seed}.log")
+        return 1
+    (OUT / "report.json").write_text(json.dumps(report(best), indent=1) + "\n")
+    used = best.used
+    print(f"ecpix5: {best.mhz} MHz of {g.clock_mhz} needed, {used['lut']} LUT4, {used['ff']} FF, {used['bram']} BRAM, {used['dsp']} DSP; {OUT.name}/report.json")
+    return 0 if best.mhz >= g.clock_mhz else 1
 
 
 if __name__ == "__main__":

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Constraints of the board as its build reads them, and how a placement ends (soc/ecp5.py), with a router of a few lines in place of nextpnr."""
+
+import json
+import re
+import stat
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from soc import ecp5
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+WIRING = re.compile(r"([\w/#]+(?: of way \d)?) \| (pmod\d:\d) \| (\w+) ")
+PLATFORM = SimpleNamespace(toolchain=SimpleNamespace(_architecture="um5g-85k", _package="CABGA554", _speed_grade="8"))
+ROUTER = """#!/usr/bin/env python3
+import json, sys, time
+option = lambda name: sys.argv[sys.argv.index(name) + 1]
+for n, overused in enumerate({overused}, 1):
+    print(f"Info:     iter={{n}} wires=1000 overused={{overused}} overuse={{overused}} archfail=NA", flush=True)
+time.sleep({sleep})
+if {code}: sys.exit({code})
+mhz = {{"sys": (70.0 + int(option("--seed")), 75.01), "init": (300.0, 25.0)}}
+used = {{kind: {{"used": 4, "available": 8}} for kind in {parts}}}
+json.dump({{"fmax": {{n: {{"achieved": a, "constraint": c}} for n, (a, c) in mhz.items()}}, "utilization": used}}, open(option("--report"), "w"))
+open(option("--textcfg"), "w").close()
+"""
+
+
+def constraints(tmp_path, text):
+    path = tmp_path / "some.lpf"
+    path.write_text(text)
+    return ecp5.Constraints(path)
+
+
+def test_the_pins_are_those_of_the_wiring_table():
+    names = {"cle": "CLE", "ale": "ALE", "we_n": "WE#", "re_n": "RE#", "wp_n": "WP#"}
+    widths = [("dq", 8), *((name, 1) for name in names), ("ce_n", 2), ("rb_n", 2)]
+    ((_, _, *pads),) = ecp5.Constraints(ROOT / "constraints/ecpix5.lpf").pads("nand", widths)
+    wired = {label: ball for label, _, ball in WIRING.findall((ROOT / "docs/boards.md").read_text())}
+    found = {}
+    for pad in pads:
+        pins, standard, *misc = pad.constraints
+        for bit, ball in enumerate(pins.identifiers):
+            label = {"dq": f"I/O{bit}", "ce_n": f"CE# of way {bit}", "rb_n": f"R/B# of way {bit}"}.get(pad.name) or names[pad.name]
+            found[label] = ball
+        assert standard.name == "LVCMOS33"
+        assert [m.misc for m in misc] == (["PULLMODE=UP"] if pad.name in ("dq", "rb_n") else [])
+    assert found == wired and len(found) == 17
+
+
+def test_what_is_no_pin_goes_on_as_it_is(tmp_path):
+    assert constraints(tmp_path, 'FREQUENCY PORT "clk100" 100.0 MHz; # oscillator\n\n# nothing\n').others == ['FREQUENCY PORT "clk100" 100.0 MHz;']
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'LOCATE COMP "nand_a[0]" SITE "T1";\nIOBUF PORT "nand_a[0]" IO_TYPE=LVCMOS33;',
+        'LOCATE COMP "nand_a[0]" SITE "T1";\nLOCATE COMP "nand_a[1]" SITE "T2";\nIOBUF PORT "nand_a[0]" IO_TYPE=LVCMOS33;\nIOBUF PORT "nand_a[1]" IO_TYPE=LVCMOS18;',
+        'LOCATE COMP "nand_a[0]" SITE "T1";\nLOCATE COMP "nand_a[1]" SITE "T2";',
+    ],
+    ids=["a bit without a pin", "bits of two kinds", "pins of no kind"],
+)
+def test_pads_that_are_not_all_said_are_refused(tmp_path, text):
+    with pytest.raises(ValueError, match="nand_a: "):
+        constraints(tmp_path, text).pads("nand", [("a", 2)])
+
+
+def test_a_line_without_its_end_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="some.lpf:2"):
+        constraints(tmp_path, '# a comment\nFREQUENCY PORT "clk100" 100.0 MHz')
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """One placement by a router that prints these numbers of shared places, waits and ends with this code."""
+
+    def run(overused, sleep=0, code=0, seed=3):
+        tools = tmp_path / "bin"
+        tools.mkdir(exist_ok=True)
+        router = tools / "nextpnr-ecp5"
+        router.write_text(ROUTER.format(overused=overused, sleep=sleep, code=code, parts=list(ecp5.PARTS.values())))
+        router.chmod(router.stat().st_mode | stat.S_IEXEC)
+        monkeypatch.setenv("PATH", str(tools), prepend=":")
+        return ecp5.place(PLATFORM, "some", tmp_path, seed, 75)
+
+    return run
+
+
+def test_a_placement_that_is_routed_has_the_clock_of_the_core(place):
+    result = place([500, 20, 0])
+    assert (result.routed, result.rounds, result.overused) == (True, 3, 0)
+    assert (result.mhz, result.clock) == (73.0, "sys")
+    assert result.used["lut"] == 4 and result.share["ff"] == 0.5
+    assert result.row().split()[:4] == ["3", "yes", "73.00", "3"]
+
+
+def test_a_router_that_does_not_end_is_stopped_and_reported(place, monkeypatch):
+    monkeypatch.setattr(ecp5, "ROUNDS", 5)
+    result = place([9, 8, 7, 6, 5, 4], sleep=60)
+    assert (result.routed, result.rounds, result.overused) == (False, 5, 5)
+    assert result.row().split()[:2] == ["3", "no"] and result.row().endswith("5 places have several wires")
+
+
+def test_processor_time_is_limited(place, monkeypatch):
+    monkeypatch.setattr(ecp5, "SECONDS", 1)
+    monkeypatch.setattr(f"{__name__}.ROUTER", ROUTER.replace("time.sleep({sleep})", "while True: pass"))
+    result = place([9, 8])
+    assert (result.routed, result.rounds, result.overused) == (False, 2, 8)
+
+
+def test_a_router_that_fails_is_named_with_its_log(place):
+    with pytest.raises(ecp5.Failed, match=r"nextpnr-ecp5 failed, see .*seed_3\.log"):
+        place([9], code=1)
+
+
+def test_the_bitstream_is_that_of_the_fastest(tmp_path, monkeypatch, capsys):
+    done = {1: (True, 74.0), 2: (False, 0.0), 4: (True, 76.5)}
+    packed = []
+    monkeypatch.setattr(ecp5, "netlist", lambda *_: None)
+    monkeypatch.setattr(ecp5, "call", lambda folder, log, *command: packed.append(command))
+    monkeypatch.setattr(ecp5, "place", lambda _p, _n, _f, seed, _c: ecp5.Placement(seed, done[seed][0], 9, 0 if done[seed][0] else 12, 5, done[seed][1], used={"lut": 7}))
+    gateware = tmp_path / "gateware"
+    gateware.mkdir()
+    best, *others = ecp5.bitstream(PLATFORM, "some", gateware, [1, 2, 4], 75)
+    assert (best.seed, [p.seed for p in others]) == (4, [1, 2])
+    assert "seed_4.config" in packed[0] and len(packed) == 1
+    assert [row.split()[0] for row in capsys.readouterr().out.splitlines()] == ["seed", "1", "2", "4"]
+    assert [p["mhz"] for p in json.loads((tmp_path / "seeds.json").read_text())] == [74.0, 0.0, 76.5]

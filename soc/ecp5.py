@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From LiteX' sources to an ECP5 bitstream: constraints of a board, Yosys once, nextpnr for each seed of its placer, ecppack for the best.
+
+`Constraints(path)` is constraints/BOARD.lpf. `netlist` runs Yosys again only when something that it reads has changed. `place` gives up a placement whose wires the router cannot
+part from each other within `ROUNDS` rounds or `SECONDS` of processor time, and says how far it came.
+"""
+
+import hashlib
+import json
+import re
+import resource
+import subprocess
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from litex.build.generic_platform import IOStandard, Misc, Pins, Subsignal
+
+ROUNDS, SECONDS = 100, 2400
+PLACE = ["--router", "router2", "--placer-heap-timingweight", "30", "--placer-heap-beta", "0.75", "--timing-allow-fail"]
+PARTS = {"lut": "TRELLIS_COMB", "ff": "TRELLIS_FF", "bram": "DP16KD", "dsp": "MULT18X18D"}
+COMMENT = re.compile(rb"/\*.*?\*/|//[^\n]*", re.S)
+ROUND = re.compile(r"iter=(\d+) wires=\d+ overused=(\d+)")
+
+
+class Failed(Exception):
+    """A tool has failed; the text names it and its log."""
+
+
+class Constraints:
+    """Pins, their kind and clocks out of an .lpf: LOCATE and IOBUF lines become LiteX pads, all others go to nextpnr as they are."""
+
+    LOCATE = re.compile(r'LOCATE COMP "(\w+?)_(\w+)(?:\[(\d+)\])?" SITE "(\w+)"')
+    KIND = re.compile(r'IOBUF PORT "(\w+?)_(\w+)(?:\[(\d+)\])?" (.+)')
+
+    def __init__(self, path):
+        self.sites, self.kinds, self.others = {}, {}, []
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            text = line.split("#")[0].strip()
+            if not text:
+                continue
+            if not text.endswith(";"):
+                raise ValueError(f"{path.name}:{number}: no ';' at the end")
+            text = text[:-1]
+            if m := self.LOCATE.fullmatch(text):
+                self.sites.setdefault((m[1], m[2]), {})[int(m[3] or 0)] = m[4]
+            elif m := self.KIND.fullmatch(text):
+                self.kinds.setdefault((m[1], m[2]), set()).add(m[4])
+            else:
+                self.others.append(text + ";")
+
+    def pads(self, resource, widths):
+        """The pads RESOURCE_NAME for each (name, width), as an extension of a LiteX platform. A missing pin or bits of several kinds: ValueError, in words."""
+        found = []
+        for name, width in widths:
+            sites, kinds = self.sites.get((resource, name), {}), self.kinds.get((resource, name), set())
+            if sorted(sites) != list(range(width)) or len(kinds) != 1:
+                raise ValueError(f"{resource}_{name}: {len(sites)} of {width} pins, {len(kinds)} kinds; each bit needs a pin, all of them one kind")
+            kind = kinds.pop().split()
+            standard = next(k.removeprefix("IO_TYPE=") for k in kind if k.startswith("IO_TYPE="))
+            pins = Pins(" ".join(sites[i] for i in range(width)))
+            found.append(Subsignal(name, pins, IOStandard(standard), *(Misc(k) for k in kind if not k.startswith("IO_TYPE="))))
+        return [(resource, 0, *found)]
+
+
+@dataclass
+class Placement:
+    seed: int
+    routed: bool
+    rounds: int
+    overused: int  # places that several wires wanted in the last round
+    seconds: int  # of processor time
+    mhz: float = 0.0
+    clock: str = ""
+    clocks: dict = None
+    used: dict = None
+    share: dict = None
+
+    def row(self):
+        mhz, sites, left = (f"{self.mhz:.2f}", self.used["lut"], "") if self.routed else ("-", "-", f"  {self.overused} places have several wires")
+        return f"{self.seed:4}  {'yes' if self.routed else 'no':6}  {mhz:>7}  {self.rounds:6}  {self.seconds:7}  {sites:>6}{left}"
+
+
+HEAD = "seed  routed      MHz  rounds  seconds   sites"
+
+
+def call(folder, log, *command):
+    with (folder / log).open("w") as out:
+        if subprocess.run(command, cwd=folder, stdout=out, stderr=subprocess.STDOUT).returncode:
+            raise Failed(f"{command[0]} failed, see {folder / log}")
+
+
+def netlist(platform, name, folder):
+    """FOLDER/NAME.json out of the script that LiteX has written; kept while the script and what it reads stay the same. LiteX' comments hold the date, so they do not count."""
+    script = (folder / f"{name}.ys").read_text()
+    state = hashlib.sha256(script.encode())
+    for path in [*(Path(source) for source, *_ in platform.sources), *sorted(folder.glob("*.init"))]:
+        state.update(COMMENT.sub(b"", (folder / path).read_bytes()))
+    json_file, kept = folder / f"{name}.json", folder / f"{name}.json.sha256"
+    if json_file.exists() and kept.exists() and kept.read_text() == state.hexdigest():
+        return
+    call(folder, f"{name}_yosys.log", "yosys", "-q", "-l", f"{name}.rpt", f"{name}.ys")
+    kept.write_text(state.hexdigest())
+
+
+def place(platform, name, folder, seed, clock_mhz):
+    """One seed: FOLDER/seed_SEED.config, .json (nextpnr's report) and .log."""
+    chip, base = platform.toolchain, f"seed_{seed}"
+    device = [f"--{chip._architecture}", "--package", chip._package, "--speed", chip._speed_grade]
+    files = ["--json", f"{name}.json", "--lpf", f"{name}.lpf", "--textcfg", f"{base}.config", "--report", f"{base}.json"]
+    for kind in ("config", "json"):
+        (folder / f"{base}.{kind}").unlink(missing_ok=True)
+    before, rounds, overused = resource.getrusage(resource.RUSAGE_CHILDREN), 0, 0
+    with (folder / f"{base}.log").open("w", buffering=1) as log:
+        run = subprocess.Popen(
+            ["nextpnr-ecp5", *files, *device, *PLACE, "--seed", str(seed)],
+            cwd=folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS)),
+        )
+        for line in run.stdout:
+            log.write(line)
+            if m := ROUND.search(line):
+                rounds, overused = int(m[1]), int(m[2])
+                if rounds >= ROUNDS and overused:
+                    run.kill()  # what it has said since is not read
+                    break
+        run.stdout.close()
+        run.wait()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = round(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    result = Placement(seed, run.returncode == 0, rounds, overused, seconds)
+    if run.returncode > 0:
+        raise Failed(f"nextpnr-ecp5 failed, see {folder / base}.log")
+    if result.routed:
+        data = json.loads((folder / f"{base}.json").read_text())
+        result.clocks = {clock: round(f["achieved"], 2) for clock, f in data["fmax"].items()}
+        # the core's clock is the one that was asked to run at the board's system clock
+        result.clock = min(data["fmax"], key=lambda n: abs(data["fmax"][n]["constraint"] - clock_mhz))
+        result.mhz = result.clocks[result.clock]
+        used = data["utilization"]
+        result.used = {part: used[kind]["used"] for part, kind in PARTS.items()}
+        result.share = {part: round(used[kind]["used"] / used[kind]["available"], 4) for part, kind in PARTS.items()}
+    return result
+
+
+def bitstream(platform, name, folder, seeds, clock_mhz):
+    """All seeds, a line of the table for each; FOLDER/NAME.bit and .svf are those of the fastest. Gives the placements, the fastest first."""
+    netlist(platform, name, folder)
+    print(HEAD, flush=True)
+    placements = []
+    for seed in seeds:
+        placements.append(place(platform, name, folder, seed, clock_mhz))
+        print(placements[-1].row(), flush=True)
+    (folder.parent / "seeds.json").write_text(json.dumps([asdict(p) for p in placements], indent=1) + "\n")
+    best = max(placements, key=lambda p: p.mhz)
+    if best.routed:
+        call(folder, f"{name}_pack.log", "ecppack", "--compress", f"seed_{best.seed}.config", "--svf", f"{name}.svf", "--bit", f"{name}.bit")
+    return sorted(placements, key=lambda p: -p.mhz)
