@@ -20,7 +20,7 @@ WRONG = [  # command, a word that its line must have
     ([*PYTHON, "tools/area.py", "nope"], "otx_nand_channel"),
     ([*PYTHON, "tools/bench.py", "nope"], "e1"),
     ([*PYTHON, "tools/block.py", "nope"], "skid"),
-    ([*PYTHON, "tools/board_host.py", "nope"], "csr"),
+    ([*PYTHON, "tools/board_host.py", "--port", "x"], "port"),
     ([*PYTHON, "tools/campaign.py", "nope"], "mutants"),
     ([*PYTHON, "tools/campaign.py", "mutants", "--items", "x"], "items"),
     ([*PYTHON, "tools/dram.py", "nope"], "nope"),
