@@ -73,4 +73,7 @@ if __name__ == "__main__":
     if command is None or len(sys.argv) != 2 + arguments:
         print("usage: nbd_files.py write SOCKET START FOLDER | check SOCKET START FOLDER N | copy SOCKET IMAGE", file=sys.stderr)
         sys.exit(2)
-    sys.exit(command(*sys.argv[2:]) or 0)
+    try:
+        sys.exit(command(*sys.argv[2:]) or 0)
+    except nbd.Error:
+        sys.exit(1)  # the drive has lost its power
