@@ -27,7 +27,7 @@ def main(args):
     known = blocks()
     path = known.get(args[0].removeprefix("test_")) if args else None
     if path is None:
-        what = f"no test {args[0]}; there are: {', '.join(known)}" if args else "usage: block.py NAME [PYTEST ARGUMENT ...]; make block T=NAME"
+        what = f"no test {args[0]}; there are: {', '.join(known)}" if args else f"usage: make block T=NAME; there are: {', '.join(known)}"
         print(f"block: {what}", file=sys.stderr)
         return 2
     begin = time.time()

@@ -24,7 +24,7 @@ from pathlib import Path
 try:
     import click
 
-    from tools import campaign_item
+    from tools import campaign_item, command_line
     from tools.campaign_item import run_item, tree_of
 except ImportError as e:
     sys.exit(f"campaign: {e}; source tools/env.sh first")
@@ -196,11 +196,4 @@ def main(name, seed, items, scheduler, processes, path, file):
 
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the workers end with it
-    try:
-        sys.exit(main(standalone_mode=False))
-    except click.ClickException as e:
-        print(f"campaign: {' '.join(e.format_message().split())}", file=sys.stderr)
-        sys.exit(2)
-    except (click.Abort, KeyboardInterrupt):
-        print("campaign: stopped; the same command goes on", file=sys.stderr)
-        sys.exit(1)
+    command_line.run(main, "campaign", "stopped; the same command goes on")

@@ -6,13 +6,13 @@ import sys
 import click
 
 
-def run(command, name):
-    """Runs the command and leaves the process with what it returns."""
+def run(command, name, stopped="stopped"):
+    """Runs the command and leaves the process with what it returns; `stopped` is said when somebody stops it."""
     try:
         sys.exit(command(standalone_mode=False))
     except click.ClickException as e:
         print(f"{name}: {' '.join(e.format_message().split())}", file=sys.stderr)
         sys.exit(2)
     except (click.Abort, KeyboardInterrupt):
-        print(f"{name}: stopped", file=sys.stderr)
+        print(f"{name}: {stopped}", file=sys.stderr)
         sys.exit(1)

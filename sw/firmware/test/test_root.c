@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Roots and their anchors: in turn, over blocks that fail, over cuts. */
-#include <string.h>
-
 #include "ftl_blocks.h"
 #include "tests.h"
 
@@ -251,25 +249,6 @@ static void first_format_that_was_cut_behind_a_bad_anchor_is_done_again(void) {
 }
 
 /* A root that was whole once makes the drive one in use, whichever of its anchors it was in. */
-/* Power failed after the seal of a root and before the erase of the one before, which lies behind it when roots have gone round. */
-static void newest_of_two_roots_counts_in_either_order(void) {
-    struct sim_page saved[16];
-    small_drive(2);
-    mounted();
-    for (uint32_t n = 0; n < 2 * FTL_ANCHORS; n++) {
-        uint32_t old = holder();
-        CHECK(sim.g.pages <= 16);
-        memcpy(saved, pages_of(old), sim.g.pages * sizeof saved[0]);
-        write_some(n % DRIVE_LPNS);
-        remounted();
-        CHECK(holder() == (old + 1) % FTL_ANCHORS);
-        memcpy(pages_of(old), saved, sim.g.pages * sizeof saved[0]);
-        remounted();
-        drive_judge();
-        drive_start();
-    }
-}
-
 /* What cannot be read in another anchor than the first good one is no first format that was cut: that begins in the first. */
 static void lost_root_without_a_seal_is_no_blank_drive(void) {
     for (uint32_t n = 1; n < FTL_ANCHORS; n++) {
@@ -301,7 +280,6 @@ const struct test root_tests[] = {
     {"a mount over failing anchors, cut at every operation, comes to the same map", mount_over_failing_anchors_cut_at_every_operation},
     {"a first format over failing anchors, cut at every operation, is done again", first_format_over_failing_anchors_cut_at_every_operation},
     {"a first format that was cut behind a bad anchor is done again", first_format_that_was_cut_behind_a_bad_anchor_is_done_again},
-    {"the newest of two roots counts, in either order", newest_of_two_roots_counts_in_either_order},
     {"a lost root without a seal does not make a blank drive", lost_root_without_a_seal_is_no_blank_drive},
     {"lost roots in any anchor do not make a blank drive", lost_root_of_any_anchor_is_no_blank_drive},
     {0},
