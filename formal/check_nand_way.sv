@@ -34,15 +34,15 @@ module check_nand_way #(
   logic [3:0] own_op_q = 4'd0, next_op_q = 4'd0;
   logic [2:0] own_row_q = 3'd0, next_row_q = 3'd0;
   logic [1:0] reads_q = 2'd0;
-  logic idle, request, brief, urgent, start, issued, done, collect, late, accepts_read, accepts_program, accepts_erase, pause, resumes, check_suspended, chained, paired, check_array_ready, use_failc, goes_on, take, reset, ends, inner, first, slot, take_slot, own_done;
+  logic idle, request, brief, urgent, start, issued, done, collect, timed_out, accepts_read, accepts_program, accepts_erase, pause, resumes, check_suspended, chained, paired, check_array_ready, use_failc, goes_on, take, reset, ends, inner, first, slot, take_slot, own_done;
   logic [3:0] op;
 
   assign reset = !started_q;
   assign start = started_q && request && !turn_q && wants_start;
   assign ends = turn_q && wants_end;
   assign take = started_q && offers && (idle || (accepts_read && offered_op == OpRead) || (accepts_program && offered_op == OpProgram) || (accepts_erase && offered_op == OpErase));
-  assign goes_on = ends && !late && (check_suspended || check_array_ready) && collect && !was_over;
-  assign done = ends && !goes_on && (late || collect || op == OpStatus);
+  assign goes_on = ends && !timed_out && (check_suspended || check_array_ready) && collect && !was_over;
+  assign done = ends && !goes_on && (timed_out || collect || op == OpStatus);
   assign issued = ends && !done && !goes_on;
   assign inner = own_q && slot != slot_q;           // the turn is that of the one beside
   assign first = !collect && !pause;
@@ -52,7 +52,7 @@ module check_nand_way #(
       .Bits(3), .TRstMaxNs(1), .TProgMaxNs(1500), .TBersMaxNs(1500), .TRMaxNs(1), .TSuspNs(TSuspNs), .SuspendReads(Most), .Cache(Cache), .Planes(Planes), .PageBits(1)
   ) dut (
       .clk, .reset, .tick, .wb(3'd1), .capabilities, .take, .take_op(offered_op), .take_row({21'd0, offered_row}), .take_allow_cache(offered_allow_cache), .take_slot, .idle, .op, .slot, .request, .brief, .urgent, .start, .issued, .done, .collect,
-      .late, .accepts_read, .accepts_program, .accepts_erase, .pause, .resumes, .check_suspended, .chained, .paired, .went_chained(chained_q), .went_paired(paired_q), .check_array_ready, .use_failc, .goes_on, .nand_rb_n
+      .timed_out, .accepts_read, .accepts_program, .accepts_erase, .pause, .resumes, .check_suspended, .chained, .paired, .went_chained(chained_q), .went_paired(paired_q), .check_array_ready, .use_failc, .goes_on, .nand_rb_n
   );
 
   always_ff @(posedge clk) begin
@@ -109,28 +109,28 @@ module check_nand_way #(
         assert (own_q);
         assert (op == (inner ? next_op_q : own_op_q));
         if (inner) assert (next_q && own_gone_q);
-        if (first && !late) assert (!(inner ? next_gone_q : own_gone_q));
-        if (collect && !late) assert (inner ? !next_gone_q : own_gone_q);
+        if (first && !timed_out) assert (!(inner ? next_gone_q : own_gone_q));
+        if (collect && !timed_out) assert (inner ? !next_gone_q : own_gone_q);
         // Suspension
         if (pause && op != OpRead) assert ((own_op_q == OpProgram || own_op_q == OpErase) && !inner && resumes == suspended_q && own_gone_q && !cached_q && !two_q && !after_q);
         if (inner && op == OpRead && own_op_q != OpRead) assert (suspended_q && !pause);
         if (!inner && !pause && own_op_q != OpRead) assert (!suspended_q);
-        if (pause && !late) assert (brief);
+        if (pause && !timed_out) assert (brief);
         if (check_suspended) assert (collect && next_q && next_op_q == OpRead);
         // Cache read: the page of the own one is in the cache register when it is collected
         if (pause && op == OpRead) assert (Cache && ahead_q && !inner && !next_gone_q);
-        if (collect && op == OpRead && !inner && !late) assert (!ahead_q);
+        if (collect && op == OpRead && !inner && !timed_out) assert (!ahead_q);
         if (first && inner && op == OpRead && own_op_q == OpRead) assert (Cache && capabilities[1] && chained);
         // Cache program: only the next page of the block goes out behind one; whose status it is that is collected
         if (first && inner && op == OpProgram && !two_q) assert (cached_q && next_row_q[2:1] == own_row_q[2:1]);
-        if (collect && !late && !inner && op == OpProgram) assert (check_array_ready == (cached_q && !next_gone_q) && use_failc == (cached_q && next_gone_q));
+        if (collect && !timed_out && !inner && op == OpProgram) assert (check_array_ready == (cached_q && !next_gone_q) && use_failc == (cached_q && next_gone_q));
         // Planes: the second one follows, and nothing is asked before
-        if (two_q && !next_gone_q && !late) assert (first && inner && !chained && !paired && next_op_q == own_op_q && next_row_q[1] != own_row_q[1] && (own_op_q == OpErase || next_row_q[0] == own_row_q[0]));
+        if (two_q && !next_gone_q && !timed_out) assert (first && inner && !chained && !paired && next_op_q == own_op_q && next_row_q[1] != own_row_q[1] && (own_op_q == OpErase || next_row_q[0] == own_row_q[0]));
       end
       if (issued && first && op == OpProgram && chained_q && !paired_q) assert (Cache && capabilities[0] && !(inner ? next_row_q[0] : own_row_q[0]));
       if (issued && first && !inner && (op == OpProgram || op == OpErase) && paired_q) assert (Planes > 1 && capabilities[2] && next_q && next_op_q == op);
       if (goes_on && check_suspended) assert (next_q && !suspended_q);
-      if (own_done) assert (!suspended_q || late);
+      if (own_done) assert (!suspended_q || timed_out);
     end
   end
 
@@ -139,9 +139,9 @@ module check_nand_way #(
   logic was_read_q = 1'b0;
   always_ff @(posedge clk) begin
     if (take && idle) was_read_q <= 1'b0;
-    if (done && inner && !late) was_read_q <= 1'b1;
+    if (done && inner && !timed_out) was_read_q <= 1'b1;
   end
-  always_comb if (started_q) assert (!(own_done && was_read_q && !late));
+  always_comb if (started_q) assert (!(own_done && was_read_q && !timed_out));
 `endif
 endmodule
 

@@ -9,7 +9,7 @@ After a cut there is a third way: V did not survive (survival.py).
 """
 
 from judge.order import Violation
-from judge.words import Words
+from judge.messages import Messages
 
 KEEP = 10000  # stamps remembered after they can no longer be read, for words
 
@@ -24,7 +24,7 @@ class Unknown:
 UNKNOWN = Unknown()
 
 
-class Blocks(Words):
+class Blocks(Messages):
     def __init__(self):
         super().__init__()
         self.blank = 0

@@ -70,10 +70,10 @@ void Cut::tear_erase(const Faults &faults, Store &s, uint32_t way, uint64_t salt
   if (way == OTX_NAND_CUT_ERASE_ANY) way = OTX_NAND_CUT_PARTLY + uint32_t(Draws(faults.set.seed, {way_of_erase, die_, row_, erases, salt}).below(2));
   for (uint32_t row = row_; row < row_ + s.geometry().pages; row++) {
     Draws draws(faults.set.seed, {erased, die_, row, erases, salt});
-    const uint64_t fate = way == OTX_NAND_CUT_LOOKS_ERASED ? 0 : draws.below(3);
+    const uint64_t outcome = way == OTX_NAND_CUT_LOOKS_ERASED ? 0 : draws.below(3);
     uint8_t *cells = s.cells(die_, row), kept = cells[mark];
-    if (fate == 0) std::fill(cells, cells + s.row_bytes(), uint8_t(0));
-    if (fate == 1) for (size_t i = 0; i < s.row_bytes(); i++) cells[i] &= uint8_t(draws.next() >> 40);
+    if (outcome == 0) std::fill(cells, cells + s.row_bytes(), uint8_t(0));
+    if (outcome == 1) for (size_t i = 0; i < s.row_bytes(); i++) cells[i] &= uint8_t(draws.next() >> 40);
     cells[mark] = kept;
   }
 }

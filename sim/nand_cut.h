@@ -9,7 +9,7 @@
 
 #include <vector>
 
-#include "nand_fate.h"
+#include "nand_fault_model.h"
 
 namespace otx {
 

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "nand_fate.h"
+#include "nand_fault_model.h"
 #include "nand_store.h"
 
 namespace otx {

@@ -9,8 +9,8 @@ from pathlib import Path
 from opentxssd.faults import next_cut, seen, set_faults, set_part_faults
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-SOURCES = [f"sim/nand_{n}.cpp" for n in ("model", "die", "jobs", "store", "fate", "cut")]
-HEADERS = [f"sim/nand_{n}.h" for n in ("model", "die", "drive", "jobs", "store", "faults", "fate", "cut", "hash")]
+SOURCES = [f"sim/nand_{n}.cpp" for n in ("model", "die", "jobs", "store", "fault_model", "cut")]
+HEADERS = [f"sim/nand_{n}.h" for n in ("model", "die", "drive", "jobs", "store", "faults", "fault_model", "cut", "hash")]
 K9F8G08 = {"wp": 12, "wh": 10, "wc": 25, "rp": 12, "reh": 10, "rc": 25, "rea": 20, "cls": 12, "clh": 5, "cs": 20, "ch": 5, "als": 12}
 K9F8G08 |= {"alh": 5, "ds": 12, "dh": 5, "adl": 100, "whr": 60, "rhw": 100, "wb": 100, "rr": 20}
 K9F8G08 |= {"r": 25_000, "prog": 200_000, "bers": 1_500_000, "rst": 5_000}  # names and order of struct otx_nand_times

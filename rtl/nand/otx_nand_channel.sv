@@ -148,9 +148,9 @@ module otx_nand_channel #(
   localparam bit Second = TSuspNs != 0 || Cache || Planes > 1;
   localparam logic [3:0] OpRead = 4'd3, OpProgram = 4'd6, OpErase = 4'd7;
 
-  logic [143:0] held[Second ? 2**(WayBits+1) : Ways];  // what the command said, per slot and way
-  logic [143:0] now;
-  logic [Ways-1:0] take, request, brief, urgent, begins, issued, done, collect, late, pause, resumes, check_suspended, chained, paired, check_array_ready, use_failc, goes_on, take_slot, slots;
+  logic [143:0] commands[Second ? 2**(WayBits+1) : Ways];  // what the command said, per slot and way
+  logic [143:0] command;
+  logic [Ways-1:0] take, request, brief, urgent, begins, issued, done, collect, timed_out, pause, resumes, check_suspended, chained, paired, check_array_ready, use_failc, goes_on, take_slot, slots;
   logic turn_goes_on, went_chained, went_paired, slot;
   logic [Ways*4-1:0] op;
   logic pick_valid, start, turn_issued, turn_done, tick;
@@ -201,26 +201,26 @@ module otx_nand_channel #(
         .Cache(Cache), .Planes(Planes), .PageBits(PageBits)
     ) state (
         .clk, .reset, .tick, .wb, .capabilities(capabilities[2:0]), .take(take[i]), .take_op(cmd_op), .take_row(cmd_row), .take_allow_cache(cmd_allow_cache), .take_slot(take_slot[i]), .idle(way_idle[i]), .op(op[i*4+:4]), .slot(slots[i]), .request(request[i]), .brief(brief[i]), .urgent(urgent[i]),
-        .start(begins[i]), .issued(issued[i]), .done(done[i]), .collect(collect[i]), .late(late[i]),
+        .start(begins[i]), .issued(issued[i]), .done(done[i]), .collect(collect[i]), .timed_out(timed_out[i]),
         .accepts_read(way_accepts_read[i]), .accepts_program(way_accepts_program[i]), .accepts_erase(way_accepts_erase[i]), .pause(pause[i]), .resumes(resumes[i]), .check_suspended(check_suspended[i]), .chained(chained[i]), .paired(paired[i]), .went_chained, .went_paired, .check_array_ready(check_array_ready[i]), .use_failc(use_failc[i]),
         .goes_on(goes_on[i]), .nand_rb_n(nand_rb_n[i])
     );
   end
 
   if (Second) begin : g_two
-    assign now = held[{slot, way[WayBits-1:0]}];
-    always_ff @(posedge clk) if (cmd_valid && cmd_ready) held[{cmd_slot, cmd_way[WayBits-1:0]}] <= {cmd_sequence, cmd_lpn, cmd_generation, cmd_kind, cmd_row};
+    assign command = commands[{slot, way[WayBits-1:0]}];
+    always_ff @(posedge clk) if (cmd_valid && cmd_ready) commands[{cmd_slot, cmd_way[WayBits-1:0]}] <= {cmd_sequence, cmd_lpn, cmd_generation, cmd_kind, cmd_row};
   end else begin : g_one
-    assign now = held[way[WayBits-1:0]];
-    always_ff @(posedge clk) if (cmd_valid && cmd_ready) held[cmd_way[WayBits-1:0]] <= {cmd_sequence, cmd_lpn, cmd_generation, cmd_kind, cmd_row};
+    assign command = commands[way[WayBits-1:0]];
+    always_ff @(posedge clk) if (cmd_valid && cmd_ready) commands[cmd_way[WayBits-1:0]] <= {cmd_sequence, cmd_lpn, cmd_generation, cmd_kind, cmd_row};
   end
 
   otx_nand_arbiter #(.Ways(Ways)) arbiter (.clk, .reset, .request, .brief, .urgent, .taken(start), .pick_valid, .pick_way);
 
   otx_nand_turn #(.Ways(Ways), .RowBytes(RowBytes), .Bits(Bits), .Scramble(Scramble), .T(T)) turn (
-      .clk, .reset, .cs, .resting, .pick_valid, .pick_way, .start, .way, .op(op[way[WayBits-1:0]*4+:4]), .collect(collect[way[WayBits-1:0]]), .late(late[way[WayBits-1:0]]),
+      .clk, .reset, .cs, .resting, .pick_valid, .pick_way, .start, .way, .op(op[way[WayBits-1:0]*4+:4]), .collect(collect[way[WayBits-1:0]]), .timed_out(timed_out[way[WayBits-1:0]]),
       .pause(pause[way[WayBits-1:0]]), .resumes(resumes[way[WayBits-1:0]]), .check_suspended(check_suspended[way[WayBits-1:0]]), .chained(chained[way[WayBits-1:0]]), .paired(paired[way[WayBits-1:0]]), .check_array_ready(check_array_ready[way[WayBits-1:0]]), .use_failc(use_failc[way[WayBits-1:0]]),
-      .status_enhanced(capabilities[3]), .went_chained, .went_paired, .goes_on(turn_goes_on), .row(now[23:0]), .kind(now[31:24]), .generation(now[63:32]), .lpn(now[95:64]), .sequence_number(now[143:96]),
+      .status_enhanced(capabilities[3]), .went_chained, .went_paired, .goes_on(turn_goes_on), .row(command[23:0]), .kind(command[31:24]), .generation(command[63:32]), .lpn(command[95:64]), .sequence_number(command[143:96]),
       .issued(turn_issued), .done(turn_done), .wreq_valid, .wreq_ready, .wdata_valid(in_valid), .wdata_ready(in_ready), .wdata_data(in_data),
       .rdata_valid(out_valid), .rdata_ready(out_ready), .rdata_data(out_data), .rdata_last(out_last), .cpl_valid(end_valid), .cpl_ready(end_ready), .cpl_status, .cpl_kind, .cpl_generation, .cpl_lpn, .cpl_sequence, .cpl_corrected,
       .fix_valid(wrong_valid), .fix_ready(wrong_ready), .fix_byte, .fix_mask, .ask_valid, .ask_ready, .ask_chunk, .ask_byte,

@@ -4,9 +4,9 @@
 // With `pause` the turn is a command that suspends, or with `resumes` resumes, the array; one with `check_suspended` ends with `goes_on` and no completion if its status byte has bit `SuspendedBit` (of the vendor), one with `check_array_ready` if
 // bit 5 (ARDY) says that the array is at work. With `use_failc` bit 1 (FAILC) tells whether the program failed, the one before the last, else bit 0 (FAIL). `chained`, `paired`, `status_enhanced`: see otx_nand_script; the first two count as they are when the
 // last byte before the second command goes out, and stand in `went_chained` and `went_paired` from then on.
-// `pick` offers a way that wants the bus; `start` takes it (one clock). Then `way` is stable and `op`, `collect`, `late` and the command's fields are that way's. The turn ends with one clock of `issued` (the
+// `pick` offers a way that wants the bus; `start` takes it (one clock). Then `way` is stable and `op`, `collect`, `timed_out` and the command's fields are that way's. The turn ends with one clock of `issued` (the
 // array works) or, after `cpl` has been taken, of `done`. A page to program is asked for with `wreq` as the turn begins. All beats of `rdata` are taken before `cpl` is offered.
-// Late `wdata` and slow `rdata` pause the strobes; they, and a `cpl` that is not taken, hold the bus. A turn of a late way touches no pin: TIMEOUT. An unknown operation: FAIL, no pin moves.
+// Late `wdata` and slow `rdata` pause the strobes; they, and a `cpl` that is not taken, hold the bus. A turn of a way that timed out touches no pin: TIMEOUT. An unknown operation: FAIL, no pin moves.
 // Reset raises CE# at once and forgets the turn.
 
 `default_nettype none
@@ -33,7 +33,7 @@ module otx_nand_turn #(
     output logic [     3:0] way,
     input  logic [     3:0] op,
     input  logic            collect,
-    input  logic            late,
+    input  logic            timed_out,
     input  logic            pause,
     input  logic            resumes,
     input  logic            check_suspended,
@@ -121,7 +121,7 @@ module otx_nand_turn #(
   logic [3:0] way_q, step_q;
   logic [Bits-1:0] select_q;
   logic [12:0] asked_q, came_q;  // number of the next byte to send or ask for, and to come
-  logic wreq_q, collect_q, late_q, pause_q, resumes_q, check_suspended_q, check_array_ready_q, use_failc_q;
+  logic wreq_q, collect_q, timed_out_q, pause_q, resumes_q, check_suspended_q, check_array_ready_q, use_failc_q;
   logic [3:0] op_q;
   logic [23:0] row_q;
   logic [7:0] kind_in_q, feature_q;  // the command's kind; byte of a feature to send
@@ -170,7 +170,7 @@ module otx_nand_turn #(
   otx_nand_scrambler #(.On(Scramble)) scrambler (.clk, .row(row_q), .load(state_q == StSelect), .take((in_take && asked_q < Spare) || (back_valid && came_q < Spare)), .key);
 
   otx_nand_unpack #(.Words(PageBytes / 8)) unpack (
-      .clk, .reset, .start(state_q == StDecide && op_q == OpProgram && !collect_q && !pause_q && !late_q), .wdata_valid, .wdata_ready, .wdata_data,
+      .clk, .reset, .start(state_q == StDecide && op_q == OpProgram && !collect_q && !pause_q && !timed_out_q), .wdata_valid, .wdata_ready, .wdata_data,
       .byte_valid(unpack_valid), .byte_data(unpack_byte), .byte_take(in_take && asked_q < Spare)
   );
 
@@ -232,7 +232,7 @@ module otx_nand_turn #(
     cpl_generation = generation;
     cpl_lpn = lpn;
     cpl_sequence = sequence_number;
-    if (late_q) cpl_status = Timeout;
+    if (timed_out_q) cpl_status = Timeout;
     else if (!known) cpl_status = Fail;
     else if (reads_oob) begin
       cpl_kind = oob_kind;
@@ -249,7 +249,7 @@ module otx_nand_turn #(
 
   // The way's command out of registers: from StDecide to the end of the turn it does not change.
   always_ff @(posedge clk)
-    {op_q, collect_q, late_q, pause_q, resumes_q, check_suspended_q, check_array_ready_q, use_failc_q, row_q, kind_in_q} <= {op, collect, late, pause, resumes, check_suspended, check_array_ready, use_failc, row, kind};
+    {op_q, collect_q, timed_out_q, pause_q, resumes_q, check_suspended_q, check_array_ready_q, use_failc_q, row_q, kind_in_q} <= {op, collect, timed_out, pause, resumes, check_suspended, check_array_ready, use_failc, row, kind};
   always_ff @(posedge clk) if (step_q < SecondCommand) {went_chained, went_paired} <= {chained, paired};
   always_ff @(posedge clk) feature_q <= lpn[{asked_q[1:0], 3'd0}+:8];  // of the last four numbers of a page
 
@@ -275,7 +275,7 @@ module otx_nand_turn #(
         came_q <= out_from;
         step_q <= first;
         select_q <= cs;
-        if (late_q || !known || (collect_q && (op_q == OpReset || op_q == OpSetFeatures))) state_q <= StComplete;
+        if (timed_out_q || !known || (collect_q && (op_q == OpReset || op_q == OpSetFeatures))) state_q <= StComplete;
         else begin
           state_q <= StSelect;
           nand_ce_n[way_q[$clog2(Ways > 1 ? Ways : 2)-1:0]] <= 1'b0;

@@ -2,7 +2,7 @@
 // Where the operation of one NAND way is: waiting for the bus, on the bus, in the array, waiting for the bus to collect; and, on parts that can do more than one thing, a second one beside it.
 //
 // `take` gives it an operation while `idle`. `request` asks the arbiter for the bus (`brief`: this turn carries no page of data, `urgent`: that of a READ); `start` answers. The turn ends with `issued` (the array is
-// now at work), `done` (the operation is over) or `goes_on` (it is not over). In a turn `collect` tells which one it is and `late` that ready/busy did not come back within twice its longest time.
+// now at work), `done` (the operation is over) or `goes_on` (it is not over). In a turn `collect` tells which one it is and `timed_out` that ready/busy did not come back within twice its longest time.
 // A way has two slots for commands: its own operation has one, the next one the other; `slot` is that of this turn, `take_slot` where the command that is offered would go. The next one is taken when
 // `accepts_read`, `accepts_program` or `accepts_erase` offers it (a READ, PROGRAM, ERASE); an offer stays until some command is taken or the way is idle. When the own one ends the next becomes it.
 // Suspension (TSuspNs not 0): a READ beside a program or erase in the array, at most `SuspendReads` for each. A brief turn with `pause` suspends the array once it has run for TSuspNs; the turn that collects then (`check_suspended`: status bit of the vendor)
@@ -50,7 +50,7 @@ module otx_nand_way #(
     input  logic       issued,
     input  logic       done,
     output logic       collect,
-    output logic       late,
+    output logic       timed_out,
     output logic       accepts_read,
     output logic       accepts_program,
     output logic       accepts_erase,
@@ -119,7 +119,7 @@ module otx_nand_way #(
   logic [3:0] op_q, next_op_q;
   logic [Bits:0] settle_q;
   logic [TimeBits-1:0] time_q, limit;
-  logic late_q, ready, over;
+  logic timed_out_q, ready, over;
   logic [1:0] rb_q;
 
   always_comb begin
@@ -163,17 +163,17 @@ module otx_nand_way #(
     request = state_q == StReturn;
     if (state_q == StWant)
       case (phase_q)
-        PhOwn: request = (ready && (!Pairs || settle_q == 0 || next_q || op_q != OpErase)) || late_q || op_q == OpReset || op_q == OpStatus;
+        PhOwn: request = (ready && (!Pairs || settle_q == 0 || next_q || op_q != OpErase)) || timed_out_q || op_q == OpReset || op_q == OpStatus;
         PhSuspend: request = 1'b1;
-        PhResume: request = (ready || late_q) && settle_q == 0;
-        PhNext: request = ready && !late_q;
-        default: request = ready || late_q;
+        PhResume: request = (ready || timed_out_q) && settle_q == 0;
+        PhNext: request = ready && !timed_out_q;
+        default: request = ready || timed_out_q;
       endcase
   end
   assign collect = state_q == StReturn || state_q == StCollect;
-  assign late = late_q;
+  assign timed_out = timed_out_q;
   assign urgent = state_q == StReturn && op == OpRead;
-  assign brief = state_q == StReturn ? late_q || op == OpReset || op == OpProgram || op == OpErase || op == OpReadMark || op == OpSetFeatures || op == OpGetFeatures : op != OpProgram || pause;
+  assign brief = state_q == StReturn ? timed_out_q || op == OpReset || op == OpProgram || op == OpErase || op == OpReadMark || op == OpSetFeatures || op == OpGetFeatures : op != OpProgram || pause;
 
   always_ff @(posedge clk) begin
     rb_q <= {rb_q[0], nand_rb_n};
@@ -182,18 +182,18 @@ module otx_nand_way #(
         op_q <= take_op;
         cacheable_q <= Cache && capabilities[0] && take_allow_cache && take_op == OpProgram && !last_page;
         time_q <= '0;
-        late_q <= 1'b0;
+        timed_out_q <= 1'b0;
         reads_q <= '0;
         settle_q <= (Bits + 1)'(Pairs && capabilities[2] && take_op == OpErase ? Gap : 0);
         if (take) state_q <= StWant;
       end
       StWant: begin
-        if (tick && !ready && !late_q && phase_q != PhSuspend) time_q <= time_q + 1'b1;
-        if (over && phase_q != PhSuspend && !start) late_q <= 1'b1;
+        if (tick && !ready && !timed_out_q && phase_q != PhSuspend) time_q <= time_q + 1'b1;
+        if (over && phase_q != PhSuspend && !start) timed_out_q <= 1'b1;
         if (settle_q != 0) settle_q <= settle_q - 1'b1;
         if (start) state_q <= StIssue;
         else if (phase_q == PhSuspend && ready) state_q <= StReturn;  // it is over
-        else if (Second && phase_q == PhNext && late_q) state_q <= StReturn;
+        else if (Second && phase_q == PhNext && timed_out_q) state_q <= StReturn;
         else if (Suspend && phase_q == PhResume && next_q) phase_q <= PhRead;
       end
       StIssue: begin
@@ -216,7 +216,7 @@ module otx_nand_way #(
       end
       StBusy: begin
         if (tick) time_q <= time_q + 1'b1;
-        if (over) late_q <= 1'b1;
+        if (over) timed_out_q <= 1'b1;
         if (ready || over) state_q <= StReturn;
         else if (Suspend && phase_q == PhOwn && next_q && next_op_q == OpRead && !(Cache && op_q == OpRead) && time_q >= TimeBits'(AfterUs)) begin
           phase_q <= PhSuspend;
@@ -234,7 +234,7 @@ module otx_nand_way #(
       end
       StArray: begin
         if (tick) time_q <= time_q + 1'b1;
-        if (over) late_q <= 1'b1;
+        if (over) timed_out_q <= 1'b1;
         if (over || (tick && &time_q[$clog2(PollUs)-1:0])) state_q <= StReturn;
         else if (next_q && same_q) begin
           phase_q <= PhNext;
@@ -264,7 +264,7 @@ module otx_nand_way #(
       next_q   <= 1'b0;
       settle_q <= (Bits + 1)'(Gap);
       time_q   <= '0;
-      late_q   <= 1'b0;
+      timed_out_q   <= 1'b0;
       state_q  <= StWant;
     end
     if (take) row_q <= take_row;
@@ -282,7 +282,7 @@ module otx_nand_way #(
       array_q <= 1'b0;
       paired_q <= 1'b0;
       time_q <= '0;
-      late_q <= 1'b0;
+      timed_out_q <= 1'b0;
       state_q <= StIdle;
       if (follows) begin
         own_q <= !own_q;
@@ -292,9 +292,9 @@ module otx_nand_way #(
         settle_q <= (Bits + 1)'(Gap);  // of a READ whose page is read already, or an ERASE
         state_q <= StWant;
         if (phase_q == PhNext) begin  // its command has gone out
-          late_q  <= late_q;
+          timed_out_q  <= timed_out_q;
           array_q <= next_cacheable_q && op_q == OpProgram && !paired_q;
-          state_q <= late_q ? StReturn : op_q == OpRead ? StGap : next_cacheable_q && !paired_q ? StArray : StReturn;
+          state_q <= timed_out_q ? StReturn : op_q == OpRead ? StGap : next_cacheable_q && !paired_q ? StArray : StReturn;
         end
       end
     end

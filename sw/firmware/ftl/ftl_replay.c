@@ -119,7 +119,7 @@ enum ftl_error ftl_replay(struct ftl *f, struct ftl_log *log, bool write, struct
     struct ftl_replay r = {.log = log, .bad_epoch = 0xffffffffu, .lost = lost, .copies = &copies};
     copies = (struct ftl_copies){0};
     enum ftl_error error = walk(f, &r, 0, 0, true);
-    if (error == FTL_OK) error = ftl_judge(f, &r, write);
+    if (error == FTL_OK) error = ftl_replay_tail(f, &r, write);
     if (error == FTL_OK) error = walk(f, &r, r.tail_page, r.tail_entry, false);
     return error;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of the replay share: ftl_replay.c (walk, apply), ftl_judge.c (the tail). */
+/* What the parts of the replay share: ftl_replay.c (walk, apply), ftl_replay_tail.c (the tail). */
 #ifndef FTL_REPLAY_STATE_H
 #define FTL_REPLAY_STATE_H
 
@@ -49,6 +49,6 @@ static inline struct ftl_tx_seen *ftl_tx_of(struct ftl_tx_seen *tx, uint32_t ser
 FTL_MUST_CHECK enum ftl_error ftl_check_entry(struct ftl *f, const struct ftl_entry *e);
 
 /* Judges the tail: sets `out`, `bad_epoch` and counts what it drops and what is doubtful. With `write` the old root is left alone among the anchors (ftl_root_alone), then pages that may fade are copied. */
-FTL_MUST_CHECK enum ftl_error ftl_judge(struct ftl *f, struct ftl_replay *r, bool write);
+FTL_MUST_CHECK enum ftl_error ftl_replay_tail(struct ftl *f, struct ftl_replay *r, bool write);
 
 #endif

@@ -91,7 +91,7 @@ class CommandExecutor(p: OtxParam) extends Component {
   waiter.index := Mux(hand.isFlush, head, entries.index + 1)
 
   private val hasPages = allocLeft >= hand.blocks || !isWrite
-  private val hasLog = logLeft > LogReserve.kept(p)
+  private val hasLog = logLeft > LogReserve.reserved(p)
   settled.valid := RegNext(filled.fire && isWrite) init False
   settled.payload := RegNext(hand.blocks)
 

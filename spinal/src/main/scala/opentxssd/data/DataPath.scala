@@ -137,8 +137,8 @@ class DataPath(p: OtxParam) extends Component {
   // Pages that failed or are moved
   rescue.failed << pool.failed
   pool.rescued << rescue.rescued
-  private val logShort = RegNext(logLeft <= LogReserve.kept(p)) init True
-  rescue.move << move.haltWhen(logShort && !fault) // what is kept of the log is not for these: nothing is lost without them
+  private val logShort = RegNext(logLeft <= LogReserve.reserved(p)) init True
+  rescue.move << move.haltWhen(logShort && !fault) // what is reserved of the log is not for these: nothing is lost without them
   rescue.alloc << pages(1).haltWhen(executor.holdsPage) // pages go to their block in the order in which they were taken
   relocate << rescue.relocate
   rescue.head := head

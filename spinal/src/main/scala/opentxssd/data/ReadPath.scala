@@ -43,13 +43,13 @@ class ReadPath(p: OtxParam) extends Component {
   private val depth = 64
 
   // Lookups: one group per command
-  private val under = Reg(UInt(7 bits)) init 0 // lookups sent whose answer is not yet dispatched
+  private val inFlight = Reg(UInt(7 bits)) init 0 // lookups sent whose answer is not yet dispatched
   private val running = RegInit(False)
   private val block = Reg(UInt(5 bits)) init 0
   private val asked = Mem(Asked(), depth)
   private val places = new FreeList(depth)
   private val last = block === (cmd.count - 1).resize(5 bits)
-  start.valid := cmd.valid && !running && under <= depth - OtxParam.maxBlocks
+  start.valid := cmd.valid && !running && inFlight <= depth - OtxParam.maxBlocks
   start.tag := cmd.tag
   start.blocks := cmd.count.resized
   when(start.valid)(running := True)
@@ -87,22 +87,22 @@ class ReadPath(p: OtxParam) extends Component {
   pin.valid := rsp.fire && rsp.location.isBuf && !rsp.error
   pin.payload := rsp.location.value.resized
   private val joined = asked.streamReadSync(found.io.pop.translateWith(found.io.pop.place), found.io.pop.payload).m2sPipe() // both memories are slow
-  under := under + op.fire.asUInt - found.io.pop.fire.asUInt
+  inFlight := inFlight + op.fire.asUInt - found.io.pop.fire.asUInt
   places.give.valid := found.io.pop.fire
   places.give.payload := found.io.pop.place.resized
-  private val q = joined.value
-  private val a = joined.linked
-  private val ways = StreamDemux(joined, (a.location.isNand && !a.error).asUInt, 2)
+  private val request = joined.value
+  private val answer = joined.linked
+  private val ways = StreamDemux(joined, (answer.location.isNand && !answer.error).asUInt, 2)
 
-  private val near = Stream(ReturnJob())
-  near.arbitrationFrom(ways(0))
-  near.tag := q.tag
-  near.block := q.block
-  near.frame := a.location.value.resized
-  near.hasData := !a.error
-  near.zero := a.location.isNone
-  near.pinned := a.location.isBuf && !a.error
-  near.held := False
+  private val buffered = Stream(ReturnJob())
+  buffered.arbitrationFrom(ways(0))
+  buffered.tag := request.tag
+  buffered.block := request.block
+  buffered.frame := answer.location.value.resized
+  buffered.hasData := !answer.error
+  buffered.zero := answer.location.isNone
+  buffered.pinned := answer.location.isBuf && !answer.error
+  buffered.held := False
 
   // Page reads, one frame each
   private val readFrames = new FreeList(p.readFrames)
@@ -111,27 +111,27 @@ class ReadPath(p: OtxParam) extends Component {
   private val reads = StreamJoin(ways(1), readFrames.take)
   private val slotBits = log2Up(p.readFrames)
   private val slots = Mem(Asked(), p.readFrames)
-  slots.write(readFrames.take.payload.resize(slotBits), q, reads.fire)
+  slots.write(readFrames.take.payload.resize(slotBits), request, reads.fire)
   read.arbitrationFrom(reads)
   read.op := NandOp.READ
-  read.ppn := a.location.value
+  read.ppn := answer.location.value
   read.frame := readFrames.take.payload + p.readFrameBase
   read.kind := PageKind.DATA
-  read.lpn := q.lpn
+  read.lpn := request.lpn
   read.sequence := 0
   read.cookie := read.frame
 
-  private val came = slots.streamReadSync(readDone.translateWith((readDone.cookie - p.readFrameBase).resize(slotBits)), readDone.payload)
-  private val far = Stream(ReturnJob())
-  far.arbitrationFrom(came)
-  far.tag := came.value.tag
-  far.block := came.value.block
-  far.frame := came.linked.cookie
-  far.hasData := came.linked.status === PageStatus.OK && came.linked.kind === PageKind.DATA && came.linked.lpn === came.value.lpn
-  far.zero := False
-  far.pinned := False
-  far.held := True
+  private val readBack = slots.streamReadSync(readDone.translateWith((readDone.cookie - p.readFrameBase).resize(slotBits)), readDone.payload)
+  private val fetched = Stream(ReturnJob())
+  fetched.arbitrationFrom(readBack)
+  fetched.tag := readBack.value.tag
+  fetched.block := readBack.value.block
+  fetched.frame := readBack.linked.cookie
+  fetched.hasData := readBack.linked.status === PageStatus.OK && readBack.linked.kind === PageKind.DATA && readBack.linked.lpn === readBack.value.lpn
+  fetched.zero := False
+  fetched.pinned := False
+  fetched.held := True
 
   // A place for each read frame, so that no done beat waits for a delivery
-  jobs << StreamArbiterFactory().roundRobin.transactionLock.onArgs(near.m2sPipe(), far.queue(p.readFrames max 2).m2sPipe()).halfPipe()
+  jobs << StreamArbiterFactory().roundRobin.transactionLock.onArgs(buffered.m2sPipe(), fetched.queue(p.readFrames max 2).m2sPipe()).halfPipe()
 }

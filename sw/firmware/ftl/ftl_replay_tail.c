@@ -136,7 +136,7 @@ static void judge_commit(struct ftl_replay *r, const struct ftl_tx_seen *tx, con
     if (e->epoch < r->bad_epoch) r->bad_epoch = e->epoch;
 }
 
-enum ftl_error ftl_judge(struct ftl *f, struct ftl_replay *r, bool write) {
+enum ftl_error ftl_replay_tail(struct ftl *f, struct ftl_replay *r, bool write) {
     struct ftl_tx_seen tx[FTL_TXIDS];
     bool relocates, fresh;
     enum ftl_error error = verify(f, r, &relocates);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Violations in words: which guarantee of contract.md, which commands, which lines. Nothing is decided here."""
+"""Messages about violations: which guarantee of contract.md, which commands, which lines. Nothing is decided here."""
 
 from judge.order import NEVER, Order, Violation
 
@@ -21,7 +21,7 @@ def content(stamp):
     return "zeroes" if stamp == 0 else f"content {stamp}"
 
 
-class Words(Order):
+class Messages(Order):
     cuts = ()  # lines of the cuts (and orderly offs) so far
 
     def cut_between(self, node, read):

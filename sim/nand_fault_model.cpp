@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nand_fate.h"
+#include "nand_fault_model.h"
 
 #include <algorithm>
 

@@ -2,8 +2,8 @@
 // Which blocks and pages have which of the faults of nand_faults.h, and what they do to reads, programs and erases.
 // Answers are functions of the settings and of the store; nothing here is called while `on` is false.
 
-#ifndef OTX_NAND_FATE_H
-#define OTX_NAND_FATE_H
+#ifndef OTX_NAND_FAULT_MODEL_H
+#define OTX_NAND_FAULT_MODEL_H
 
 #include <string>
 #include <vector>
