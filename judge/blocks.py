@@ -8,8 +8,8 @@ A READ that shows version U of a block, of which V is another: V before U, or RE
 After a cut there is a third way: V did not survive (survival.py).
 """
 
-from judge.order import Violation
 from judge.messages import Messages
+from judge.order import Violation
 
 KEEP = 10000  # stamps remembered after they can no longer be read, for words
 
