@@ -99,7 +99,7 @@ def the_host_sees_how_far_a_merge_is(r, log):
     r.commit(6)
     regs, seen = r.regs, []
     regs.engine_txid.write(6)
-    waits = [regs.engine_tx_use.read(), regs.engine_tx_state.read(), regs.engine_tx_entries.read(), regs.engine_tx_older.read(), regs.engine_tx_reached.read(), regs.engine_walking.read()]
+    waits = [getattr(regs, f"engine_{name}").read() for name in ("tx_use", "tx_state", "tx_entries", "tx_older", "tx_reached", "walking")]
     regs.engine_txid.write(5)
     while regs.engine_tx_state.read() == 4:
         seen.append(regs.engine_tx_reached.read())

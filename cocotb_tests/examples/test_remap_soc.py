@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The remap engine as `soc/remap_engine.py` gives it to a LiteX SoC, over that SoC's own memory: its streams at random against the golden model, and the clocks that things take."""
+"""The remap engine as `soc/remap_engine.py` gives it to a LiteX SoC, over that SoC's own memory: its streams at random against the golden model, and clocks."""
 
 import os
 import random

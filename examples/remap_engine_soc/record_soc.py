@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A LiteX SoC that is not the drive's: no CPU, the remap engine, LiteX' own SRAM as its table memory, and a record table on top.
 
-`python examples/remap_engine_soc/record_soc.py [OUTDIR]` writes OUTDIR/record_soc.v (default build/record_soc) and csr.json, and prints the Verilog files that make the SoC. The host is
-a Wishbone master on pins of the top; on a board `add_uartbone` takes its place. Wrong arguments: one line, exit code 2.
+`python examples/remap_engine_soc/record_soc.py [OUTDIR]` writes OUTDIR/record_soc.v (default build/record_soc) and csr.json, and prints the Verilog files that make the SoC. The
+host is a Wishbone master on pins of the top; on a board `add_uartbone` takes its place. Wrong arguments: one line, exit code 2.
 """
 
 import logging

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A table of records with transactions: keys are the engine's LPNs, a location says in which place of a memory the record stands.
 
-A PUT writes its record into a place that nobody uses and then tells the engine where it is. The place that it replaces comes back on `released` when nobody can read it any more: at
-once, after a commit's merge or after an abort. So there is no lock and no copy: a transaction of any size is visible one clock after the engine has taken its COMMIT.
+A PUT writes its record into a place that nobody uses and then tells the engine where it is. The place that it replaces comes back on `released` when nobody can read it any more:
+at once, after a commit's merge or after an abort. So there is no lock and no copy: a transaction of any size is visible one clock after the engine has taken its COMMIT.
 
-One command at a time: write `key`, `txid`, `value`, then `command`; while `busy` reads 1 it runs. Latency: that of the engine's op and some clocks. Reset forgets all records, as it does
-the engine's transactions; then the host clears the map.
+One command at a time: write `key`, `txid`, `value`, then `command`; while `busy` reads 1 it runs. Latency: that of the engine's op and some clocks. Reset forgets all records, as
+it does the engine's transactions; then the host clears the map.
 """
 
 from enum import IntEnum
