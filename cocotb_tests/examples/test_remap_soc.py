@@ -8,9 +8,10 @@ import sys
 from collections import deque
 
 import cocotb
+import pytest
 from cocotb.triggers import FallingEdge, ReadOnly
 
-from cocotb_tests.amount import amount
+from cocotb_tests.amount import LONG, amount
 from cocotb_tests.examples.wishbone_host import WishboneHost
 from cocotb_tests.models.remap_judge import WALKED, Call, RemapJudge, op_fields
 from cocotb_tests.models.remap_model import NAND, NONE, Op, State, TxOp, word
@@ -18,7 +19,13 @@ from cocotb_tests.models.remap_traffic import RemapTraffic
 from cocotb_tests.models.stepped import Pin, reader
 from cocotb_tests.streams import start
 
-KEYS, TXIDS, ENTRIES, SLOTS = 64, 8, 31, 4  # of EngineSoC
+CONFIGS = {  # all but the first, which is the example's, only with LONG=1
+    "small": dict(lpns=64, txids=8, tx_entries=31, slots=4),
+    "least": dict(lpns=64, txids=2, tx_entries=3, slots=2),
+    "odd": dict(lpns=77, txids=16, tx_entries=5, slots=8),
+    "most": dict(lpns=1000, txids=32, tx_entries=40, slots=16),
+}
+KEYS, TXIDS, ENTRIES, SLOTS = CONFIGS[os.environ.get("CONFIG", "small")].values()
 SEED = int(os.environ.get("SEED", "1"))
 SLACK = 200  # clocks in which a release may be late: a few accesses of this memory
 OP = {"op": "op", "lpn": "lpn", "hasTx": "hasTx", "txid": "txid", "location": "location", "newLocation": "new", "blocks": "blocks", "tag": "tag", "last": "last"}
@@ -160,7 +167,7 @@ def nand(n):
 @simulated
 async def streams_at_random_are_what_the_golden_model_says(dut):
     b = await Bench(dut, stall=0.2).start()
-    rng, most = random.Random(SEED + 1), amount(1_000, 20_000)
+    rng, most = random.Random(SEED + 1), amount(1_000, 4_000)
     traffic = RemapTraffic(rng, b.model, range(TXIDS), rng.sample(range(KEYS), 4), range(KEYS), b.txs)
     while len(b.calls) < most:
         for txid in range(TXIDS):
@@ -177,7 +184,8 @@ async def streams_at_random_are_what_the_golden_model_says(dut):
     await b.drain()
     seen = b.seen | b.judge.seen | {"commits": b.model.commits}
     dut._log.info(f"{b.clock} clocks, ops {traffic.tally}, {seen}")
-    assert all(seen[what] for what in ("all slots", "op beside walk", "released", "commit inside a group", "commit beside an op", "answer overtakes", "commits")), seen
+    assert seen["all slots"] or SLOTS > 4, seen  # more than this memory keeps busy
+    assert all(seen[what] for what in ("op beside walk", "released", "commit inside a group", "commit beside an op", "answer overtakes", "commits")), seen
 
 
 @simulated
@@ -197,9 +205,9 @@ async def what_a_memory_of_one_access_at_a_time_makes_of_the_clocks(dut):
     await timed("TRIM of 8", TRIM, 8, blocks=8)
     for lpn in range(10, 10 + ENTRIES - 1):
         await b.do(APPEND, lpn, 1, nand(lpn))
-    await b.request(TxOp.BEGIN, txid=2)
-    await b.do(APPEND, 2, 2, nand(100))
-    for txid in (2, 1):
+    await b.request(TxOp.BEGIN, txid=0)
+    await b.do(APPEND, 2, 0, nand(100))
+    for txid in (0, 1):
         await b.request(TxOp.COMMITTING, TxOp.COMMIT, txid=txid)
     begin = b.clock
     await b.until(lambda: b.state(1) == State.FREE)
@@ -212,9 +220,11 @@ async def what_a_memory_of_one_access_at_a_time_makes_of_the_clocks(dut):
     assert clocks["LOOKUP, no version"] < 25 and clocks["merge, per entry"] < 80
 
 
-def test_remap_soc():
+@pytest.mark.parametrize("config", CONFIGS if LONG else ["small"])
+def test_remap_soc(config):
     from cocotb_tests.runner import BUILD, ROOT, run
 
-    folder = BUILD / "remap_soc"
-    made = subprocess.run([sys.executable, ROOT / "cocotb_tests/tb/remap_soc_top.py", folder], check=True, capture_output=True, text=True)
-    run("remap_soc_top", [os.path.relpath(source, ROOT) for source in made.stdout.split()], __name__, env={"CSR": str(folder / "csr.json")})
+    folder = BUILD / "remap_soc" / config
+    own = [f"{name}={n}" for name, n in CONFIGS[config].items()]
+    made = subprocess.run([sys.executable, ROOT / "cocotb_tests/tb/remap_soc_top.py", folder, *own], check=True, capture_output=True, text=True)
+    run("remap_soc_top", [os.path.relpath(source, ROOT) for source in made.stdout.split()], __name__, env={"CSR": str(folder / "csr.json"), "CONFIG": config})
