@@ -8,6 +8,7 @@ import sys
 
 import cocotb
 from cocotb.task import bridge
+from cocotb.triggers import FallingEdge
 
 from cocotb_tests.amount import amount
 from cocotb_tests.examples.wishbone_host import WishboneHost
@@ -23,8 +24,9 @@ async def begin(dut):
     """(Records of a cleared table, its host)."""
     host = WishboneHost(dut, os.environ["CSR"])
     await start(dut)
-    region = host.map["memories"]["table"]
-    return await bridge(Records)(host, region["base"], 4 * KEYS), host
+    base = host.map["memories"]["table"]["base"]
+    await host.fill(base, [0xC0000000 + n for n in range(KEYS)])  # what a memory holds before it is cleared: versions of nobody
+    return await bridge(Records)(host, base, 4 * KEYS), host
 
 
 def scene(test):
@@ -174,6 +176,31 @@ def a_random_mix_is_what_a_table_in_python_says(r, log):
     assert r.free == PLACES - used and {key: r.get(key) for key in keys} == {key: base.get(key) for key in keys}
     log(f"{seen}")
     assert min(seen[what] for what in ("get", "own", "put", "delete", "commit", "abort")) > 2
+
+
+@cocotb.test(timeout_time=20, timeout_unit="ms")
+async def after_a_reset_all_is_as_new(dut):
+    r, host = await begin(dut)
+
+    def some_work():
+        for key in range(8):
+            r.put(key, key)
+        for txid in (0, 3):
+            r.begin(txid)
+            r.put(2, txid, txid=txid)
+        r.commit(3)
+
+    def nothing_is_left():
+        new = Records(host, host.map["memories"]["table"]["base"], 4 * KEYS)
+        assert [new.get(key) for key in range(8)] == [None] * 8 and new.free == PLACES
+        some_work()
+        assert (new.get(2), new.get(2, txid=0), new.regs.engine_memory_errors.read()) == (3, 0, 0)
+
+    await bridge(some_work)()
+    for value in (1, 0):
+        await FallingEdge(dut.clk)
+        dut.reset.value = value
+    await bridge(nothing_is_left)()
 
 
 def test_record_soc():

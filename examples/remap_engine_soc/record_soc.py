@@ -6,6 +6,7 @@ host is a Wishbone master on pins of the top; on a board `add_uartbone` takes it
 """
 
 import logging
+import re
 import sys
 from pathlib import Path
 
@@ -60,10 +61,10 @@ def generate(soc, folder):
     soc.finalize()
     out = soc.platform.get_verilog(soc, name=name)
     verilog = "".join(line + "\n" for line in out.main_source.splitlines() if not line.lstrip().startswith("//"))  # the head holds the date
-    for file in out.data_files:
-        verilog = verilog.replace(f'"{file}"', f'"{folder / file}"')
-    files = {f"{name}.v": verilog, "csr.json": get_csr_json(soc.csr_regions, soc.constants, soc.mem_regions)} | out.data_files
-    for path, text in ((folder / file, text) for file, text in files.items()):
+    assert not any(out.data_files.values())  # memories start as they like: the host clears the map
+    verilog = re.sub(r"initial begin\s+\$readmemh[^;]*;\s+end\n", "", verilog)
+    csr = get_csr_json(soc.csr_regions, soc.constants, soc.mem_regions)
+    for path, text in ((folder / f"{name}.v", verilog), (folder / "csr.json", csr)):
         if not path.exists() or path.read_text() != text:
             path.write_text(text)
     return [str(folder / f"{name}.v"), *(source for source, *_ in soc.platform.sources)]
