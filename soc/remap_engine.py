@@ -16,6 +16,7 @@ import hashlib
 import subprocess
 import sys
 from dataclasses import dataclass, fields
+from enum import IntEnum
 from pathlib import Path
 
 try:
@@ -30,8 +31,13 @@ except ImportError as e:
 
 ROOT = Path(__file__).resolve().parent.parent
 NAME = "otx_remap_engine"
-TXID_BITS, TXIDS = 5, 32  # of the Verilog's ports, in every configuration
+TXID_BITS = 5  # of the Verilog's ports, in every configuration
 WORD_BYTES, ENTRY_BYTES = 4, 16
+
+
+Op = IntEnum("Op", "LOOKUP APPEND PLAIN SWAP TRIM", start=0)
+TxOp = IntEnum("TxOp", "BEGIN COMMITTING COMMIT ABORT PREPARE RECOVER", start=0)
+TxState = IntEnum("TxState", "FREE OPEN PREPARED COMMITTING COMMITTED ABORTED", start=0)
 
 
 class RemapConfigError(ValueError):

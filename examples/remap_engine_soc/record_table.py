@@ -13,11 +13,10 @@ from enum import IntEnum
 from litex.gen import LiteXModule
 from litex.soc.interconnect import stream
 from litex.soc.interconnect.csr import CSRField, CSRStatus, CSRStorage
-from migen import FSM, Array, If, Memory, NextState, NextValue, Signal, bits_for
+from migen import FSM, Array, If, Memory, Mux, NextState, NextValue, Signal, bits_for
 
-LOOKUP, APPEND, PLAIN, TRIM = 0, 1, 2, 4  # ops of the engine
-BEGIN, COMMITTING, COMMIT, ABORT = 0, 1, 2, 3  # its tx requests
-FREE, OPEN = 0, 1  # states of a txid
+from soc.remap_engine import Op, TxOp, TxState
+
 PLACE = 1  # kind of a location that names a place
 BITS = 64  # of a record
 
@@ -91,8 +90,9 @@ class RecordTable(LiteXModule):
             op.txid.eq(self.txid.storage),
             op.blocks.eq(1),
             op.last.eq(1),
-            If(command == Command.PUT, op.op.eq(PLAIN), If(in_tx, op.op.eq(APPEND)), op.location.eq(place | PLACE << 30)),
-            If(command == Command.DELETE, op.op.eq(TRIM)),
+            op.op.eq(Op.LOOKUP),
+            If(command == Command.PUT, op.op.eq(Mux(in_tx, Op.APPEND, Op.PLAIN)), op.location.eq(place | PLACE << 30)),
+            If(command == Command.DELETE, op.op.eq(Op.TRIM)),
             tx.txid.eq(self.txid.storage),
             write.adr.eq(place),
             write.dat_w.eq(self.value.storage),
@@ -109,7 +109,7 @@ class RecordTable(LiteXModule):
             "START",
             If((command == Command.GET) | (command == Command.DELETE), NextState("OP"))
             .Elif(command == Command.PUT, NextState("TAKE"))
-            .Elif((command > Command.ABORT) | (state != (OPEN - (command == Command.BEGIN))), NextValue(error, Error.REFUSED), *end)
+            .Elif((command > Command.ABORT) | (state != Mux(command == Command.BEGIN, TxState.FREE, TxState.OPEN)), NextValue(error, Error.REFUSED), *end)
             .Else(NextState("TX")),
         )
         fsm.act(
@@ -140,7 +140,7 @@ class RecordTable(LiteXModule):
         fsm.act(
             "TX",
             tx.valid.eq(1),
-            If(command == Command.BEGIN, tx.op.eq(BEGIN)).Elif(command == Command.COMMIT, tx.op.eq(COMMITTING)).Else(tx.op.eq(ABORT)),
+            If(command == Command.BEGIN, tx.op.eq(TxOp.BEGIN)).Elif(command == Command.COMMIT, tx.op.eq(TxOp.COMMITTING)).Else(tx.op.eq(TxOp.ABORT)),
             If(tx.ready, If(command == Command.COMMIT, NextState("COMMIT")).Else(*end)),
         )
-        fsm.act("COMMIT", tx.valid.eq(1), tx.op.eq(COMMIT), If(tx.ready, *end))
+        fsm.act("COMMIT", tx.valid.eq(1), tx.op.eq(TxOp.COMMIT), If(tx.ready, *end))
