@@ -4,7 +4,7 @@ build/area.json.
 
 Without names all of BLOCKS. Ports are not connected (nextpnr's out-of-context mode), so the clock is that of the paths between registers; `seed` is that of the
 first placement that reaches 100 MHz, or of the best of four. The NAND channel has 4 ways, whatever the board has; `_t24`: with the longer code, `_rich`: that, and of a part that
-can do everything. `lut4` counts LUT4 cells, `sites`
+can do everything; `otx_remap_engine_small` is that of examples/remap_engine_soc. `lut4` counts LUT4 cells, `sites`
 all places for one that are taken, by carries and distributed memories (`dpram`) too. `--xilinx` also counts cells of Yosys' synth_xilinx for Artix-7, without placing.
 Exit code 1 when a block fails, 2 for wrong arguments, in one line.
 """
@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 
 try:
+    from examples.remap_engine_soc.record_soc import CONFIG
     from tools.synth_smoke import VARIANTS, elaborate
 except ImportError as e:
     sys.exit(f"area: {e}; source tools/env.sh first")
@@ -23,7 +24,8 @@ ROOT = Path(__file__).resolve().parent.parent
 PRESET = "ecpix5"
 BLOCKS = ["otx_remap_engine", "otx_command_queue", "otx_data_path", "otx_commit_log", "otx_flash_scheduler", "otx_nand_channel"]
 BLOCKS += ["otx_bch_encoder", "otx_bch_syndrome", "otx_bch_kes", "otx_bch_chien", "otx_bch_decoder", "otx_nand_corrector"]
-BLOCKS += VARIANTS
+SMALL = "otx_remap_engine_small"  # that of examples/remap_engine_soc
+BLOCKS += [SMALL, *VARIANTS]
 PARAMETERS = {"otx_nand_channel": dict(Ways=4)}
 READ = "read_verilog -sv -defer"
 OUT = "build/area"  # tools of yowasp see the working folder and below
@@ -57,6 +59,9 @@ def cells(path, kinds):
 
 def elaborated(block):
     """(Top module, the passes that read and elaborate it)."""
+    if block == SMALL:
+        path = CONFIG.verilog(ROOT / OUT / SMALL).relative_to(ROOT)
+        return path.stem, f"{READ} {path}; hierarchy -check -top {path.stem}"
     top, _ = elaborate(block)
     return top, f"{READ} {' '.join(sources(top))}; {elaborate(block, **PARAMETERS.get(top, {}))[1]}"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# `make docs`: README, docs/ and the page of the Python package as a site below build/docs/site (mkdocs.yml). A link that leads nowhere, or a page without a place
+# `make docs`: README, docs/ and the pages of Python package and example SoC as a site below build/docs/site (mkdocs.yml). A link that leads nowhere, or a page without a place
 # in the navigation, fails. Expects tools/env.sh.
 #
 # mkdocs takes pages of one folder only, so they are put together in build/docs/pages, and links between what lies apart in the repository are changed on the way.
@@ -14,6 +14,9 @@ cp -r docs "$pages"
 sed -E 's#\]\(docs/#](#g' README.md >"$pages/index.md"
 for page in CONTRIBUTING CHANGELOG; do sed -E 's#\]\(docs/#](#g' "$page.md" >"$pages/$page.md"; done
 sed -E 's#\]\((\.\./)+docs/#](#g' sw/host/python/README.md >"$pages/python.md"
+sed -E 's#\]\((\.\./)+docs/#](#g' examples/remap_engine_soc/README.md >"$pages/remap-engine-soc.md"
+sed -i -E 's#\]\((\.\./)?examples/remap_engine_soc/README\.md#](remap-engine-soc.md#g' "$pages"/*.md
+sed -i -E 's#\]\(\.\./\.\./examples/remap_engine_soc/README\.md#](../remap-engine-soc.md#g' "$pages"/*/*.md
 sed -i -E 's#\]\(\.\./sw/host/python/README\.md#](python.md#g' "$pages"/*.md
 sed -i -E 's#\]\(\.\./\.\./sw/host/python/README\.md#](../python.md#g' "$pages"/*/*.md
 log=build/docs/mkdocs.log # not with --quiet: what it does not say, --strict does not count

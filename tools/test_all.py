@@ -39,7 +39,7 @@ GROUPS = [
     Group("build", 250, " && ".join(f"tools/drive_build.sh {preset}" for preset in PRESETS), after=("verilog",)),
     Group("system", 290, "python -m pytest -q --junitxml=build/system.xml cocotb_tests/system", "system.xml", after=("build",)),
     Group("formal", 190, "tools/formal.sh", after=("verilog",)),
-    Group("blocks", 460, "python -m pytest -q --ignore=cocotb_tests/system cocotb_tests", "cocotb/**/test_*.xml", after=("verilog",)),
+    Group("blocks", 480, "python -m pytest -q --ignore=cocotb_tests/system cocotb_tests", "cocotb/**/test_*.xml", after=("verilog",)),
     Group("power cuts quick", 40, "python cocotb_tests/system/power_cut.py --preset quick --cuts 80 --seed 1 --jobs 1 --ways", after=("build",)),
     Group("power cuts quick4", 20, "python cocotb_tests/system/power_cut.py --preset quick4 --cuts 20 --seed 1 --jobs 1 --ways", after=("build",)),
     Group("synthesis", 50, "python tools/synth_smoke.py --quick", after=("verilog",)),

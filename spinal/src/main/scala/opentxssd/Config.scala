@@ -3,6 +3,7 @@ package opentxssd
 
 import java.io.FileInputStream
 import java.util.Properties
+import opentxssd.remap.RemapParam
 import spinal.core._
 import spinal.lib.bus.amba4.axi._
 
@@ -68,8 +69,8 @@ case class OtxParam(
   def foundBits: Int = if (eccT == 24) 11 else 10 // of the number of a byte in a chunk with its parity
   def correctedBits: Int = log2Up(2 * eccT)
 
-  /** Table memory: a tx table entry or four map words per beat. Ids 0 to 15 are the remap engine's slots, 16 to 19 the reads of its walker. */
-  def tableAxi: Axi4Config = axi.copy(dataWidth = 128, idWidth = OtxParam.slotBits + 2)
+  /** What the remap engine knows of the drive. */
+  def remap: RemapParam = RemapParam(lpns = lbas, txEntries = txEntries, mapBase = tableBase, txBase = txBase)
 
   /** Frame memory: 64-bit data, 32-bit byte addresses, 4-bit ids. */
   def axi: Axi4Config = Axi4Config(
@@ -86,14 +87,10 @@ case class OtxParam(
 
 object OtxParam {
   val tags = 32
-  val txids = 32
-  val maxBlocks = 32 // of one READ or WRITE
+  val txids = RemapParam.mostTxids
+  val maxBlocks = RemapParam.mostBlocks // of one READ or WRITE
   val logFrames = 4
   val beats = 512 // 64-bit beats of a block
-  val slots = 16 // jobs in the remap engine
-  val slotBits = 4
-  val orderBits = 7 // of a commit: any two that are compared are less than 64 apart
-  val txStrideBits = 16 // tx table entry index: {txid, number 16}
 
   def load(path: String): OtxParam = {
     val p = new Properties()

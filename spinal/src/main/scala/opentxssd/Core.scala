@@ -22,7 +22,7 @@ class Core(p: OtxParam) extends Component {
   val hostData = Ports.snake(slave port HostData())
 
   // memories
-  val table = master port Axi4(p.tableAxi)
+  val table = master port Axi4(p.remap.tableAxi)
   val frame = master port Axi4(Core.frameAxi(p))
 
   // firmware
@@ -35,7 +35,7 @@ class Core(p: OtxParam) extends Component {
 
   private val queue = new CommandQueue(p)
   private val data = new DataPath(p)
-  private val remap = new RemapEngine(p)
+  private val remap = new RemapEngine(p.remap)
   private val log = new CommitLog(p)
   private val flash = new FlashBackend(p)
 

@@ -6,11 +6,12 @@ import opentxssd.data.DataPath
 import opentxssd.flash.{FlashBackend, FlashScheduler, PageAllocator, ReadRetry}
 import opentxssd.host.CommandQueue
 import opentxssd.log.{CommitLog, LogWatermark}
-import opentxssd.remap.{RemapEngine, TxStatus}
+import opentxssd.remap.{RemapEngine, RemapParam, TxStatus}
 import spinal.core._
 
 /** Writes Verilog: `Generate <geometry.properties> <output dir> [definition name ...] [+ <geometry.properties> ...]`. Each component goes into
-  * `<output dir>/<definition name>.v`, without names all of them; after a `+` the same for another geometry, far sooner than in a process of its own.
+  * `<output dir>/<definition name>.v`, without names all of them; after a `+` the same for another geometry, far sooner than in a process of its own. A file
+  * with the parameters of the remap engine alone (`RemapParam`) gives `otx_remap_engine` and needs no geometry.
   */
 object Generate {
 
@@ -19,13 +20,13 @@ object Generate {
     "otx_core" -> (new Core(_)),
     "otx_command_queue" -> (new CommandQueue(_)),
     "otx_data_path" -> (new DataPath(_)),
-    "otx_remap_engine" -> (new RemapEngine(_)),
+    "otx_remap_engine" -> (p => new RemapEngine(p.remap)),
     "otx_commit_log" -> (new CommitLog(_)),
     "otx_flash_backend" -> (new FlashBackend(_)),
     "otx_flash_scheduler" -> (new FlashScheduler(_)),
     "otx_page_allocator" -> (new PageAllocator(_)),
     // small enough to be proved
-    "otx_remap_engine_2" -> (new RemapEngine(_, txids = 2, places = 2)),
+    "otx_remap_engine_2" -> (p => new RemapEngine(p.remap.copy(txids = 2, slots = 2), "otx_remap_engine_2")),
     "otx_tx_status_4" -> (_ => new TxStatus(4)),
     "otx_log_watermark_4" -> (_ => new LogWatermark(2)),
     "otx_read_retry" -> (p => new ReadRetry(p.copy(channels = 1, ways = 2, planes = 2, readRetries = 3)))
@@ -33,16 +34,19 @@ object Generate {
 
   /** One component into one file; a private runner of one block calls this with its own list. */
   def run(args: Array[String], components: Seq[(String, OtxParam => Component)]): Unit = {
-    if (args.length < 2) {
-      System.err.println("usage: Generate <geometry.properties> <output dir> [definition name ...]")
-      sys.exit(2)
+    if (args.length < 2) fail("usage: Generate <geometry.properties> <output dir> [definition name ...]")
+    val alone =
+      try RemapParam.load(args(0))
+      catch { case wrong: IllegalArgumentException => fail(s"${args(0)}: ${wrong.getMessage.stripPrefix("requirement failed: ")}") }
+    alone match {
+      case Some(p) => write(args, p, Seq[(String, RemapParam => Component)]("otx_remap_engine" -> (new RemapEngine(_))))
+      case None    => write(args, OtxParam.load(args(0)), components)
     }
-    val p = OtxParam.load(args(0))
+  }
+
+  private def write[P](args: Array[String], p: P, components: Seq[(String, P => Component)]): Unit = {
     val wanted = args.drop(2)
-    for (name <- wanted if !components.exists(_._1 == name)) {
-      System.err.println(s"Generate: no component '$name'; there are: ${components.map(_._1).mkString(", ")}")
-      sys.exit(2)
-    }
+    for (name <- wanted if !components.exists(_._1 == name)) fail(s"Generate: no component '$name'; there are: ${components.map(_._1).mkString(", ")}")
     new File(args(1)).mkdirs()
     for ((name, make) <- components if wanted.isEmpty || wanted.contains(name)) {
       SpinalConfig(
@@ -53,6 +57,11 @@ object Generate {
         defaultConfigForClockDomains = ClockDomainConfig(resetKind = SYNC, resetActiveLevel = HIGH)
       ).copy(netlistFileName = name + ".v").generateVerilog(make(p))
     }
+  }
+
+  private def fail(words: String): Nothing = {
+    System.err.println(words)
+    sys.exit(2)
   }
 
   def main(args: Array[String]): Unit = {

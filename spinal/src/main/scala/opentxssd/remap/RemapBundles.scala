@@ -46,8 +46,8 @@ case class RemapUser() extends Bundle with IMasterSlave {
 
 /** What the engine shows of its transactions in every clock. Master: the engine. */
 case class TxView() extends Bundle with IMasterSlave {
-  val txState = Vec(UInt(3 bits), OtxParam.txids)
-  val txCount = Vec(UInt(16 bits), OtxParam.txids)
+  val txState = Vec(UInt(3 bits), RemapParam.mostTxids)
+  val txCount = Vec(UInt(16 bits), RemapParam.mostTxids)
   val useTxid = UInt(5 bits) // asks for the next three
   val useCount = UInt(27 bits)
   val older = UInt(5 bits) // COMMITTED ones that are to be merged before useTxid, which is COMMITTED
@@ -70,17 +70,17 @@ case class TxEntry() extends Bundle {
 }
 
 /** Which tx table entry: the value of a VER word. */
-case class TxIndex() extends Bundle {
-  val number = UInt(OtxParam.txStrideBits bits)
+case class TxIndex(p: RemapParam) extends Bundle {
+  val number = UInt(p.entryBits bits)
   val txid = UInt(5 bits)
 }
 
 object TxIndex {
 
-  /** The entry that a VER word names; more than 21 bits of value name none. */
-  def of(word: Word): TxIndex = {
-    val index = TxIndex()
-    index.assignFromBits(word.value(OtxParam.txStrideBits + 4 downto 0).asBits)
+  /** The entry that a VER word names; more bits of value than it takes name none. */
+  def of(p: RemapParam, word: Word): TxIndex = {
+    val index = TxIndex(p)
+    index.assignFromBits(word.value(p.entryBits + 4 downto 0).asBits)
     index
   }
 }
@@ -92,21 +92,21 @@ object RemapJob {
 }
 
 /** All that a job brings with it. Written once, when it enters its slot. */
-case class RemapContext(p: OtxParam) extends Bundle {
+case class RemapContext(p: RemapParam) extends Bundle {
   val job = UInt(3 bits)
   val lpn = UInt(p.lpnBits bits)
   val hasTx = Bool()
-  val index = TxIndex() // a walk: its entry. An op: txid is its transaction, number the entry that an APPEND will add
+  val index = TxIndex(p) // a walk: its entry. An op: txid is its transaction, number the entry that an APPEND will add
   val location, newLocation = Word()
-  val limit = UInt(OtxParam.orderBits bits) // commits from this order on are not seen
+  val limit = UInt(RemapParam.orderBits bits) // commits from this order on are not seen
   val tag = UInt(8 bits)
   val part = Bool() // of a TRIM: one of several jobs with one answer
   def isWalk: Bool = job(2)
 }
 
 /** A job that wants its slot's first read. `refused`: it is answered with `error` and reads nothing. */
-case class RemapStart(p: OtxParam) extends Bundle {
-  val slot = UInt(OtxParam.slotBits bits)
+case class RemapStart(p: RemapParam) extends Bundle {
+  val slot = UInt(p.slotBits bits)
   val refused = Bool()
   val context = RemapContext(p)
 }
@@ -118,17 +118,17 @@ case class RemapAnswer() extends Bundle {
 }
 
 /** One entry of a walk: to be merged, or dropped because its transaction was aborted. `unread`: its LPN could not be read. */
-case class RemapWalk() extends Bundle {
+case class RemapWalk(p: RemapParam) extends Bundle {
   val merge = Bool()
-  val index = TxIndex()
+  val index = TxIndex(p)
   val lpn = UInt(32 bits)
   val unread = Bool()
 }
 
 /** The walker's read of an entry into one of its four places, and what came of it. */
-case class RemapFetch() extends Bundle {
+case class RemapFetch(p: RemapParam) extends Bundle {
   val place = UInt(2 bits)
-  val index = TxIndex()
+  val index = TxIndex(p)
 }
 case class RemapFetched() extends Bundle {
   val place = UInt(2 bits)
@@ -137,27 +137,27 @@ case class RemapFetched() extends Bundle {
 }
 
 /** The map word of the slot's LPN (`inMap`), or a tx table entry. */
-case class RemapPlace() extends Bundle {
+case class RemapPlace(p: RemapParam) extends Bundle {
   val inMap = Bool()
-  val index = TxIndex()
+  val index = TxIndex(p)
 }
 
 /** A word of the chain that a job has come to: what it says, where it stands and how many entries were passed on the way. */
-case class RemapAt() extends Bundle {
+case class RemapAt(p: RemapParam) extends Bundle {
   val word = Word()
-  val holder = RemapPlace()
+  val holder = RemapPlace(p)
   val passed = UInt(6 bits)
 }
 
 /** Where the chain starts (the map word), or, for a walk that has found its entry, how the chain goes on behind it; and who names that entry. */
-case class RemapStarts() extends Bundle {
+case class RemapStarts(p: RemapParam) extends Bundle {
   val next = Word()
-  val before = RemapPlace()
+  val before = RemapPlace(p)
 }
 
 /** The small part of a slot's state. */
 case class RemapFlags() extends Bundle {
-  val distance = UInt(OtxParam.orderBits bits) // of the committed version in `kept`: how far its commit is behind the limit; all ones: none
+  val distance = UInt(RemapParam.orderBits bits) // of the committed version in `kept`: how far its commit is behind the limit; all ones: none
   val own, committing, found, hit = Bool() // `kept` is the reader's own; some entry is committing; a walk has met its entry; hit
   val more, second, atBase = Bool() // after the write: the chain goes on; another write; the write replaced the base
 }
@@ -165,7 +165,7 @@ case class RemapFlags() extends Bundle {
 /** What the transaction of the entry that a VER word names means to a job: `RemapVisibility`. */
 case class RemapMeaning() extends Bundle {
   val live, self, own, uncommitted, committing, counts = Bool()
-  val distance = UInt(OtxParam.orderBits bits)
+  val distance = UInt(RemapParam.orderBits bits)
 }
 
 /** What a write puts where. The slot's memories hold all the words: `RemapWriter`. */
@@ -191,8 +191,8 @@ object Pick {
 }
 
 /** Byte addresses of beats in table memory: four map words, or an entry. */
-case class RemapMap(p: OtxParam) {
-  def words(lpn: UInt): UInt = beat(p.tableBase, lpn >> 2)
+case class RemapMap(p: RemapParam) {
+  def words(lpn: UInt): UInt = beat(p.mapBase, lpn >> 2)
   def entry(index: TxIndex): UInt = beat(p.txBase, index.asBits.asUInt)
-  private def beat(base: BigInt, n: UInt) = ((U(base >> 4, 28 bits) + n.resize(28)) @@ U(0, 4 bits)).resize(32)
+  private def beat(base: BigInt, n: UInt) = (U(base >> 4, p.addressBits - 4 bits) + n.resize(p.addressBits - 4)) @@ U(0, 4 bits)
 }

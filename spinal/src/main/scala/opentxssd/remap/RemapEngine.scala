@@ -8,7 +8,7 @@ import spinal.lib.bus.amba4.axi._
 
 /** The map, the tx tables and what every transaction means: docs/interfaces.md, "Remap engine".
   *
-  * Ops go into 16 slots and are answered as they are done; `tag` says whose answer it is. Two ops on one LPN of which one changes something keep their order: the later one does
+  * Ops go into `slots` slots and are answered as they are done; `tag` says whose answer it is. Two ops on one LPN of which one changes something keep their order: the later one does
   * not start before the earlier one's answer has been taken. With a table memory that answers in the next clock an answer stands at `rsp` 4 clocks after its op (6 with a version first in
   * the chain, 2 more for each further one) and lookups pass at one per clock.
   *
@@ -26,8 +26,8 @@ import spinal.lib.bus.amba4.axi._
   * the FREE it belongs to. `memoryErrors` counts jobs that met a memory error or a broken chain and stops at 65,535; a walk leaves such an entry as it is and goes on, so that the
   * engine never stands still. Reset loses all states (all FREE) and forgets jobs under way; table memory is firmware's to fill again.
   */
-class RemapEngine(p: OtxParam, txids: Int = OtxParam.txids, places: Int = OtxParam.slots) extends Component {
-  setDefinitionName(if (txids == OtxParam.txids) "otx_remap_engine" else s"otx_remap_engine_$txids")
+class RemapEngine(p: RemapParam, name: String = "otx_remap_engine") extends Component {
+  setDefinitionName(name)
 
   val user = Ports.bare(slave port RemapUser())
   val tx = slave port Stream(TxOp())
@@ -45,14 +45,14 @@ class RemapEngine(p: OtxParam, txids: Int = OtxParam.txids, places: Int = OtxPar
   val evTxid = out port UInt(5 bits)
 
   /** What all txids show: one that this engine does not have is FREE. */
-  private def shown(to: Vec[UInt], from: Vec[UInt]): Unit = for (t <- to.indices) (if (t < txids) to(t) := from(t) else to(t) := 0)
+  private def shown(to: Vec[UInt], from: Vec[UInt]): Unit = for (t <- to.indices) (if (t < p.txids) to(t) := from(t) else to(t) := 0)
 
-  private val status = new TxStatus(txids, log2Up(OtxParam.txids / txids))
+  private val status = new TxStatus(p.txids, log2Up(RemapParam.mostTxids / p.txids))
   private val snapshot = new RemapSnapshot()
-  private val issue = new RemapIssue(p, places)
-  private val slots = new RemapSlots(p, places)
+  private val issue = new RemapIssue(p)
+  private val slots = new RemapSlots(p)
   private val trims = new RemapTrims()
-  private val walker = new RemapWalker()
+  private val walker = new RemapWalker(p)
 
   // transactions
   status.tx << tx
@@ -92,7 +92,7 @@ class RemapEngine(p: OtxParam, txids: Int = OtxParam.txids, places: Int = OtxPar
   table << slots.table
 
   // who is inside
-  private val parities = Reg(Bits(OtxParam.slots bits))
+  private val parities = Reg(Bits((1 << p.slotBits) bits))
   private val parity = RegNextWhen(snapshot.parity, op.fire) // of the job that waits for its slot
   when(issue.start.fire)(parities(issue.start.slot) := parity)
   snapshot.enter.valid := op.fire

@@ -20,17 +20,17 @@ import spinal.lib._
   *
   * Latency: `op` to `start` 1 clock, 2 for an APPEND or TRIM; one job per clock, a part of a TRIM per 2 clocks. Reset forgets all jobs.
   */
-class RemapIssue(p: OtxParam, slots: Int = OtxParam.slots) extends Component {
+class RemapIssue(p: RemapParam) extends Component {
   setDefinitionName("otx_remap_issue")
 
   val op = slave port Stream(RemapOp())
-  val walk = slave port Stream(RemapWalk())
-  val limit = in port UInt(OtxParam.orderBits bits) // of an op that comes in this clock
-  val state = in port Vec(UInt(3 bits), OtxParam.txids)
+  val walk = slave port Stream(RemapWalk(p))
+  val limit = in port UInt(RemapParam.orderBits bits) // of an op that comes in this clock
+  val state = in port Vec(UInt(3 bits), RemapParam.mostTxids)
   val appendTxid = out port UInt(5 bits) // of the APPEND that is here
   val size = in port UInt(16 bits) // entries it has
   val start = master port Stream(RemapStart(p))
-  val answered, walkEnd = slave port Flow(UInt(OtxParam.slotBits bits))
+  val answered, walkEnd = slave port Flow(UInt(p.slotBits bits))
   val appendEnd = in port Bool()
   val appending = out port Bool()
   val trims = master port Flow(UInt(6 bits))
@@ -56,7 +56,7 @@ class RemapIssue(p: OtxParam, slots: Int = OtxParam.slots) extends Component {
 
   private val isWalk = walk.valid && (passed.msb || !op.valid) // that goes next
   private val newLpn = isWalk.mux(walk.lpn, op.lpn)
-  private val past = newLpn >= U(p.lbas, 32 bits)
+  private val past = newLpn >= U(p.lpns, 32 bits)
   private val nextLpn = RegNext(job.lpn + 1) // of the next part; a part is here for 2 clocks at least
   private val lpn = more.mux(nextLpn, newLpn.resize(p.lpnBits))
   private val trims1 = op.op === RemapOpcode.TRIM
@@ -88,15 +88,15 @@ class RemapIssue(p: OtxParam, slots: Int = OtxParam.slots) extends Component {
     bad := past || isWalk.mux(
       walk.unread,
       op.op.msb && !trims1 || op.op(1 downto 0) =/= RemapOpcode.LOOKUP && op.location.isVer || op.op === RemapOpcode.SWAP && op.newLocation.isVer ||
-        op.op === RemapOpcode.APPEND && !op.hasTx || trims1 && (op.blocks === 0 || op.blocks > OtxParam.maxBlocks)
+        op.op === RemapOpcode.APPEND && !op.hasTx || trims1 && (op.blocks === 0 || op.blocks > RemapParam.mostBlocks)
     )
   }
 
   // the slots
-  private val active, changing = Reg(Bits(slots bits)) init 0
-  private val lpns = Vec.fill(slots)(Reg(UInt(p.lpnBits bits)))
-  private val spare = Reg(UInt(OtxParam.slotBits bits))
-  private val spareBit = Reg(Bits(slots bits)) init 0 // one hot; none: no slot is free
+  private val active, changing = Reg(Bits(p.slots bits)) init 0
+  private val lpns = Vec.fill(p.slots)(Reg(UInt(p.lpnBits bits)))
+  private val spare = Reg(UInt(p.slotBits bits))
+  private val spareBit = Reg(Bits(p.slots bits)) init 0 // one hot; none: no slot is free
   private val candidates = ~active & ~spareBit
   private val haveSpare = RegInit(False)
   when(start.fire || !haveSpare) {
@@ -104,28 +104,28 @@ class RemapIssue(p: OtxParam, slots: Int = OtxParam.slots) extends Component {
     spare := OHToUInt(OHMasking.first(candidates)).resized
     haveSpare := candidates.orR
   }
-  private val left = Bits(slots bits)
+  private val left = Bits(p.slots bits)
   left := 0
-  when(answered.valid)(left(answered.payload.resize(log2Up(slots))) := True)
-  when(walkEnd.valid)(left(walkEnd.payload.resize(log2Up(slots))) := True)
-  active := (active | (start.fire ? spareBit | B(0, slots bits))) & ~left
+  when(answered.valid)(left(answered.payload.resize(log2Up(p.slots))) := True)
+  when(walkEnd.valid)(left(walkEnd.payload.resize(log2Up(p.slots))) := True)
+  active := (active | (start.fire ? spareBit | B(0, p.slots bits))) & ~left
   when(start.fire) {
     changing := changes.mux(changing | spareBit, changing & ~spareBit)
-    for (i <- 0 until slots) when(spareBit(i))(lpns(i) := job.lpn)
+    for (i <- 0 until p.slots) when(spareBit(i))(lpns(i) := job.lpn)
   }
 
   // Who has the LPN of the job that is here: compared when it comes; later nobody but itself enters.
-  private val same = Reg(Bits(slots bits))
-  private val sameNow = Bits(slots bits)
+  private val same = Reg(Bits(p.slots bits))
+  private val sameNow = Bits(p.slots bits)
   private val sameJob = job.lpn === lpn
-  for (i <- 0 until slots) sameNow(i) := Mux(start.fire && spareBit(i), sameJob, lpns(i) === lpn)
+  for (i <- 0 until p.slots) sameNow(i) := Mux(start.fire && spareBit(i), sameJob, lpns(i) === lpn)
   when(advance)(same := sameNow)
-  private val inTheWay = (same & active & (changing | B(slots bits, default -> changes))).orR
+  private val inTheWay = (same & active & (changing | B(p.slots bits, default -> changes))).orR
 
   // APPEND: a clock more, to look at its transaction. TRIM: at its end, which is that of all its parts
   private val appendBusy = RegInit(False)
   private val looked = RegNext(here && !(isAppend && appendBusy) && !(isTrim && first && trimming) && !start.fire) init False
-  private val over = RegNext((job.lpn +^ parts) > U(p.lbas, p.lpnBits + 1 bits))
+  private val over = RegNext((job.lpn +^ parts) > U(p.lpns, p.lpnBits + 1 bits))
   private val notOpen = RegNext(Pick(state, job.index.txid) =/= TxState.OPEN)
   appendTxid := job.index.txid
   private val number = RegNext(size)
@@ -139,7 +139,7 @@ class RemapIssue(p: OtxParam, slots: Int = OtxParam.slots) extends Component {
   start.refused := refused
   start.context := job
   start.context.part.removeAssignments() := isTrim && !refused
-  when(isAppend)(start.context.index.number := number)
+  when(isAppend)(start.context.index.number := number.resized)
   trims.valid := start.fire && start.context.part && first
   trims.payload := parts
 }

@@ -6,48 +6,49 @@ import spinal.core._
 import spinal.lib._
 import spinal.lib.bus.amba4.axi._
 
-/** The jobs under way, 16 slots, and their way to table memory.
+/** The jobs under way, one in each slot, and their way to table memory.
   *
   * One event per clock: a read return, or a write response, which goes first when it waits (a read had to come before it, so reads get at least every second clock). An event is a step of
   * one slot: in its first clock what the slot knows comes out of memory, in its second `RemapStep` decides and it goes back. Then either the next chain read goes out in that second
   * clock, or a write two later, or the answer stands at `answer` one later. Requests wait in queues with a place for every slot, so a read return is never held up by anything but
   * a write response, and a write response only by `released`. AR: chain reads, then the walker's reads, then new jobs; what was offered and not taken stays.
   *
-  * AXI: single beats of 16 bytes. A read of an entry or a write of slot s has id s, its read of the map word id 32 + s, the walker's read into place k id 16 + k; returns in any order. No order between AR and AW is needed: a write has its
+  * AXI: single beats of 16 bytes. The two highest bits of an id are 0 for entries and writes of the slot that the others name, 2 for its map word, 1 for the walker's read into the place that they name. Returns come in any order; no order between AR and AW is needed: a write has its
   * response before anything is read that depends on it.
   *
   * Latency: `start` to AR 0 clocks; read return to the next AR 1 clock, to `answer` 2. Reset forgets all jobs: the memory must forget its accesses as well.
   */
-class RemapSlots(p: OtxParam, slots: Int = OtxParam.slots) extends Component {
+class RemapSlots(p: RemapParam) extends Component {
   setDefinitionName("otx_remap_slots")
 
   val start = slave port Stream(RemapStart(p))
-  val fetch = slave port Stream(RemapFetch())
+  val fetch = slave port Stream(RemapFetch(p))
   val fetched = master port Flow(RemapFetched())
   val answer = master port Stream(RemapAnswer())
   val released = master port Stream(Word())
-  val answered, walkEnd = master port Flow(UInt(OtxParam.slotBits bits))
+  val answered, walkEnd = master port Flow(UInt(p.slotBits bits))
   val appendEnd = out port Bool()
   val countUp = master port Flow(UInt(5 bits))
   val fault = out port Bool()
-  val state = in port Vec(UInt(3 bits), OtxParam.txids)
+  val state = in port Vec(UInt(3 bits), RemapParam.mostTxids)
   val named = out port UInt(5 bits) // a transaction
   val size = in port UInt(16 bits) // entries it has
-  val order = in port Vec(UInt(OtxParam.orderBits bits), OtxParam.txids)
+  val order = in port Vec(UInt(RemapParam.orderBits bits), RemapParam.mostTxids)
   val table = master port Axi4(p.tableAxi)
 
-  private val slotBits = OtxParam.slotBits
+  import p.{slotBits, slots}
+  private val depth = 1 << slotBits
   private val map = RemapMap(p)
   private val step = new RemapStep(p)
-  private val visibility = new RemapVisibility()
+  private val visibility = new RemapVisibility(p)
 
   // what the slots know; each memory has one writer
-  private val contexts = Mem(RemapContext(p), OtxParam.slots)
-  private val ats = Mem(RemapAt(), OtxParam.slots)
-  private val starts = Mem(RemapStarts(), OtxParam.slots)
-  private val kepts = Mem(Word(), OtxParam.slots)
-  private val flags = Mem(RemapFlags(), OtxParam.slots)
-  private val meanings = Mem(RemapMeaning(), OtxParam.slots)
+  private val contexts = Mem(RemapContext(p), depth)
+  private val ats = Mem(RemapAt(p), depth)
+  private val starts = Mem(RemapStarts(p), depth)
+  private val kepts = Mem(Word(), depth)
+  private val flags = Mem(RemapFlags(), depth)
+  private val meanings = Mem(RemapMeaning(), depth)
 
   // the event of this clock, its first
   private val frees = new StreamFifo(Word(), 4, withAsyncRead = true)
@@ -63,7 +64,6 @@ class RemapSlots(p: OtxParam, slots: Int = OtxParam.slots) extends Component {
   fetched.place := table.r.id.resized
   fetched.lpn := table.r.data(31 downto 0).asUInt
   fetched.failed := table.r.resp(1)
-
 
   // its second
   private val event = RegNext(arrives) init False
@@ -84,7 +84,7 @@ class RemapSlots(p: OtxParam, slots: Int = OtxParam.slots) extends Component {
   flags.write(slot, step.newFlags, event)
 
   // what the transaction of the entry means that is about to be read
-  private val ask = Reg(RemapAsk())
+  private val ask = Reg(RemapAsk(p))
   private val asks = RegNext(event && step.read) init False
   ask.slot := slot
   ask.word := step.newAt.word
@@ -102,12 +102,12 @@ class RemapSlots(p: OtxParam, slots: Int = OtxParam.slots) extends Component {
   // reads
   private case class ChainRead() extends Bundle {
     val slot = UInt(slotBits bits)
-    val index = TxIndex()
+    val index = TxIndex(p)
   }
   private val chain = new StreamFifo(ChainRead(), slots, withAsyncRead = true, withBypass = true)
   chain.io.push.valid := event && step.read
   chain.io.push.slot := slot
-  chain.io.push.index := TxIndex.of(step.newAt.word)
+  chain.io.push.index := TxIndex.of(p, step.newAt.word)
   private case class HeadRead() extends Bundle {
     val slot = UInt(slotBits bits)
     val lpn = UInt(p.lpnBits bits)
@@ -160,7 +160,7 @@ class RemapSlots(p: OtxParam, slots: Int = OtxParam.slots) extends Component {
   }
 
   // writes
-  private val puts = new StreamFifo(RemapWriteJob(), slots, withAsyncRead = true)
+  private val puts = new StreamFifo(RemapWriteJob(p), slots, withAsyncRead = true)
   puts.io.push.valid := event && step.write.valid
   puts.io.push.slot := slot
   puts.io.push.what := step.write.payload

@@ -16,7 +16,7 @@ import spinal.lib._
   */
 class RemapSnapshot extends Component {
   setDefinitionName("otx_remap_snapshot")
-  private val orderBits = OtxParam.orderBits
+  private val orderBits = RemapParam.orderBits
 
   val enter = slave port Flow(Bool()) // an op is taken: its `last`
   val leave = slave port Flow(Bool()) // an answer is taken: the op's parity

@@ -17,7 +17,7 @@ import spinal.lib._
   *
   * The `set` flags tell which memories of the slot take the new values: `at` and `flags` always do after a read.
   */
-class RemapStep(p: OtxParam) extends Component {
+class RemapStep(p: RemapParam) extends Component {
   setDefinitionName("otx_remap_step")
 
   // the event
@@ -27,13 +27,13 @@ class RemapStep(p: OtxParam) extends Component {
   val data = in port Bits(128 bits)
   // the slot
   val context = in port RemapContext(p)
-  val at = in port RemapAt()
+  val at = in port RemapAt(p)
   val kept = in port Word()
   val flags = in port RemapFlags()
   val meaning = in port RemapMeaning()
   // and after it
-  val newAt = out port RemapAt()
-  val newStarts = out port RemapStarts()
+  val newAt = out port RemapAt(p)
+  val newStarts = out port RemapStarts(p)
   val newKept = out port Word()
   val newFlags = out port RemapFlags()
   val setStarts, setKept = out port Bool()
@@ -56,7 +56,7 @@ class RemapStep(p: OtxParam) extends Component {
   head.assignFromBits(data.subdivideIn(32 bits)(context.lpn(1 downto 0)))
   newAt.word := written.mux(at.word, isHead.mux(head, entry.next))
   newAt.holder.inMap := written.mux(at.holder.inMap, isHead)
-  newAt.holder.index := written.mux(at.holder.index, TxIndex.of(at.word))
+  newAt.holder.index := written.mux(at.holder.index, TxIndex.of(p, at.word))
   newAt.passed := written.mux(at.passed, isHead.mux(U(0, 6 bits), at.passed + 1))
   private val word = newAt.word
 
@@ -75,7 +75,7 @@ class RemapStep(p: OtxParam) extends Component {
   setStarts := isHead || self
   newKept := entry.location
   setKept := isEntry && Mux(lookup, take, append && ownNow || plain && counts || self)
-  newFlags.distance := isHead.mux(U(OtxParam.orderBits bits, default -> True), (lookup && take).mux(meaning.distance, flags.distance))
+  newFlags.distance := isHead.mux(U(RemapParam.orderBits bits, default -> True), (lookup && take).mux(meaning.distance, flags.distance))
   newFlags.own := ownBefore || ownNow
   newFlags.committing := !isHead && flags.committing || isEntry && meaning.committing
   newFlags.found := !isHead && flags.found || self

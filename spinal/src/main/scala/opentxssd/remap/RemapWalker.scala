@@ -12,17 +12,17 @@ import spinal.lib._
   * entries are read ahead (`fetch`, `fetched` in any order, each into the place of its number modulo 4); all else is read again in the job, because a SWAP or PLAIN may have changed it
   * meanwhile. Up to six jobs are under way; `ended` for one clock each. Reset forgets everything.
   */
-class RemapWalker extends Component {
+class RemapWalker(p: RemapParam) extends Component {
   setDefinitionName("otx_remap_walker")
 
   val oldest = slave port Flow(UInt(5 bits))
-  val aborted = in port Bits(OtxParam.txids bits)
+  val aborted = in port Bits(RemapParam.mostTxids bits)
   val walked = out port UInt(5 bits) // whose table is walked or was the last
   val size = in port UInt(16 bits) // entries it has
   val reached = out port UInt(16 bits) // entries of it that the walk has come to; 0 from a few clocks after it is FREE
-  val fetch = master port Stream(RemapFetch())
+  val fetch = master port Stream(RemapFetch(p))
   val fetched = slave port Flow(RemapFetched())
-  val walk = master port Stream(RemapWalk())
+  val walk = master port Stream(RemapWalk(p))
   val ended = in port Bool()
   val free = master port Flow(UInt(5 bits))
   val busy = out port Bool()
@@ -44,10 +44,10 @@ class RemapWalker extends Component {
   private val places = Mem(Place(), 4)
   busy := active
 
-  private val fetching = Stream(RemapFetch())
+  private val fetching = Stream(RemapFetch(p))
   fetching.valid := sized && active && fetches =/= last && fetches - jobs =/= 4
   fetching.place := fetches.resized
-  fetching.index.number := fetches
+  fetching.index.number := fetches.resized
   fetching.index.txid := txid
   fetch << fetching.m2sPipe()
   when(fetching.fire)(fetches := fetches + 1)
@@ -56,11 +56,11 @@ class RemapWalker extends Component {
   came.lpn := fetched.lpn
   came.failed := fetched.failed
   places.write(fetched.place, came, fetched.valid)
-  private val next = Stream(RemapWalk())
+  private val next = Stream(RemapWalk(p))
   private val place = places.readAsync(jobs.resize(2))
   next.valid := have(jobs.resize(2)) && under =/= 6
   next.merge := merge
-  next.index.number := jobs
+  next.index.number := jobs.resized
   next.index.txid := txid
   next.lpn := place.lpn
   next.unread := place.failed
@@ -78,7 +78,7 @@ class RemapWalker extends Component {
 
   // Who is to be walked, a clock late: the old choice stands until three clocks after the end of its walk. `merge` still says what the last walk was.
   private val toMerge = RegNext(oldest)
-  private val round = Reg(Bits(OtxParam.txids bits)) init 0
+  private val round = Reg(Bits(RemapParam.mostTxids bits)) init 0
   private val left = round & aborted
   round := left.orR.mux(left, aborted)
   private val toDrop = Flow(UInt(5 bits))

@@ -6,27 +6,27 @@ import spinal.core._
 import spinal.lib._
 import spinal.lib.bus.amba4.axi._
 
-case class RemapWriteJob() extends Bundle {
-  val slot = UInt(OtxParam.slotBits bits)
+case class RemapWriteJob(p: RemapParam) extends Bundle {
+  val slot = UInt(p.slotBits bits)
   val what = UInt(3 bits) // RemapWrite
 }
 
 /** Puts a slot's write on AXI: one beat of 16 bytes, whole or by strobes. No registers but which half of the request has gone. The slot's words stand still until the response. */
-class RemapWriter(p: OtxParam) extends Component {
+class RemapWriter(p: RemapParam) extends Component {
   setDefinitionName("otx_remap_writer")
 
-  val job = slave port Stream(RemapWriteJob())
+  val job = slave port Stream(RemapWriteJob(p))
   // of job.slot
   val context = in port RemapContext(p)
-  val holder = in port RemapPlace()
-  val starts = in port RemapStarts()
+  val holder = in port RemapPlace(p)
+  val starts = in port RemapStarts(p)
   val kept = in port Word()
   val table = master port Axi4WriteOnly(p.tableAxi)
 
   private val map = RemapMap(p)
   private val what = job.what
   private val isEntry = what === RemapWrite.ENTRY
-  private val place = RemapPlace()
+  private val place = RemapPlace(p)
   place := (what === RemapWrite.JOIN || what === RemapWrite.UNLINK).mux(starts.before, holder)
   when(what === RemapWrite.NAME)(place.inMap := True)
   when(isEntry) {

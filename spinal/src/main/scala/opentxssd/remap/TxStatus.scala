@@ -19,9 +19,9 @@ import spinal.lib._
   *
   * Reset: all FREE, counts 0. The use counts sit in a small memory that is cleared in the first `txids` clocks, in which no `tx` is taken.
   */
-class TxStatus(txids: Int = OtxParam.txids, wider: Int = 0) extends Component {
-  require(isPow2(txids) && txids >= 2 && txids <= OtxParam.txids, s"txids is $txids, must be a power of two, 2 to ${OtxParam.txids}")
-  setDefinitionName(if (txids == OtxParam.txids) "otx_tx_status" else s"otx_tx_status_$txids")
+class TxStatus(txids: Int = RemapParam.mostTxids, wider: Int = 0) extends Component {
+  require(isPow2(txids) && txids >= 2 && txids <= RemapParam.mostTxids, s"txids is $txids, must be a power of two, 2 to ${RemapParam.mostTxids}")
+  setDefinitionName(if (txids == RemapParam.mostTxids) "otx_tx_status" else s"otx_tx_status_$txids")
   private val idBits = log2Up(txids)
   private val orderBits = idBits + 2 + wider
 
