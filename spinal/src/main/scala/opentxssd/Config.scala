@@ -85,15 +85,15 @@ case class OtxParam(
 }
 
 object OtxParam {
-  val tags = 32
-  val txids = 32
-  val maxBlocks = 32 // of one READ or WRITE
-  val logFrames = 4
-  val beats = 512 // 64-bit beats of a block
+  val tags = Number.TAGS
+  val txids = Number.TXIDS
+  val maxBlocks = Number.MAX_BLOCKS
+  val logFrames = Number.LOG_FRAMES
+  val beats = Number.BEATS
   val slots = 16 // jobs in the remap engine
   val slotBits = 4
   val orderBits = 7 // of a commit: any two that are compared are less than 64 apart
-  val txStrideBits = 16 // tx table entry index: {txid, number 16}
+  val txStrideBits = Number.TX_STRIDE_BITS // tx table entry index: {txid, number}
 
   def load(path: String): OtxParam = {
     val p = new Properties()
