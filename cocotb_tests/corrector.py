@@ -14,7 +14,7 @@ from cocotb_tests import bch_codec
 from cocotb_tests.models.bch_model import Bch
 from opentxssd.facts import BLOCK, NUMBER
 
-PAGE, SPARE = BLOCK, NUMBER["SPARE_BYTES"]
+PAGE, SPARE = BLOCK, NUMBER["FIELD_BYTES"]
 COVERED = PAGE + 19  # bytes of a page that its CRC covers: the data and spare bytes 1 to 19
 CODES = {8: (13, 512), 24: (14, 1024)}  # t: m, data bytes of a chunk
 

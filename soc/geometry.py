@@ -15,7 +15,7 @@ except ImportError:  # run as a script, without tools/env.sh
     import facts
 
 NUMBERS = facts.numbers()
-PAGE_BYTES, FIELD_BYTES = NUMBERS["BLOCK"], NUMBERS["SPARE_BYTES"]  # of the spare bytes: fields, checksum and what the last chunk has beside them
+PAGE_BYTES, FIELD_BYTES = NUMBERS["BLOCK"], NUMBERS["FIELD_BYTES"]  # of the spare bytes: fields, checksum and what the last chunk has beside them
 CODES = {8: (8, 13), 24: (4, 42)}  # wrong bits of a chunk that can be corrected: chunks of a page, parity bytes of each (rtl/ecc/otx_page_pkg.sv)
 TXIDS, TX_STRIDE, TX_ENTRY_BYTES, LOG_FRAMES = NUMBERS["TXIDS"], 1 << NUMBERS["TX_STRIDE_BITS"], NUMBERS["TX_ENTRY_BYTES"], NUMBERS["LOG_FRAMES"]
 KEPT_BLOCKS = 12  # for roots and bad-block table: FTL_KEPT_BLOCKS of ftl_blocks.h

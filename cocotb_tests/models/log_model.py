@@ -9,7 +9,7 @@ early or out of order.
 from collections import deque
 from dataclasses import dataclass, field
 
-from opentxssd.facts import BLOCK, NUMBER, TXIDS, LogKind, NandOp, PageKind, Status, magic, pack, unpack
+from opentxssd.facts import BLOCK, NUMBER, TXIDS, LogFlag, LogKind, NandOp, PageKind, Status, magic, pack, unpack
 
 MAP, COMMIT, ABORT, TRIM, PREPARE, RELOCATE = LogKind
 PAGE, MOST, FRAMES, MAGIC = BLOCK, NUMBER["LOG_ENTRIES"], NUMBER["LOG_FRAMES"], magic("LogHeader")
@@ -35,12 +35,13 @@ class Entry:
     last: int = field(default=1, compare=False)
 
     def encode(self):
-        return pack("LogEntry", **self.__dict__, in_tx=self.inTx)
+        return pack("LogEntry", **self.__dict__, flags=self.ordered * LogFlag.ORDERED | self.inTx * LogFlag.IN_TX)
 
     @classmethod
     def decode(cls, raw):
         fields = unpack("LogEntry", raw)
-        return cls(inTx=fields.pop("in_tx"), **fields)
+        flags = fields.pop("flags")
+        return cls(ordered=int(flags & LogFlag.ORDERED != 0), inTx=int(flags & LogFlag.IN_TX != 0), **fields)
 
     @property
     def payload(self):

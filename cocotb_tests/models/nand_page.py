@@ -11,7 +11,7 @@ import bchlib
 from cocotb_tests.models.nand_host import oob
 from opentxssd.facts import BLOCK, NUMBER
 
-DATA, COVERED_SPARE = BLOCK, NUMBER["SPARE_BYTES"]
+DATA, COVERED_SPARE = BLOCK, NUMBER["FIELD_BYTES"]
 CHUNK, CHUNKS = 512, 8  # with t = 8
 
 

@@ -25,7 +25,7 @@ BLOCK, BEATS, TAGS, TXIDS, MAX_BLOCKS = (NUMBER[name] for name in ("BLOCK", "BEA
 
 Opcode, Status, Query = _enum("Opcode"), _enum("Status"), _enum("Query")
 WordKind, TxState, RemapOpcode, TxOpcode = _enum("WordKind"), _enum("TxState"), _enum("RemapOpcode"), _enum("TxOpcode")
-LogKind = _enum("LogKind")
+LogKind, LogFlag = _enum("LogKind"), _enum("LogFlag")
 NandOp, NandFeature, PageStatus, PageKind = _enum("NandOp"), _enum("NandFeature"), _enum("PageStatus"), _enum("PageKind")
 
 

@@ -60,10 +60,11 @@ class LogAssembler(p: OtxParam) extends Component {
     B(0, 16 bits) ## append.sequence ##
     append.serial ## location ##
     append.lpn ## append.i ## append.n ## flags ## append.kind
+  private val magic = Magic.LogHeader
   private val header = first.resize(64).asBits ##
     B(0, 8 bits) ## lane.resize(8) ## count.resize(16) ## page ##
     generation ## driveId ##
-    B(Magic.LogHeader, 64 bits)
+    B(magic, 64 bits)
 
   record.valid := filling && append.valid
   record.frame := page(1 downto 0)
