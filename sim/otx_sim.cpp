@@ -47,7 +47,6 @@ namespace {
 
 constexpr int beats = OTX_BLOCK / 8;
 constexpr int reset_clocks = 8;
-constexpr uint8_t OTX_OP_FLUSH = 0x00;
 
 struct Slot {  // of a tag
     bool used = false;

@@ -20,6 +20,17 @@ _AX = ["addr", "id", "len", "size", "burst"]
 _AXI = {"aw": (_AX, True), "w": (["data", "strb", "last"], True), "b": (["id", "resp"], False), "ar": (_AX, True), "r": (["data", "id", "resp", "last"], False)}
 
 
+def registers(fields):
+    """(register, bits, field, its first bit) of registers of up to 32 bits for these fields; `sequence` needs two, a page's number has a whole word."""
+    found = []
+    for field, bits in fields:
+        if field == "sequence":
+            found += [("seq_lo", 32, field, 0), ("seq_hi", bits - 32, field, 32)]
+        else:
+            found.append((field, 32 if field == "ppn" else bits, field, 0))
+    return found
+
+
 def endpoint(fields):
     """A LiteX endpoint with these fields; `last` is a field of LiteX' own."""
     return stream.Endpoint([f for f in fields if f[0] != "last"])
