@@ -88,15 +88,16 @@ class OtxCore(LiteXModule):
         self.firmware_ready = CSRStatus(1, name="firmware_ready", description="One more operation fits.")
         ops = self.firmware_ops = stream.SyncFIFO(streams.FLASH_OP, OP_QUEUE)
         done = self.firmware_dones = stream.SyncFIFO(streams.FLASH_DONE, DONE_QUEUE)
-        self.comb += [
-            ops.sink.valid.eq(self.firmware_go.re),
-            *(getattr(ops.sink, field).eq(self.stored("firmware", field, streams.FLASH_OP)) for field, _ in streams.FLASH_OP),
-            self.firmware_ready.status.eq(ops.sink.ready),
-        ]
+        self.comb += ops.sink.valid.eq(self.firmware_go.re)
+        for field, _ in streams.FLASH_OP:
+            self.comb += getattr(ops.sink, field).eq(self.stored("firmware", field, streams.FLASH_OP))
+        self.comb += self.firmware_ready.status.eq(ops.sink.ready)
         head = done.source
-        whole = {field: getattr(head, field) for field, _ in streams.FLASH_DONE}
-        parts = [(name, whole[field][first : first + width] if width < len(whole[field]) else whole[field]) for name, width, field, first in streams.registers(streams.FLASH_DONE)]
-        for name, value in [("valid", head.valid), *parts]:
+        parts = [("valid", head.valid)]
+        for name, width, field, first in streams.registers(streams.FLASH_DONE):
+            value = getattr(head, field)
+            parts.append((name, value[first : first + width] if width < len(value) else value))
+        for name, value in parts:
             register = CSRStatus(len(value), name=f"firmware_done_{name}", description=MEANS[f"firmware_done_{name}"])
             setattr(self, f"firmware_done_{name}", register)
             self.comb += register.status.eq(value)
