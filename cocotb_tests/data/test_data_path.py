@@ -324,8 +324,8 @@ async def values_that_a_command_does_not_take_change_nothing(dut):
     b = await DataPathBench(dut).begin(pages=20)
     assert await b.run(WRITE, 5, 2, txid=1) == SUCCESS
     odd = dict(lba=2**32 - 1, count=65535, stream=0xFFFF)
-    odd = ((FLUSH, dict(arg=7)), (BEGIN, dict(txid=2, arg=9)), (QUERY, dict(arg=Query.CAPACITY)), (COMMIT, dict(txid=1, arg=3)), (ABORT, dict(txid=2)), (RECOVER, dict(arg=1)))
-    for op, more in odd:
+    ignored = ((FLUSH, dict(arg=7)), (BEGIN, dict(txid=2, arg=9)), (QUERY, dict(arg=Query.CAPACITY)), (COMMIT, dict(txid=1, arg=3)), (ABORT, dict(txid=2)), (RECOVER, dict(arg=1)))
+    for op, more in ignored:
         assert await b.run(op, **odd, **more) == SUCCESS, op
     assert b.replay() == {5: 0, 6: 1} and [e["kind"] for e in b.log] == [1, 1, 2, 3]
     await b.quiet()
