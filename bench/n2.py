@@ -17,6 +17,7 @@ from pathlib import Path
 from bench.result import Check, Result
 from cocotb_tests.system import flash as flashes
 from cocotb_tests.system.flash import FW, LOG, READ, WRITE, Flash
+from opentxssd.facts import NandOp
 from soc import geometry as geometries
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -30,7 +31,7 @@ LOADS = ["none", "turns", "priorities", "suspend"]
 CASES = [(load, depth) for depth in READS for load in LOADS]
 SUSPEND_NS = 20_000
 AVERAGE, P99, ALONE, SHARE, LOG_US, SUSPENDED = 65.0, 65.0, 100.0, 9.0, 4_000.0, 85.0
-OP_RESET, OP_READ, OP_PROGRAM, OP_ERASE = 0, 3, 6, 7
+OP_RESET, OP_READ, OP_PROGRAM, OP_ERASE = NandOp.RESET, NandOp.READ, NandOp.PROGRAM, NandOp.ERASE
 
 
 def drive(load):

@@ -12,8 +12,9 @@ import numpy as np
 
 from cocotb_tests import bch_codec
 from cocotb_tests.models.bch_model import Bch
+from opentxssd.facts import BLOCK, NUMBER
 
-PAGE, SPARE = 4096, 24
+PAGE, SPARE = BLOCK, NUMBER["FIELD_BYTES"]
 COVERED = PAGE + 19  # bytes of a page that its CRC covers: the data and spare bytes 1 to 19
 CODES = {8: (13, 512), 24: (14, 1024)}  # t: m, data bytes of a chunk
 

@@ -16,6 +16,8 @@ from pathlib import Path
 
 from cocotb_tools.runner import Verilator, get_results
 
+from soc import facts
+
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
 runs = 0  # of simulations in this process; conftest.py tells by it which tests are not cocotb's
@@ -60,7 +62,8 @@ class Shallow(Verilator):
 
 
 def rtl():
-    """The files of rtl/otx.f, as `sources` of run()."""
+    """The files of rtl/otx.f, as `sources` of run(); what is generated of them is up to date."""
+    facts.write()
     lines = (ROOT / "rtl/otx.f").read_text().splitlines()
     return [line.strip() for line in lines if line.strip() and not line.strip().startswith(("//", "+", "-"))]
 
@@ -85,14 +88,14 @@ def run(
 
     `env` are variables the test module reads, `testcase` the names of the tests to run (all without); `depth` the levels of modules whose signals they use;
     `optimise`: how C++ is compiled, for tests of many clocks.
-    Verilator's warnings stop the build, unless a source is generated (below build/) or a model (below sim/).
+    Verilator's warnings stop the build, unless a source is generated (below build/, but for that of soc/facts.toml) or a model (below sim/).
     """
     global runs
     runs += 1
     seed = str(os.environ.get("SEED", 1 if seed is None else seed))
     waves = os.environ.get("WAVES", "0") != "0" if waves is None else waves
     paths = [ROOT / s for s in sources]
-    foreign = any(p.is_relative_to(BUILD) or p.is_relative_to(ROOT / "sim") for p in paths)
+    foreign = any(p.is_relative_to(BUILD) and p.parent != facts.OUT or p.is_relative_to(ROOT / "sim") for p in paths)
     args = ["-O3", "--x-assign", "unique", "--x-initial", "unique"]
     args += ["-Wno-fatal"] * foreign + ["--trace-fst", "--trace-structs"] * waves + list(extra_args)
     key = _short(top, [str(s) for s in sources], sorted((parameters or {}).items()), [str(i) for i in includes], args, timescale, depth)

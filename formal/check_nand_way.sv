@@ -22,7 +22,7 @@ module check_nand_way #(
     input logic       offered_allow_cache,
     input logic       nand_rb_n
 );
-  localparam logic [3:0] OpRead = 4'd3, OpProgram = 4'd6, OpErase = 4'd7, OpStatus = 4'd8;
+  localparam logic [3:0] OpRead = otx_facts_pkg::OpRead, OpProgram = otx_facts_pkg::OpProgram, OpErase = otx_facts_pkg::OpErase, OpStatus = otx_facts_pkg::OpStatus;
   localparam int Most = 2;
 
   (* anyconst *) logic [2:0] capabilities;

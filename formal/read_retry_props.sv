@@ -16,7 +16,7 @@ module read_retry_props (
     input wire ends_slot,
     input wire [2:0] ends_status
 );
-  localparam [2:0] Crc = 3'd2;
+  localparam [2:0] Crc = otx_facts_pkg::PageCrc;
   (* anyconst *) wire [2:0] levels;
   reg reset = 1'b1;
   always @(posedge clk) reset <= 1'b0;

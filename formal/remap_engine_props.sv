@@ -30,9 +30,9 @@ module remap_engine_props (
     input wire [2:0] tx_op,
     input wire tx_txid
 );
-  localparam [2:0] Free = 0, Open = 1, Prepared = 2, Committing = 3, Committed = 4, Aborted = 5;
-  localparam [1:0] Lookup = 0, Append = 1, Plain = 2;
-  localparam [2:0] Begin = 0, DoCommitting = 1, DoCommit = 2, Abort = 3, Prepare = 4, Recover = 5;
+  localparam [2:0] Free = otx_facts_pkg::TxFree, Open = otx_facts_pkg::TxOpen, Prepared = otx_facts_pkg::TxPrepared, Committing = otx_facts_pkg::TxCommitting, Committed = otx_facts_pkg::TxCommitted, Aborted = otx_facts_pkg::TxAborted;
+  localparam [1:0] Lookup = 2'(otx_facts_pkg::RemapLookup), Append = 2'(otx_facts_pkg::RemapAppend), Plain = 2'(otx_facts_pkg::RemapPlain);
+  localparam [2:0] Begin = otx_facts_pkg::AskBegin, DoCommitting = otx_facts_pkg::AskCommitting, DoCommit = otx_facts_pkg::AskCommit, Abort = otx_facts_pkg::AskAbort, Prepare = otx_facts_pkg::AskPrepare, Recover = otx_facts_pkg::AskRecover;
   localparam [31:0] MapAt = 32'h4000_0000, EntriesAt = 32'h4000_1000;
   localparam [2:0] Followed = 7;  // the location that is followed
 

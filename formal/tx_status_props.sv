@@ -17,7 +17,7 @@ module tx_status_props (
     input wire count_valid,
     input wire [1:0] count_txid
 );
-  localparam [2:0] Free = 0, Open = 1, Prepared = 2, Committing = 3, Committed = 4, Aborted = 5;
+  localparam [2:0] Free = otx_facts_pkg::TxFree, Open = otx_facts_pkg::TxOpen, Prepared = otx_facts_pkg::TxPrepared, Committing = otx_facts_pkg::TxCommitting, Committed = otx_facts_pkg::TxCommitted, Aborted = otx_facts_pkg::TxAborted;
 
   wire tx_ready, oldest_valid, commit_taken, commit_visible;
   wire [11:0] state;
@@ -97,7 +97,7 @@ module tx_status_props (
   reg [2:0] live, changed;  // how many are COMMITTED, and how many states changed
   reg [3:0] orders;
   reg twice, known, empty, in_range, any_open;
-  wire recovered = old_fire && old_op == 5;
+  wire recovered = old_fire && old_op == otx_facts_pkg::AskRecover;
   reg [3:0] any_aborted;
   integer n;
   always @* begin
@@ -149,7 +149,7 @@ module tx_status_props (
   wire [2:0] now = state[3*t+:3];
   wire [2:0] was = old[3*t+:3];
   wire [3:0] age = ages[4*t+:4];
-  wire [2:0] asked_op = now == Open ? 3'd0 : now == Committing ? 3'd1 : now == Committed ? 3'd2 : now == Prepared ? 3'd4 : 3'd3;
+  wire [2:0] asked_op = now == Open ? otx_facts_pkg::AskBegin : now == Committing ? otx_facts_pkg::AskCommitting : now == Committed ? otx_facts_pkg::AskCommit : now == Prepared ? otx_facts_pkg::AskPrepare : otx_facts_pkg::AskAbort;
   always @* if (running && started && now != was) begin
     a_legal : assert ((was == Free && now == Open) || (was == Open && (now == Prepared || now == Committing || now == Aborted)) ||
                       (was == Prepared && (now == Committing || now == Aborted)) ||

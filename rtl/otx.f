@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every synthesised SystemVerilog file, relative to the repository root. This is the only list.
+// Every synthesised SystemVerilog file, relative to the repository root. This is the only list. What is below build/ is written by soc/facts.py.
+build/facts/otx_facts_pkg.sv
 rtl/ecc/otx_bch_pkg.sv
 rtl/ecc/otx_page_pkg.sv
 rtl/ecc/otx_bch_chien.sv

@@ -3,10 +3,6 @@
 
 namespace otx {
 
-namespace {
-constexpr uint8_t op_commit = 0x84;
-}
-
 void DriveEngine::start(const otx_cmd &cmd, void *data, Batch &batch) {
     const std::lock_guard lock(mutex_);
     batch.open++;
@@ -37,7 +33,7 @@ void DriveEngine::hand_over() {
         command.cmd.tag = tag;
         under_way_[tag] = command;
         count_++;
-        if (command.cmd.opcode == op_commit && commits_++ == 0 && trace_commits_) otx_trace_pause(0);
+        if (command.cmd.opcode == OTX_OP_COMMIT && commits_++ == 0 && trace_commits_) otx_trace_pause(0);
         otx_submit(&command.cmd, command.data);
     }
 }
@@ -47,7 +43,7 @@ void DriveEngine::collect() {
     while (otx_poll(&cpl)) {
         Command &command = under_way_[cpl.tag];
         if (cpl.status && !command.batch->status) command.batch->status = cpl.status;
-        if (command.cmd.opcode == op_commit && --commits_ == 0 && trace_commits_) otx_trace_pause(1);
+        if (command.cmd.opcode == OTX_OP_COMMIT && --commits_ == 0 && trace_commits_) otx_trace_pause(1);
         command.batch->open--;
         command = {};
         count_--;

@@ -24,27 +24,15 @@
 namespace {
 
 constexpr uint64_t boot_clocks = 200'000'000, close_clocks = 100'000'000;
-enum Op : uint8_t { op_flush = 0x00, op_write = 0x01, op_read = 0x02, op_zero = 0x08, op_trim = 0x09, op_commit = 0x84, op_abort = 0x88 };
 
-// Status codes of docs/interfaces.md as errno, in their order.
+// By status.
 constexpr struct {
     int error;
     const char *words;
 } outcome[] = {
-    {0, "success"},
-    {EINVAL, "invalid opcode"},
-    {EINVAL, "invalid field"},
-    {EINVAL, "block number past the end"},
-    {EINVAL, "transaction is not open"},
-    {EINVAL, "transaction is open already"},
-    {ENOSPC, "transaction has no room for more blocks"},
-    {EIO, "transaction conflict"},
-    {EIO, "a block cannot be read"},
-    {EIO, "a block cannot be written"},
-    {ENOSPC, "no free page left"},
-    {EROFS, "drive is read-only"},
-    {EIO, "aborted"},
-    {ESHUTDOWN, "drive is not ready"},
+#define OTX_OUTCOME(name, number, words, error) {error, words},
+    OTX_STATUSES(OTX_OUTCOME)
+#undef OTX_OUTCOME
 };
 
 std::string image, firmware, trace;
@@ -72,7 +60,7 @@ int report(const char *what, uint8_t status) {
 }
 
 // COMMIT or ABORT of the connection's transaction, if it has anything.
-uint8_t end_transaction(Connection &c, Op op) {
+uint8_t end_transaction(Connection &c, otx_opcode op) {
     otx::Batch batch;
     {
         const std::lock_guard lock(c.mutex);
@@ -88,7 +76,7 @@ uint8_t end_transaction(Connection &c, Op op) {
 }
 
 // A request of whole blocks, as commands of up to 32.
-int transfer(void *handle, const char *what, Op op, uint8_t *data, uint64_t bytes, uint64_t offset, uint32_t flags) {
+int transfer(void *handle, const char *what, otx_opcode op, uint8_t *data, uint64_t bytes, uint64_t offset, uint32_t flags) {
     if (offset % OTX_BLOCK || bytes % OTX_BLOCK) {
         nbdkit_error("%s: %llu bytes at %llu are not whole blocks of 4096", what, (unsigned long long)bytes, (unsigned long long)offset);
         nbdkit_set_error(EINVAL);
@@ -98,7 +86,7 @@ int transfer(void *handle, const char *what, Op op, uint8_t *data, uint64_t byte
     otx::Batch batch;
     {
         std::unique_lock lock(c.mutex, std::defer_lock);
-        if (c.atomic && op != op_read) {
+        if (c.atomic && op != OTX_OP_READ) {
             lock.lock();
             c.written = true;
         }
@@ -119,7 +107,7 @@ int transfer(void *handle, const char *what, Op op, uint8_t *data, uint64_t byte
         }
     }
     const uint8_t status = engine->wait(batch);
-    if (status && c.atomic && op != op_read) {
+    if (status && c.atomic && op != OTX_OP_READ) {
         const std::lock_guard lock(c.mutex);
         c.failed = true;
     }
@@ -199,7 +187,7 @@ void *otx_connect(int) {
 void otx_disconnect(void *handle) {
     const std::unique_ptr<Connection> c(&of(handle));
     if (!c->atomic) return;
-    end_transaction(*c, op_abort);
+    end_transaction(*c, OTX_OP_ABORT);
     const std::lock_guard lock(txids_mutex);
     txid_used[c->txid] = false;
 }
@@ -209,7 +197,7 @@ int otx_flush(void *handle, uint32_t) {
     if (!c.atomic) {
         otx::Batch batch;
         otx_cmd cmd = {};
-        cmd.opcode = op_flush;
+        cmd.opcode = OTX_OP_FLUSH;
         engine->start(cmd, nullptr, batch);
         return report("flush", engine->wait(batch));
     }
@@ -220,12 +208,12 @@ int otx_flush(void *handle, uint32_t) {
         c.failed = false;
     }
     if (!failed) {
-        const uint8_t status = end_transaction(c, op_commit);
+        const uint8_t status = end_transaction(c, OTX_OP_COMMIT);
         const std::lock_guard lock(c.mutex);
         if (status) c.written = c.failed = true;
         return report("commit", status);
     }
-    end_transaction(c, op_abort);
+    end_transaction(c, OTX_OP_ABORT);
     nbdkit_error("the transaction is aborted because a request in it failed");
     nbdkit_set_error(EIO);
     return -1;
@@ -258,13 +246,13 @@ struct nbdkit_plugin describe() {
     p.can_flush = p.can_trim = p.can_zero = [](void *) { return 1; };
     p.can_fua = [](void *h) { return of(h).atomic ? NBDKIT_FUA_EMULATE : NBDKIT_FUA_NATIVE; };
     p.can_multi_conn = [](void *h) { return int(!of(h).atomic); };
-    p.pread = [](void *h, void *data, uint32_t n, uint64_t at, uint32_t flags) { return transfer(h, "read", op_read, static_cast<uint8_t *>(data), n, at, flags); };
+    p.pread = [](void *h, void *data, uint32_t n, uint64_t at, uint32_t flags) { return transfer(h, "read", OTX_OP_READ, static_cast<uint8_t *>(data), n, at, flags); };
     p.pwrite = [](void *h, const void *data, uint32_t n, uint64_t at, uint32_t flags) {
-        return transfer(h, "write", op_write, static_cast<uint8_t *>(const_cast<void *>(data)), n, at, flags);
+        return transfer(h, "write", OTX_OP_WRITE, static_cast<uint8_t *>(const_cast<void *>(data)), n, at, flags);
     };
     p.flush = otx_flush;
-    p.trim = [](void *h, uint32_t n, uint64_t at, uint32_t flags) { return transfer(h, "trim", op_trim, nullptr, n, at, flags); };
-    p.zero = [](void *h, uint32_t n, uint64_t at, uint32_t flags) { return transfer(h, "write zeroes", op_zero, nullptr, n, at, flags); };
+    p.trim = [](void *h, uint32_t n, uint64_t at, uint32_t flags) { return transfer(h, "trim", OTX_OP_TRIM, nullptr, n, at, flags); };
+    p.zero = [](void *h, uint32_t n, uint64_t at, uint32_t flags) { return transfer(h, "write zeroes", OTX_OP_WRITE_ZEROES, nullptr, n, at, flags); };
     return p;
 }
 

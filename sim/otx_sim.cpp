@@ -47,7 +47,6 @@ namespace {
 
 constexpr int beats = OTX_BLOCK / 8;
 constexpr int reset_clocks = 8;
-constexpr uint8_t op_flush = 0x00;
 
 struct Slot {  // of a tag
     bool used = false;
@@ -372,7 +371,7 @@ int otx_close(uint64_t clocks) {
         const auto idle = [] { return !otx_busy(); };
         while (now < end && slots[0].used) one_clock();
         otx_cmd flush = {};
-        flush.opcode = op_flush;
+        flush.opcode = OTX_OP_FLUSH;
         if (!otx_submit(&flush, nullptr)) while (now < end && !idle()) one_clock();
         result = idle() ? 0 : -1;
     }

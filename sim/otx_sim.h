@@ -10,13 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "otx_facts.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-enum { OTX_TAGS = 32, OTX_TXIDS = 32, OTX_BLOCK = 4096, OTX_MAX_BLOCKS = 32 };
-
-// Opcodes and status codes are those of docs/interfaces.md, "Host port".
+// Opcodes, status codes and sizes are those of otx_facts.h; docs/interfaces.md, "Host port", says what each command takes.
 struct otx_cmd {
     uint8_t opcode, tag, txid, has_tx, fua, commit, relaxed, barrier, order;
     uint16_t count, stream;

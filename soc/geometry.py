@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The geometry of a drive: every parameter in one place, checked in words.
 
-`python3 soc/geometry.py PRESET OUTDIR` writes `geometry.properties` (SpinalHDL) and `otx_geometry.h` (firmware, simulator).
+`python3 soc/geometry.py PRESET OUTDIR` writes `geometry.properties` (SpinalHDL) and `otx_geometry.h` (firmware, simulator), and what soc/facts.py does.
 `python3 soc/geometry.py` lists the presets. Wrong arguments and wrong parameters: one line, exit code 2.
 """
 
@@ -9,9 +9,15 @@ import sys
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-PAGE_BYTES, FIELD_BYTES = 4096, 24  # of the spare bytes: fields, checksum and what the last chunk has beside them
+try:
+    from soc import facts
+except ImportError:  # run as a script, without tools/env.sh
+    import facts
+
+NUMBERS = facts.numbers()
+PAGE_BYTES, FIELD_BYTES = NUMBERS["BLOCK"], NUMBERS["FIELD_BYTES"]  # of the spare bytes: fields, checksum and what the last chunk has beside them
 CODES = {8: (8, 13), 24: (4, 42)}  # wrong bits of a chunk that can be corrected: chunks of a page, parity bytes of each (rtl/ecc/otx_page_pkg.sv)
-TXIDS, TX_STRIDE, TX_ENTRY_BYTES, LOG_FRAMES = 32, 65536, 16, 4
+TXIDS, TX_STRIDE, TX_ENTRY_BYTES, LOG_FRAMES = NUMBERS["TXIDS"], 1 << NUMBERS["TX_STRIDE_BITS"], NUMBERS["TX_ENTRY_BYTES"], NUMBERS["LOG_FRAMES"]
 KEPT_BLOCKS = 12  # for roots and bad-block table: FTL_KEPT_BLOCKS of ftl_blocks.h
 
 
@@ -121,7 +127,8 @@ class Geometry:
             f"{self.lbas} blocks of capacity leave {spare} of {pages} pages spare{without}, "
             f"at least one sixteenth and {KEPT_BLOCKS} blocks ({pages // 16 + KEPT_BLOCKS * ppb}) are needed for log, map, roots and bad-block table",
         )
-        need(self.write_frames >= 32, f"write_frames is {self.write_frames}, must be 32 or more: one WRITE has up to 32 blocks")
+        most = NUMBERS["MAX_BLOCKS"]
+        need(self.write_frames >= most, f"write_frames is {self.write_frames}, must be {most} or more: one WRITE has up to {most} blocks")
         need(self.read_frames >= 1, f"read_frames is {self.read_frames}, must be 1 or more")
         need(self.firmware_frames >= 4, f"firmware_frames is {self.firmware_frames}, must be 4 or more")
         need(self.flash_priorities in (0, 1), f"flash_priorities is {self.flash_priorities}, must be 0 or 1")
@@ -156,7 +163,7 @@ class Geometry:
 
     @property
     def lanes(self):
-        return min(self.channels, 4)
+        return min(self.channels, NUMBERS["MAX_LANES"])
 
     @property
     def page_bits(self):
@@ -278,7 +285,8 @@ def camel(name):
 
 
 def write(g, outdir):
-    """Writes the generated forms; files keep their time stamp when nothing changed."""
+    """Writes the generated forms, and those of soc/facts.toml; files keep their time stamp when nothing changed."""
+    facts.write()
     out = Path(outdir)
     out.mkdir(parents=True, exist_ok=True)
     flat = g.flat()

@@ -12,9 +12,10 @@ from litex.soc.interconnect import stream
 from litex.soc.interconnect.csr import CSRStatus, CSRStorage
 from migen import If, Signal, bits_for
 
+from opentxssd.facts import BEATS
 from soc import streams
 
-BEATS, BEAT_QUEUE = 512, 16
+BEAT_QUEUE = 16
 STREAMS = {"wreq": "Blocks of write data that are wanted", "rdata": "Read data, a beat of 64 bits", "cpl": "Completions"}
 HALVES = {"": "", "_lo": ", bits 31:0", "_hi": ", bits 63:32"}
 

@@ -46,9 +46,9 @@ MEANS = {
     "read_only": "Set before enable: no write is taken.",
     "generation": "Of this session, in every OOB that is programmed.",
     "drive_id": "Of this drive, in every log page.",
-    "dropped": "Commands that the recovery could not bring back; QUERY 3 answers it.",
-    "lost_log_pages": "Log pages that the recovery could not read; QUERY 9.",
-    "doubtful": "Blocks whose newest version the recovery could not read; QUERY 10.",
+    "dropped": "Commands that the recovery could not bring back; QUERY DROPPED answers it.",
+    "lost_log_pages": "Log pages that the recovery could not read; QUERY LOST_LOG_PAGES.",
+    "doubtful": "Blocks whose newest version the recovery could not read; QUERY DOUBTFUL.",
     "nand_mode": "SDR timing mode of all channels, 0 to 5; 6: the part's own times.",
     "nand_capabilities": "What may be used of the part: bit 0 cache program, 1 cache read, 2 several planes, 3 READ STATUS ENHANCED (78h), 6:4 read levels.",
     "alloc_left": "Pages that the allocator will still give.",
@@ -82,40 +82,33 @@ class OtxCore(LiteXModule):
 
     def operations(self):
         """NAND operations of the firmware and their results."""
-        for name, width in [("op", 4), ("ppn", 32), ("frame", 16), ("kind", 8), ("lpn", 32), ("seq_lo", 32), ("seq_hi", 16), ("cookie", 16)]:
+        for name, width, *_ in streams.registers(streams.FLASH_OP):
             setattr(self, f"firmware_{name}", CSRStorage(width, name=f"firmware_{name}", description=MEANS[f"firmware_{name}"]))
         self.firmware_go = CSRStorage(1, name="firmware_go", description="A write starts the operation in the firmware registers.")
         self.firmware_ready = CSRStatus(1, name="firmware_ready", description="One more operation fits.")
         ops = self.firmware_ops = stream.SyncFIFO(streams.FLASH_OP, OP_QUEUE)
         done = self.firmware_dones = stream.SyncFIFO(streams.FLASH_DONE, DONE_QUEUE)
-        self.comb += [
-            ops.sink.valid.eq(self.firmware_go.re),
-            ops.sink.op.eq(self.firmware_op.storage),
-            ops.sink.ppn.eq(self.firmware_ppn.storage),
-            ops.sink.frame.eq(self.firmware_frame.storage),
-            ops.sink.kind.eq(self.firmware_kind.storage),
-            ops.sink.lpn.eq(self.firmware_lpn.storage),
-            ops.sink.sequence.eq(Cat(self.firmware_seq_lo.storage, self.firmware_seq_hi.storage)),
-            ops.sink.cookie.eq(self.firmware_cookie.storage),
-            self.firmware_ready.status.eq(ops.sink.ready),
-        ]
+        self.comb += ops.sink.valid.eq(self.firmware_go.re)
+        for field, _ in streams.FLASH_OP:
+            self.comb += getattr(ops.sink, field).eq(self.stored("firmware", field, streams.FLASH_OP))
+        self.comb += self.firmware_ready.status.eq(ops.sink.ready)
         head = done.source
-        for name, value in [
-            ("valid", head.valid),
-            ("cookie", head.cookie),
-            ("status", head.status),
-            ("kind", head.kind),
-            ("generation", head.generation),
-            ("lpn", head.lpn),
-            ("seq_lo", head.sequence[:32]),
-            ("seq_hi", head.sequence[32:]),
-        ]:
+        parts = [("valid", head.valid)]
+        for name, width, field, first in streams.registers(streams.FLASH_DONE):
+            value = getattr(head, field)
+            parts.append((name, value[first : first + width] if width < len(value) else value))
+        for name, value in parts:
             register = CSRStatus(len(value), name=f"firmware_done_{name}", description=MEANS[f"firmware_done_{name}"])
             setattr(self, f"firmware_done_{name}", register)
             self.comb += register.status.eq(value)
         self.firmware_done_pop = CSRStorage(1, name="firmware_done_pop", description="A write drops the head of the done queue.")
         self.comb += head.ready.eq(self.firmware_done_pop.re)
         return streams.stream_ports("firmware_op", ops.source, streams.FLASH_OP, True) | streams.stream_ports("firmware_done", done.sink, streams.FLASH_DONE, False)
+
+    def stored(self, prefix, field, fields):
+        """What the registers of a field hold."""
+        parts = [getattr(self, f"{prefix}_{name}").storage for name, _, of, _ in streams.registers(fields) if of == field]
+        return Cat(*parts) if len(parts) > 1 else parts[0]
 
     def blocks(self, g):
         """Erased blocks on their way to the allocator and to the log."""

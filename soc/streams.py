@@ -1,36 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The streams of `otx_core` as LiteX endpoints, and how an endpoint, an AXI port or pins become Verilog ports.
 
-Field names and widths are those of docs/interfaces.md; ports are called `<stream>_valid/_ready/_payload_<field>`.
+Field names and widths are those of soc/facts.toml; ports are called `<stream>_valid/_ready/_payload_<field>`.
 """
 
 from litex.soc.interconnect import axi, stream
 
-CMD = [
-    ("opcode", 8),
-    ("lba", 32),
-    ("count", 16),
-    ("txid", 8),
-    ("hasTx", 1),
-    ("fua", 1),
-    ("commit", 1),
-    ("relaxed", 1),
-    ("barrier", 1),
-    ("order", 2),
-    ("stream", 16),
-    ("tag", 5),
-    ("arg", 32),
-]
-WDATA_REQ = [("tag", 5), ("block", 5)]
-WDATA = [("data", 64), ("last", 1)]
-RDATA = [("tag", 5), ("block", 5), ("data", 64), ("last", 1)]
-CPL = [("tag", 5), ("status", 4), ("result", 32)]
-FLASH_OP = [("op", 4), ("ppn", 30), ("frame", 16), ("kind", 8), ("lpn", 32), ("sequence", 48), ("cookie", 16)]
-FLASH_DONE = [("cookie", 16), ("status", 3), ("kind", 8), ("generation", 32), ("lpn", 32), ("sequence", 48)]
+from opentxssd.facts import layout
+
+CMD, WDATA_REQ, WDATA, RDATA, CPL = map(layout, ("HostCmd", "BlockRef", "WriteBeat", "ReadBeat", "Completion"))
+FLASH_OP, FLASH_DONE, PAGE_MOVE, LOG_BLOCK = map(layout, ("FlashOp", "FlashDone", "PageMove", "LogBlock"))
 BLOCK = [("block", 24)]
 PAGE = [("ppn", 30)]
-PAGE_MOVE = [("lpn", 32), ("source", 30), ("target", 30), ("sequence", 48)]
-LOG_BLOCK = [("lane", 2), ("block", 24)]
 
 # The host port: name, fields, whether the core takes (True) or gives (False).
 HOST = [("cmd", CMD, True), ("wdata_req", WDATA_REQ, False), ("wdata", WDATA, True), ("rdata", RDATA, False), ("cpl", CPL, False)]
@@ -39,16 +20,27 @@ _AX = ["addr", "id", "len", "size", "burst"]
 _AXI = {"aw": (_AX, True), "w": (["data", "strb", "last"], True), "b": (["id", "resp"], False), "ar": (_AX, True), "r": (["data", "id", "resp", "last"], False)}
 
 
-def endpoint(layout):
+def registers(fields):
+    """(register, bits, field, its first bit) of registers of up to 32 bits for these fields; `sequence` needs two, a page's number has a whole word."""
+    found = []
+    for field, bits in fields:
+        if field == "sequence":
+            found += [("seq_lo", 32, field, 0), ("seq_hi", bits - 32, field, 32)]
+        else:
+            found.append((field, 32 if field == "ppn" else bits, field, 0))
+    return found
+
+
+def endpoint(fields):
     """A LiteX endpoint with these fields; `last` is a field of LiteX' own."""
-    return stream.Endpoint([f for f in layout if f[0] != "last"])
+    return stream.Endpoint([f for f in fields if f[0] != "last"])
 
 
-def stream_ports(name, ep, layout, taken, bare=None):
+def stream_ports(name, ep, fields, taken, bare=None):
     """Instance ports of a stream that the instance takes or gives; `bare`: the one field that is the whole payload."""
     to, back = ("i_", "o_") if taken else ("o_", "i_")
     ports = {f"{to}{name}_valid": ep.valid, f"{back}{name}_ready": ep.ready}
-    for field, _ in layout:
+    for field, _ in fields:
         port = f"{name}_payload" if field == bare else f"{name}_payload_{field}"
         ports[to + port] = getattr(ep, field)
     return ports

@@ -47,7 +47,7 @@ def call(name, *command):
 
 
 def sources(block):
-    rtl = [line for line in (ROOT / "rtl/otx.f").read_text().splitlines() if line.startswith("rtl/")]
+    rtl = [line for line in (ROOT / "rtl/otx.f").read_text().splitlines() if line.endswith(".sv")]
     generated = ROOT / f"build/{PRESET}/verilog/{block}.v"
     return [str(generated.relative_to(ROOT))] if generated.exists() else rtl
 

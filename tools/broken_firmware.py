@@ -54,7 +54,7 @@ def build(preset, words):
     out.mkdir()
     for needed in ("otx_geometry.h", "software"):
         (out / needed).symlink_to(folder / needed)
-    done = subprocess.run(["make", "-s", "-C", str(work), f"BUILD_DIR={out}", "WARN=-std=c11"], capture_output=True, text=True, check=False)
+    done = subprocess.run(["make", "-s", "-C", str(work), f"BUILD_DIR={out}", f"FACTS={ROOT / 'build/facts'}", "WARN=-std=c11"], capture_output=True, text=True, check=False)
     if done.returncode:
         raise UsageError(f"does not compile: {done.stderr.strip().splitlines()[-1:]}")
     path = work.with_suffix(".bin")

@@ -14,8 +14,8 @@ done < <(git ls-files -co --exclude-standard | grep -E '\.(py|sv|svh|v|scala|c|h
 [[ $wrong == 0 ]]
 echo "lint: headers of the source files"
 
-mapfile -t rtl < <(grep '^rtl/' rtl/otx.f)
-diff <(printf '%s\n' "${rtl[@]}" | sort) <(find rtl -name '*.sv' | sort) >&2 || { echo "lint: rtl/otx.f (<) is not what rtl/ holds (>)" >&2; exit 1; }
+mapfile -t rtl < <(grep '\.sv$' rtl/otx.f)
+diff <(grep '^rtl/' rtl/otx.f | sort) <(find rtl -name '*.sv' | sort) >&2 || { echo "lint: rtl/otx.f (<) is not what rtl/ holds (>)" >&2; exit 1; }
 for file in "${rtl[@]}"; do
   [[ $file != *_pkg.sv ]] || continue # no module
   verilator --lint-only --quiet -Wall --top-module "$(basename "$file" .sv)" "${rtl[@]}"
@@ -31,6 +31,8 @@ for file in build/tiny/verilog/otx_*.v; do
 done
 echo "lint: generated Verilog, no errors"
 
+python soc/facts.py --check
+echo "lint: the tables of docs/ are those of soc/facts.toml"
 python tools/registers.py
 echo "lint: the register map is that of the SoC"
 

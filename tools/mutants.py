@@ -68,7 +68,8 @@ class Tree:
             if (ROOT / name).exists() and not (self.path / name).exists():
                 (self.path / name).parent.mkdir(parents=True, exist_ok=True)
                 (shutil.copytree if (ROOT / name).is_dir() else shutil.copy2)(ROOT / name, self.path / name)
-        subprocess.run([sys.executable, "soc/geometry.py", "tiny", "build/tiny"], cwd=self.path, check=True)
+        own = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}  # its own modules, not those of this tree
+        subprocess.run([sys.executable, "soc/geometry.py", "tiny", "build/tiny"], cwd=self.path, env=own, check=True)
 
     def run(self, command, log, limit):
         """("passed", "failed" or "timeout", processor seconds) of a command in the copy; its output goes to logs/<log>.log. A simulation stops at its first failed test."""

@@ -32,7 +32,8 @@ exec 9>&-
 [[ -f $1 ]] || fail "no geometry file $1; write it with: python3 soc/geometry.py PRESET $(dirname "$1")"
 classpath=$(<build/spinal/classpath)
 plugin=$(tr ':' '\n' <build/spinal/classpath | grep 'idsl-p' | paste -sd:) # plugin and payload
-mapfile -t files < <(find spinal/src/main/scala -name '*.scala' | LC_ALL=C sort)
+python3.11 soc/facts.py
+mapfile -t files < <(find spinal/src/main/scala -name '*.scala' | LC_ALL=C sort; echo build/facts/Facts.scala)
 
 dir=build/spinal/all
 mkdir -p "$dir"

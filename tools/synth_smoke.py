@@ -37,7 +37,7 @@ WRONG = re.compile(r"^.*(ERROR:|Latch inferred|multiple conflicting drivers|foun
 
 def blocks():
     """{module: source files, relative to the root}: SystemVerilog modules and generated SpinalHDL blocks."""
-    rtl = [line.strip() for line in (ROOT / "rtl/otx.f").read_text().splitlines() if line.startswith("rtl/")]
+    rtl = [line.strip() for line in (ROOT / "rtl/otx.f").read_text().splitlines() if line.endswith(".sv")]
     found = {Path(f).stem: rtl for f in rtl if not f.endswith("_pkg.sv")}
     found |= dict.fromkeys(VARIANTS, rtl)
     for v in sorted((ROOT / "build/tiny/verilog").glob("otx_*.v")):
@@ -67,8 +67,8 @@ def synthesise(module, sources, quick=False):
     top, hierarchy = elaborate(module, quick)
     modules = f"tee -q -o {log[:-4]}.modules ls"
     if quick and module == CORE:
-        boxes = " ".join(s for s in sources if s.startswith("rtl/"))
-        read = f"read_verilog -sv -defer -lib {boxes}; read_verilog -sv -defer {' '.join(s for s in sources if not s.startswith('rtl/'))}"
+        boxes = [s for s in sources if s.endswith(".sv")]
+        read = f"read_verilog -sv -defer -lib {' '.join(boxes)}; read_verilog -sv -defer {' '.join(s for s in sources if s not in boxes)}"
         build = f"{hierarchy}; {modules}; proc; flatten; opt; check -assert"
     else:
         read, build = f"read_verilog -sv -defer {' '.join(sources)}", f"{hierarchy}; {modules}; synth_ecp5 -noabc9 -top {top}; check"

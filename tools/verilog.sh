@@ -9,7 +9,7 @@ mkdir -p build
 exec 7>"build/verilog.lock"
 flock 7
 python3.11 soc/geometry.py "$preset" "build/$preset"
-mapfile -t sources < <(find spinal/src/main/scala -name '*.scala' | LC_ALL=C sort)
+mapfile -t sources < <(find spinal/src/main/scala -name '*.scala' | LC_ALL=C sort; echo build/facts/Facts.scala)
 sum=$(cat "${sources[@]}" spinal/pom.xml "build/$preset/geometry.properties" | sha256sum | cut -c1-16)
 [[ $(cat "build/$preset/verilog/.sum" 2>/dev/null) == "$sum" ]] && exit 0
 echo "generating Verilog of preset $preset"

@@ -34,13 +34,14 @@ from cocotb_tests.models.datapath_model import (
 )
 from cocotb_tests.models.spinal import generated
 from cocotb_tests.runner import run
+from opentxssd.facts import LogKind, Query, RemapOpcode, WordKind
 
 simulated = cocotb.test(timeout_time=20, timeout_unit="ms")
 RESERVE = 36 + GEOMETRY.lanes * GEOMETRY.pages_per_block  # log pages that writes leave alone (CommandExecutor.scala)
 
 
 def nand(b, lpn):
-    return b.map[lpn][0] >> 30 == 1
+    return b.map[lpn][0] >> 30 == WordKind.NAND
 
 
 @simulated
@@ -67,11 +68,11 @@ async def blocks_never_written_or_trimmed_read_as_zeroes(dut):
     assert await b.run(READ, 100, 2) == SUCCESS and b.blocks[b.last] == {0: 0, 1: 0}
     assert await b.run(WRITE, 100, 3) == SUCCESS and await b.run(TRIM, 101) == SUCCESS and await b.run(ZEROES, 102) == SUCCESS
     assert await b.run(READ, 100, 3) == SUCCESS and b.blocks[b.last] == {0: 1, 1: 0, 2: 0}
-    assert [(e["lpn"], e["arg"], e["n"]) for e in b.log if e["kind"] == 4] == [(101, 1, 1), (102, 1, 1)]
+    assert [(e["lpn"], e["arg"], e["n"]) for e in b.log if e["kind"] == LogKind.TRIM] == [(101, 1, 1), (102, 1, 1)]
     assert await b.run(TRIM, 100, 32) == SUCCESS and b.log[-1]["arg"] == 32 and not b.replay()
     assert await b.run(TRIM, 200, 5, txid=1) == SUCCESS and await b.run(ABORT, txid=1) == SUCCESS
     assert [(e["lpn"], e["arg"], e["inTx"]) for e in b.log[-6:-1]] == [(n, 1, 1) for n in range(200, 205)]
-    assert [(o["lpn"], o["blocks"], o["hasTx"]) for o in b.ops if o["op"] == 4] == [(101, 1, 0), (102, 1, 0), (100, 32, 0), (200, 5, 1)], "one op per range"
+    assert [(o["lpn"], o["blocks"], o["hasTx"]) for o in b.ops if o["op"] == RemapOpcode.TRIM] == [(101, 1, 0), (102, 1, 0), (100, 32, 0), (200, 5, 1)], "one op per range"
     await b.quiet()
     await b.all_frames_are_free()
 
@@ -83,7 +84,7 @@ async def a_pinned_frame_is_not_used_again_before_it_is_delivered(dut):
     assert await b.run(WRITE, 5, 8) == SUCCESS
     b.rdata_sink.open = False
     tag = b.submit(READ, 5, 8)
-    await b.until(lambda: sum(o["op"] == 0 for o in b.ops) == 8)
+    await b.until(lambda: sum(o["op"] == RemapOpcode.LOOKUP for o in b.ops) == 8)
     await b.clocks(40)
     b.let_programs_end()
     await b.until(lambda: all(nand(b, n) for n in range(5, 13)))
@@ -116,14 +117,14 @@ async def transactions_are_seen_by_their_readers_until_commit(dut):
     assert await b.run(WRITE, 10, 2, txid=3) == SUCCESS and await b.run(WRITE, 11, 1, txid=3) == SUCCESS and await b.run(TRIM, 20, 2, txid=3) == SUCCESS
     assert await b.run(READ, 10, 2, txid=3) == SUCCESS and b.blocks[b.last] == {0: 3, 1: 5}
     assert await b.run(READ, 10, 2) == SUCCESS and b.blocks[b.last] == {0: 1, 1: 2}
-    assert await b.run(QUERY, arg=0, txid=3) == SUCCESS and b.results[b.last]["result"] == 4 << 16 | OPEN
+    assert await b.run(QUERY, arg=Query.TX, txid=3) == SUCCESS and b.results[b.last]["result"] == 4 << 16 | OPEN
     assert await b.run(COMMIT, txid=3) == SUCCESS and b.log[-1]["arg"] == 5 and b.state[3] == COMMITTED
     assert await b.run(READ, 10, 2) == SUCCESS and b.blocks[b.last] == {0: 3, 1: 5}
     assert await b.run(COMMIT, txid=3) == TX_INVALID and await b.run(ABORT, txid=4) == TX_INVALID
     assert await b.run(WRITE, 10, 1, txid=6, commit=1) == SUCCESS and b.log[-1]["arg"] == 1
     assert await b.run(WRITE, 10, 1, txid=7) == SUCCESS and await b.run(ABORT, txid=7) == SUCCESS
     assert await b.run(WRITE, 10, 1, txid=8) == SUCCESS and await b.run(WRITE, 10, 1, txid=31) == SUCCESS and await b.run(RECOVER) == SUCCESS
-    assert [e["serial"] & 31 for e in b.log if e["kind"] == 3] == [7, 8, 31] and b.state[8] in (ABORTED, FREE)
+    assert [e["serial"] & 31 for e in b.log if e["kind"] == LogKind.ABORT] == [7, 8, 31] and b.state[8] in (ABORTED, FREE)
     assert await b.run(READ, 10) == SUCCESS and b.blocks[b.last] == {0: 6}
     await b.quiet()
     assert await b.run(WRITE, 12, 1, txid=3) == SUCCESS and b.use[3] == 2 and await b.run(COMMIT, txid=3) == SUCCESS and b.log[-1]["arg"] == 1
@@ -323,7 +324,8 @@ async def values_that_a_command_does_not_take_change_nothing(dut):
     b = await DataPathBench(dut).begin(pages=20)
     assert await b.run(WRITE, 5, 2, txid=1) == SUCCESS
     odd = dict(lba=2**32 - 1, count=65535, stream=0xFFFF)
-    for op, more in ((FLUSH, dict(arg=7)), (BEGIN, dict(txid=2, arg=9)), (QUERY, dict(arg=1)), (COMMIT, dict(txid=1, arg=3)), (ABORT, dict(txid=2)), (RECOVER, dict(arg=1))):
+    ignored = ((FLUSH, dict(arg=7)), (BEGIN, dict(txid=2, arg=9)), (QUERY, dict(arg=Query.CAPACITY)), (COMMIT, dict(txid=1, arg=3)), (ABORT, dict(txid=2)), (RECOVER, dict(arg=1)))
+    for op, more in ignored:
         assert await b.run(op, **odd, **more) == SUCCESS, op
     assert b.replay() == {5: 0, 6: 1} and [e["kind"] for e in b.log] == [1, 1, 2, 3]
     await b.quiet()
@@ -424,7 +426,8 @@ async def query_answers_each_question(dut):
     b.pin["memoryErrors"].set(65535)
     assert await b.run(WRITE, 0, 2) == SUCCESS and await b.run(WRITE, 0, 2, txid=0, commit=1) == SUCCESS
     await b.quiet()
-    for arg, result in ((0, FREE), (1, GEOMETRY.lbas), (2, 296), (3, 77), (4, 2), (5, 1), (8, 65535), (9, 2**32 - 2), (10, 99)):
+    answers = {Query.TX: FREE, Query.CAPACITY: GEOMETRY.lbas, Query.PAGES_LEFT: 296, Query.DROPPED: 77, Query.RELEASED: 2, Query.COMMITS: 1}
+    for arg, result in (answers | {Query.MEMORY_ERRORS: 65535, Query.LOST_LOG_PAGES: 2**32 - 2, Query.DOUBTFUL: 99}).items():
         assert await b.run(QUERY, arg=arg) == SUCCESS and b.results[b.last]["result"] == result, arg
     b.hold_walks = True
     for t, blocks, end in ((2, 9, COMMIT), (5, 7, COMMIT), (30, 6, ABORT), (31, 3, BEGIN)):
@@ -434,13 +437,13 @@ async def query_answers_each_question(dut):
     b.reached[5], b.reached[30], b.reached[31] = 4, 6, 1
     ended = {2: (9, 2, COMMITTED), 5: (3, 1, COMMITTED), 30: (0, 0, ABORTED), 31: (0, 0, OPEN), 3: (0, 0, FREE)}
     for t, (waiting, before, state) in ended.items():
-        assert await b.run(QUERY, arg=6, txid=t) == SUCCESS and b.results[b.last]["result"] == waiting << 16 | before << 8 | state, t
+        assert await b.run(QUERY, arg=Query.TX_WALK, txid=t) == SUCCESS and b.results[b.last]["result"] == waiting << 16 | before << 8 | state, t
     b.reached[30] = 1
-    assert await b.run(QUERY, arg=7) == SUCCESS and b.results[b.last]["result"] == 9 + 3 + 5
+    assert await b.run(QUERY, arg=Query.WAITING) == SUCCESS and b.results[b.last]["result"] == 9 + 3 + 5
     b.hold_walks = False
-    assert await b.run(QUERY, arg=11) == INVALID_FIELD
+    assert await b.run(QUERY, arg=max(Query) + 1) == INVALID_FIELD
     await b.until(lambda: b.state[2] == b.state[5] == b.state[30] == FREE)
-    assert await b.run(QUERY, arg=7) == SUCCESS and b.results[b.last]["result"] == 0
+    assert await b.run(QUERY, arg=Query.WAITING) == SUCCESS and b.results[b.last]["result"] == 0
 
 
 @simulated

@@ -9,14 +9,16 @@ from cocotb.triggers import FallingEdge, with_timeout
 
 from cocotb_tests.amount import amount
 from cocotb_tests.streams import Sink, Source, start
+from opentxssd.facts import MAX_BLOCKS, TXIDS, Opcode, Query, Status, ports
 
 VERILOG = os.environ.get("OTX_VERILOG_DIR", "build/tiny/verilog")
 LBAS = 1024
 LOG_OPEN = 36 + 16 + 6  # log pages above which commands that need some go out: preset tiny has one lane, blocks of 16 pages
-FLUSH, WRITE, READ, ZEROES, TRIM, BEGIN, COMMIT, ABORT, RECOVER, QUERY = 0x00, 0x01, 0x02, 0x08, 0x09, 0x80, 0x84, 0x88, 0x94, 0x98
-SUCCESS, INVALID_OPCODE, INVALID_FIELD, LBA_RANGE, TX_INVALID, NOT_READY = 0, 1, 2, 3, 4, 13
+FLUSH, WRITE, READ, ZEROES, TRIM, BEGIN, COMMIT, ABORT, RECOVER, QUERY = Opcode
+SUCCESS, INVALID_OPCODE, INVALID_FIELD, LBA_RANGE, TX_INVALID, *_, NOT_READY = Status
+OF_A_TXID = (Query.TX, Query.TX_WALK)
 WRITES, RANGED, NAMES = (WRITE, ZEROES, TRIM), (WRITE, ZEROES, TRIM, READ), (BEGIN, COMMIT, ABORT)
-FIELDS = "opcode lba count txid hasTx fua commit relaxed barrier order stream tag arg".split()
+FIELDS = ports("HostCmd")
 
 
 def command(opcode, tag, **fields):
@@ -24,7 +26,7 @@ def command(opcode, tag, **fields):
 
 
 def names_tx(c):
-    return c["opcode"] in NAMES or c["opcode"] == QUERY and c["arg"] in (0, 6)
+    return c["opcode"] in NAMES or c["opcode"] == QUERY and c["arg"] in OF_A_TXID
 
 
 def expected_status(c, enabled=True):
@@ -33,17 +35,17 @@ def expected_status(c, enabled=True):
         return NOT_READY
     if op not in (FLUSH, *RANGED, *NAMES, RECOVER, QUERY):
         return INVALID_OPCODE
-    if ranged and not 1 <= c["count"] <= 32:
+    if ranged and not 1 <= c["count"] <= MAX_BLOCKS:
         return INVALID_FIELD
     if c["barrier"] or c["order"] or (c["fua"] and op not in WRITES) or (c["commit"] and not (op == WRITE and c["hasTx"])):
         return INVALID_FIELD
     if c["relaxed"] and (c["fua"] or op != COMMIT and not c["commit"]):
         return INVALID_FIELD
-    if c["hasTx"] != names_tx(c) and not ranged or (op == QUERY and c["arg"] > 10):
+    if c["hasTx"] != names_tx(c) and not ranged or (op == QUERY and c["arg"] > max(Query)):
         return INVALID_FIELD
     if ranged and c["lba"] + c["count"] > LBAS:
         return LBA_RANGE
-    if c["hasTx"] and c["txid"] > 31:
+    if c["hasTx"] and c["txid"] >= TXIDS:
         return TX_INVALID
     return SUCCESS
 
@@ -189,10 +191,10 @@ async def bad_commands_get_their_own_status_and_never_go_out(dut):
         (command(WRITE, 0, lba=2**32 - 1, count=1), LBA_RANGE),
         (command(WRITE, 0, lba=0, count=1, hasTx=1, txid=32), TX_INVALID),
         (command(COMMIT, 0, hasTx=1, txid=32), TX_INVALID),
-        (command(QUERY, 0, arg=11), INVALID_FIELD),
-        (command(QUERY, 0, arg=6, hasTx=1, txid=32), TX_INVALID),
+        (command(QUERY, 0, arg=max(Query) + 1), INVALID_FIELD),
+        (command(QUERY, 0, arg=Query.TX_WALK, hasTx=1, txid=TXIDS), TX_INVALID),
         *[(command(op, 0, hasTx=has), INVALID_FIELD) for op, has in ((BEGIN, 0), (COMMIT, 0), (ABORT, 0), (FLUSH, 1), (RECOVER, 1))],
-        *[(command(QUERY, 0, arg=arg, hasTx=int(arg not in (0, 6))), INVALID_FIELD) for arg in range(11)],
+        *[(command(QUERY, 0, arg=arg, hasTx=int(arg not in OF_A_TXID)), INVALID_FIELD) for arg in Query],
         (command(WRITE, 0, count=1, commit=1), INVALID_FIELD),
         (command(WRITE, 0, count=1, hasTx=1, relaxed=1), INVALID_FIELD),
         (command(WRITE, 0, count=1, hasTx=1, commit=1, relaxed=1, fua=1), INVALID_FIELD),

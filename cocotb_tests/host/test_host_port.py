@@ -12,11 +12,12 @@ from cocotb.triggers import ClockCycles
 
 from cocotb_tests.models.host_csr import CsrBus
 from cocotb_tests.streams import Sink, Source, start
+from opentxssd.facts import ports
 from tools.board_host import BLOCK, HostLink, LinkError, Opcode, Query, Status, StatusError
 
 BEATS = BLOCK // 8
 SEED = int(os.environ.get("SEED", "1"))
-FIELDS = ["opcode", "lba", "count", "txid", "hasTx", "fua", "commit", "relaxed", "barrier", "order", "stream", "tag", "arg"]
+FIELDS = ports("HostCmd")
 
 
 class Core:
@@ -78,7 +79,7 @@ def random_block(rng, count=1):
 @cocotb.test(timeout_time=5, timeout_unit="ms")
 async def a_command_arrives_once_with_every_field(dut):
     core, bus = await begin(dut, stall=0.8)
-    want = dict(opcode=0x98, lba=0x89ABCDEF, count=0xBEEF, txid=0xA5, hasTx=1, fua=0, commit=1, relaxed=1, barrier=0, order=2, stream=0x1234, tag=21, arg=0xFEDC1234)
+    want = dict(opcode=Opcode.QUERY, lba=0x89ABCDEF, count=0xBEEF, txid=0xA5, hasTx=1, fua=0, commit=1, relaxed=1, barrier=0, order=2, stream=0x1234, tag=21, arg=0xFEDC1234)
     for turn in range(3):
         while not await bus.get("cmd_ready"):
             pass
@@ -86,7 +87,7 @@ async def a_command_arrives_once_with_every_field(dut):
             await bus.put(f"cmd_{name.lower()}", want[name] ^ turn % 2)
         await bus.put("cmd_go")
     await ClockCycles(dut.clk, 50)
-    assert [c["opcode"] for c in core.commands] == [0x98, 0x99, 0x98] and core.commands[0] == want
+    assert [c["opcode"] for c in core.commands] == [Opcode.QUERY, Opcode.QUERY + 1, Opcode.QUERY] and core.commands[0] == want
     assert core.commands[1] == {name: value ^ 1 for name, value in want.items()}
 
 

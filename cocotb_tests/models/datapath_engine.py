@@ -6,10 +6,12 @@ The ops of a group see the commits before its first op; what a later commit repl
 earlier readers have their answers.
 """
 
-FREE, OPEN, COMMITTING, COMMITTED, ABORTED = 0, 1, 3, 4, 5
-LOOKUP, APPEND, PLAIN, SWAP, TRIM = range(5)
-BEATS = 512
-RSP = "tag location_kind location_value own committing hit error".split()
+from opentxssd.facts import BEATS, TXIDS, RemapOpcode, TxOpcode, TxState, ports
+
+FREE, OPEN, _, COMMITTING, COMMITTED, ABORTED = TxState
+LOOKUP, APPEND, PLAIN, SWAP, TRIM = RemapOpcode
+RSP = ports("RemapRsp")
+ENDS = {TxOpcode.BEGIN: (FREE, OPEN), TxOpcode.COMMITTING: (OPEN, COMMITTING), TxOpcode.COMMIT: (COMMITTING, COMMITTED), TxOpcode.ABORT: (OPEN, ABORTED)}  # from, to
 
 
 def words(stamp):
@@ -21,11 +23,11 @@ class EngineModel:
 
     def start_engine(self, tx_entries):
         self.tx_entries, self.bad_lookups, self.ops = tx_entries, set(), []
-        self.map, self.txs = {}, [{} for _ in range(32)]  # word and stamp of each LPN; versions of each transaction
-        self.state, self.count, self.use = [0] * 32, [0] * 32, [0] * 32
+        self.map, self.txs = {}, [{} for _ in range(TXIDS)]  # word and stamp of each LPN; versions of each transaction
+        self.state, self.count, self.use = [0] * TXIDS, [0] * TXIDS, [0] * TXIDS
         self.group, self.under, self.before, self.unmerged, self.overtaken, self.commits_in_groups = [], [], {}, [], 0, 0
         self.frame_of, self.linked, self.stranded = {}, {}, 0
-        self.reached, self.hold_walks = [0] * 32, False
+        self.reached, self.hold_walks = [0] * TXIDS, False
 
     def step_engine(self, clock):
         for o in self.under:
@@ -65,7 +67,7 @@ class EngineModel:
             if in_group and lpn in self.before:  # committed since the group's first op
                 word = self.before[lpn]["word"]
             answer |= dict(location_kind=word >> 30, location_value=word & 0x3FFF_FFFF, own=int(t is not None and lpn in self.txs[t]))
-            answer["committing"] = int(any(self.state[x] == COMMITTING and lpn in self.txs[x] for x in range(32)))
+            answer["committing"] = int(any(self.state[x] == COMMITTING and lpn in self.txs[x] for x in range(TXIDS)))
             answer["error"] = int(lpn in self.bad_lookups)
         elif op == SWAP:
             for versions in (self.map, *self.txs):
@@ -113,7 +115,7 @@ class EngineModel:
                 if self.active[tag]["hasTx"] and self.active[tag]["txid"] == t:
                     self.shown(lpn, stamp)
         else:
-            assert not any(self.state[x] == COMMITTING and lpn in self.txs[x] for x in range(32)), "a plain write passed a committing one"
+            assert not any(self.state[x] == COMMITTING and lpn in self.txs[x] for x in range(TXIDS)), "a plain write passed a committing one"
             self.drop(self.map.get(lpn, (0, 0))[0])
             self.map[lpn] = (location, stamp)
             self.shown(lpn, stamp)
@@ -125,11 +127,11 @@ class EngineModel:
 
     def tx(self, op, t):
         if op == 5:  # recover-all
-            for other in range(32):
+            for other in range(TXIDS):
                 if self.state[other] == OPEN:
                     self.tx(3, other)
             return
-        start, end = {0: (FREE, OPEN), 1: (OPEN, COMMITTING), 2: (COMMITTING, COMMITTED), 3: (OPEN, ABORTED)}[op]
+        start, end = ENDS[op]
         assert self.state[t] == start, f"transaction op {op} in state {self.state[t]}"
         self.state[t] = end
         self.use[t] += op == 0

@@ -13,18 +13,17 @@ from cocotb_tests.amount import LONG
 from cocotb_tests.models.datapath_engine import COMMITTING, OPEN, RSP, EngineModel, words
 from cocotb_tests.models.frame_memory import BEATS, FrameMemory
 from cocotb_tests.models.stepped import Pin, Sink, Source, Stepper, reader
+from opentxssd.facts import TAGS, TXIDS, LogKind, Opcode, Status, WordKind, ports, word
 from soc import geometry
 
-FLUSH, WRITE, READ, ZEROES, TRIM, BEGIN, COMMIT, ABORT, RECOVER, QUERY = 0, 1, 2, 8, 9, 0x80, 0x84, 0x88, 0x94, 0x98
-SUCCESS, INVALID_FIELD, TX_INVALID, TX_BUSY, TX_FULL, MEDIA_ERROR, WRITE_FAULT, CAPACITY, READ_ONLY = 0, 2, 4, 5, 6, 8, 9, 10, 11
-MAP, L_COMMIT, L_ABORT, L_TRIM, RELOCATE = 1, 2, 3, 4, 6
+FLUSH, WRITE, READ, ZEROES, TRIM, BEGIN, COMMIT, ABORT, RECOVER, QUERY = Opcode
+SUCCESS, _, INVALID_FIELD, _, TX_INVALID, TX_BUSY, TX_FULL, _, MEDIA_ERROR, WRITE_FAULT, CAPACITY, READ_ONLY, *_ = Status
+MAP, L_COMMIT, L_ABORT, L_TRIM, _, RELOCATE = LogKind
 RESCUE = 1 << 15  # in a cookie
-NAND, BUF = 1 << 30, 2 << 30
-CMD = "opcode lba count txid hasTx fua commit relaxed barrier order stream tag arg".split()
-OP = "op lpn hasTx txid location_kind location_value newLocation_kind newLocation_value blocks tag last".split()
+NAND, BUF = word(WordKind.NAND, 0), word(WordKind.BUF, 0)
+CMD, OP = ports("HostCmd"), ports("RemapOp")
 ENTRY = "kind ordered inTx n i lpn location_kind location_value serial sequence epoch arg room last".split()
-FLASH_OP = "op ppn frame kind lpn sequence cookie".split()
-FLASH_DONE = "cookie status kind generation lpn sequence".split()
+FLASH_OP, FLASH_DONE = ports("FlashOp"), ports("FlashDone")
 GEOMETRY = geometry.Geometry("datapath", 1, 1, 112, 16, 1024, write_frames=40, read_frames=8, firmware_frames=8, tx_entries=40, timing=geometry.QUICK)
 
 
@@ -42,26 +41,26 @@ class DataPathBench(Stepper, EngineModel):
         self.rsp, self.released = source("rsp", RSP, self.answer_taken), source("released", ["kind", "value"])
         self.alloc, self.write_done, self.read_done = source("alloc", [], self.page_taken), source("writeDone", FLASH_DONE, self.done_taken), source("readDone", FLASH_DONE)
         self.wait_done = source("waitDone", ["tag", "status"])
-        self.done_sink, self.rdata_sink = sink("dpDone", ["tag", "status", "result"], self.completed), sink("rdata", "tag block data last".split(), self.read_beat)
-        self.requests = sink("wdataReq", ["tag", "block"], self.wanted)
+        self.done_sink, self.rdata_sink = sink("dpDone", ports("Completion"), self.completed), sink("rdata", ports("ReadBeat"), self.read_beat)
+        self.requests = sink("wdataReq", ports("BlockRef"), self.wanted)
         self.op_sink, self.tx_sink = sink("op", OP, self.op), sink("tx", ["op", "txid"], lambda b, c: self.tx(b["op"], b["txid"]))
         self.write_sink, self.read_sink = sink("write", FLASH_OP, self.program), sink("read", FLASH_OP, self.page_read)
         self.append_sink, self.waiter = sink("append", ENTRY, self.append), sink("waiter", "tag flush relaxed txid index".split(), self.wait)
         sink("pageDone", "index hasTx txid ok".split(), self.page_done)
         self.relocate_sink = sink("relocate", ENTRY, self.relocate)
         self.event_sink = sink("badBlock", [], self.bad_block)
-        self.move = source("move", "lpn source target sequence".split())
+        self.move = source("move", ports("PageMove"))
         inputs = ["durable", "eventWaits", "allocLeft", "head", "logLeft", "fault", "full", "logFull", "dropped", "lostLogPages", "doubtful"]
         inputs += ["useCount", "memoryErrors", "older", "reached"]
         self.pin = {n: Pin(getattr(dut, n)) for n in inputs}
-        self.state_pins = [Pin(getattr(dut, f"txState_{t}")) for t in range(32)]
-        self.count_pins = [Pin(getattr(dut, f"txCount_{t}")) for t in range(32)]
+        self.state_pins = [Pin(getattr(dut, f"txState_{t}")) for t in range(TXIDS)]
+        self.count_pins = [Pin(getattr(dut, f"txCount_{t}")) for t in range(TXIDS)]
         self.shown_txs = None
         self.asked, self.give_up, self.rescue_to = (reader(getattr(dut, n)) for n in ("useTxid", "giveUp", "rescueTo"))
         self.flows = {n: (reader(getattr(dut, f"{n}_valid")), reader(getattr(dut, f"{n}_payload")), []) for n in ("fetched", "settled")}
         self.add(self)
         # host
-        self.free_tags, self.active, self.results, self.blocks, self.data, self.stamp, self.allowed, self.part = list(range(32)), {}, {}, {}, {}, 0, {}, []
+        self.free_tags, self.active, self.results, self.blocks, self.data, self.stamp, self.allowed, self.part = list(range(TAGS)), {}, {}, {}, {}, 0, {}, []
         self.start_engine(GEOMETRY.tx_entries)
         self.events = []
         # flash
@@ -109,7 +108,7 @@ class DataPathBench(Stepper, EngineModel):
             self.write_sink.ready.set(0)
         if self.shown_txs != (self.state, self.count):
             self.shown_txs = list(self.state), list(self.count)
-            for t in range(32):
+            for t in range(TXIDS):
                 self.state_pins[t].set(self.state[t])
                 self.count_pins[t].set(self.count[t])
 

@@ -10,20 +10,20 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
 
-from cocotb_tests.models.flash_model import OOB, ChannelModel, Op
+from cocotb_tests.models.flash_model import ChannelModel, Op
 from cocotb_tests.models.frame_memory import FrameMemory
 from cocotb_tests.models.retry_model import RetryModel
 from cocotb_tests.models.spinal import generated
 from cocotb_tests.models.stepped import Sink, Source, Stepper
 from cocotb_tests.models.way_order import WayOrder
 from cocotb_tests.models.weak_model import WeakModel
+from opentxssd.facts import ports
 from soc import geometry
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 BLOCKS, PAGES = 32, 16
-OP = "op ppn frame kind lpn sequence cookie".split()
-DONE = ["cookie", "status", *OOB]
+OP, DONE = ports("FlashOp"), ports("FlashDone")
 CLIENTS = "write read log firmware".split()
 
 

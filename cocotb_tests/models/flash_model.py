@@ -8,20 +8,14 @@ the read level `drift` gives it (feature 89h).
 """
 
 import random
-from enum import IntEnum
 
 from cocotb_tests.models.stepped import Pin, Sink, Source
-
-BEATS = 512
-
-
-class Op(IntEnum):
-    RESET, READ_ID, PARAM, READ, READ_OOB, VERIFY, PROGRAM, ERASE, STATUS, READ_MARK, SET_FEATURES = range(11)
-
+from opentxssd.facts import BEATS, NandFeature, PageStatus
+from opentxssd.facts import NandOp as Op
 
 PAGE_READS = (Op.READ, Op.READ_OOB, Op.VERIFY)
-READ_RETRY = 0x89  # feature
-OK, FAIL, CRC, BLANK, TIMEOUT = range(5)
+READ_RETRY = NandFeature.READ_RETRY
+OK, FAIL, CRC, BLANK, TIMEOUT = PageStatus
 OOB = "kind generation lpn sequence".split()
 CMD = ["way", "op", "row", *OOB, "allowCache"]
 ERASED = {"kind": 0xFF, "generation": 0xFFFF_FFFF, "lpn": 0xFFFF_FFFF, "sequence": 0xFFFF_FFFF_FFFF}

@@ -6,8 +6,9 @@
 import random
 
 from cocotb_tests.models.stepped import Pin, Sink, reader
+from opentxssd.facts import BEATS
 
-BEATS, BURST, OKAY, SLVERR = 512, 32, 0, 2
+BURST, OKAY, SLVERR = 32, 0, 2
 
 
 class FrameMemory:

@@ -6,16 +6,16 @@ what must not happen: a page in the wrong place, with wrong bytes, closed withou
 early or out of order.
 """
 
-import struct
 from collections import deque
 from dataclasses import dataclass, field
 
-MAP, COMMIT, ABORT, TRIM, PREPARE, RELOCATE = 1, 2, 3, 4, 5, 6
-PAGE, MOST, FRAMES, MAGIC = 4096, 126, 4, b"OTXLOG01"
+from opentxssd.facts import BLOCK, NUMBER, TXIDS, LogFlag, LogKind, NandOp, PageKind, Status, magic, pack, unpack
+
+MAP, COMMIT, ABORT, TRIM, PREPARE, RELOCATE = LogKind
+PAGE, MOST, FRAMES, MAGIC = BLOCK, NUMBER["LOG_ENTRIES"], NUMBER["LOG_FRAMES"], magic("LogHeader")
 PLACES, FIRST_PAGES = 4, 3  # how often a log page is tried; pages of a block in which a failure does not lead to the next block
-HEADER = "<8sIIIHBxQQIIQQ"
-PROGRAM, KIND_LOG = 6, 2
-SUCCESS, WRITE_FAULT = 0, 9
+PROGRAM, KIND_LOG = NandOp.PROGRAM, PageKind.LOG
+SUCCESS, WRITE_FAULT = Status.SUCCESS, Status.WRITE_FAULT
 
 
 @dataclass
@@ -35,14 +35,13 @@ class Entry:
     last: int = field(default=1, compare=False)
 
     def encode(self):
-        flags = self.ordered | self.inTx << 1
-        rest = self.lpn, self.location, self.serial, self.sequence, self.epoch, self.arg
-        return struct.pack("<BBBBIIIQII", self.kind, flags, self.n, self.i, *rest)
+        return pack("LogEntry", **self.__dict__, flags=self.ordered * LogFlag.ORDERED | self.inTx * LogFlag.IN_TX)
 
     @classmethod
     def decode(cls, raw):
-        kind, flags, n, i, lpn, location, serial, sequence, epoch, arg = struct.unpack("<BBBBIIIQII", raw)
-        return cls(kind, flags & 1, flags >> 1 & 1, n, i, lpn, location, serial, sequence, epoch, arg)
+        fields = unpack("LogEntry", raw)
+        flags = fields.pop("flags")
+        return cls(ordered=int(flags & LogFlag.ORDERED != 0), inTx=int(flags & LogFlag.IN_TX != 0), **fields)
 
     @property
     def payload(self):
@@ -66,17 +65,18 @@ class Page:
 
     def encode(self):
         """Header and entries; what follows in the page is not defined."""
-        who = MAGIC, self.drive, self.generation, self.number, len(self.entries), self.lane
-        head = struct.pack(HEADER, *who, self.first, self.watermark, self.current, self.next, 0, 0)
+        who = dict(magic=int.from_bytes(MAGIC, "little"), drive_id=self.drive, generation=self.generation, number=self.number, count=len(self.entries), lane=self.lane)
+        head = pack("LogHeader", **who, first=self.first, watermark=self.watermark, block=self.current, next=self.next)
         return head + b"".join(e.encode() for e in self.entries)
 
     @classmethod
     def decode(cls, raw):
-        magic, drive, generation, number, count, lane, *rest = struct.unpack(HEADER, raw[:64])
-        assert magic == MAGIC and rest[4:] == [0, 0] and raw[23] == 0, f"page {number}: bad header {raw[:64].hex()}"
+        head = unpack("LogHeader", raw[:64])
+        number, count = head["number"], head["count"]
+        assert raw[:8] == MAGIC and pack("LogHeader", **head) == raw[:64], f"page {number}: bad header {raw[:64].hex()}"
         assert 1 <= count <= MOST, f"page {number}: {count} entries"
         entries = [Entry.decode(raw[64 + 32 * i : 96 + 32 * i]) for i in range(count)]
-        return cls(drive, generation, number, lane, *rest[:4], entries)
+        return cls(head["drive_id"], head["generation"], number, head["lane"], head["first"], head["watermark"], head["block"], head["next"], entries)
 
 
 class LogModel:
@@ -86,7 +86,7 @@ class LogModel:
         self.plan, self.head = [], 0  # entries offered and to be offered; how many the log has taken
         self.blocks = [[] for _ in range(lanes)]
         self.pages, self.images, self.finished = [], [], set()
-        self.done, self.watermark, self.pending = set(), 0, [0] * 32
+        self.done, self.watermark, self.pending = set(), 0, [0] * TXIDS
         self.commits, self.flushes, self.shown, self.waits = deque(), deque(), deque(), []
         self.relaxed = []  # indexes of the RELAXED COMMITs that were shown
         self.fault = False

@@ -4,27 +4,20 @@
 import random
 import struct
 import zlib
-from enum import IntEnum
 
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import Event, FallingEdge, First, Lock, RisingEdge, Timer, ValueChange
 
 from cocotb_tests.models.stepped import reader
+from opentxssd.facts import BEATS
+from opentxssd.facts import NandOp as Op
+from opentxssd.facts import PageStatus as Status  # noqa: F401 (for tests)
 
-BEATS = 512
 OWN = 6  # the timing mode with the part's own times
 CPL = ["way", "slot", "status", "kind", "generation", "lpn", "sequence", "corrected"]
 FIELDS = {"wreq": ["way", "slot"], "rdata": ["way", "slot", "data", "last"], "fix": ["way", "slot", "byte", "mask"], "cpl": CPL}
 CACHE_PROGRAM, CACHE_READ, SEVERAL_PLANES, STATUS_ENHANCED = 1, 2, 4, 8  # bits of `capabilities`
-
-
-class Op(IntEnum):
-    RESET, READ_ID, PARAM, READ, READ_OOB, VERIFY, PROGRAM, ERASE, STATUS, READ_MARK, SET_FEATURES, GET_FEATURES = range(12)
-
-
-class Status(IntEnum):
-    OK, FAIL, CRC, BLANK, TIMEOUT = range(5)
 
 
 def oob(data, kind, generation, lpn, sequence):

@@ -9,8 +9,9 @@ from operator import xor
 import bchlib
 
 from cocotb_tests.models.nand_host import oob
+from opentxssd.facts import BLOCK, NUMBER
 
-DATA, COVERED_SPARE = 4096, 24
+DATA, COVERED_SPARE = BLOCK, NUMBER["FIELD_BYTES"]
 CHUNK, CHUNKS = 512, 8  # with t = 8
 
 

@@ -9,37 +9,15 @@ A location falls out of use at one moment but its release may come later: `debts
 it, an op (before a few clocks after its answer) or the txid whose walk does it (before a few clocks after that txid is FREE): then it is in `overdue`.
 """
 
-from enum import IntEnum
+from opentxssd.facts import MAX_BLOCKS, TXIDS, WordKind, word  # noqa: F401 (for tests)
+from opentxssd.facts import RemapOpcode as Op
+from opentxssd.facts import TxOpcode as TxOp
+from opentxssd.facts import TxState as State
 
-NONE = 0
-NAND, BUF, VER = 1, 2, 3
+NONE, NAND, BUF, VER = WordKind
 GONE = None  # a location that was released: nobody may be sent to it
 
-
-def word(kind, value):
-    return kind << 30 | value
-
-
-class State(IntEnum):
-    FREE = 0
-    OPEN = 1
-    PREPARED = 2
-    COMMITTING = 3
-    COMMITTED = 4
-    ABORTED = 5
-
-
 UNCOMMITTED = (State.OPEN, State.PREPARED, State.COMMITTING)
-
-
-class TxOp(IntEnum):
-    BEGIN = 0
-    COMMITTING = 1
-    COMMIT = 2
-    ABORT = 3
-    PREPARE = 4
-    RECOVER = 5  # of every transaction at once
-
 
 MOVES = {
     (State.FREE, TxOp.BEGIN): State.OPEN,
@@ -52,16 +30,6 @@ MOVES = {
     (State.OPEN, TxOp.RECOVER): State.ABORTED,
 }
 
-
-class Op(IntEnum):
-    LOOKUP = 0
-    APPEND = 1
-    PLAIN = 2
-    SWAP = 3
-    TRIM = 4
-
-
-MOST_BLOCKS = 32  # of a TRIM
 
 
 class Transaction:
@@ -80,7 +48,7 @@ class RemapModel:
     def __init__(self, lbas, tx_entries):
         self.lbas, self.tx_entries = lbas, tx_entries
         self.chains = {}  # LPN -> Versions, oldest first
-        self.txs = [Transaction() for _ in range(32)]
+        self.txs = [Transaction() for _ in range(TXIDS)]
         self.debts = {}  # location -> (lpn, who owes its release: an op or a txid)
         self.overdue = set()
         self.released = self.commits = 0
@@ -139,7 +107,7 @@ class RemapModel:
     def trim(self, lpn, txid, limit, call, blocks):
         """Refused as a whole when the range or the transaction is wrong; blocks that find no room in the transaction's table are left out."""
         answer = dict(location=NONE, own=False, committing=False, hit=False, error=False)
-        if not 1 <= blocks <= MOST_BLOCKS or lpn + blocks > self.lbas or txid is not None and self.txs[txid].state != State.OPEN:
+        if not 1 <= blocks <= MAX_BLOCKS or lpn + blocks > self.lbas or txid is not None and self.txs[txid].state != State.OPEN:
             return answer | dict(error=True)
         what = Op.PLAIN if txid is None else Op.APPEND
         return answer | dict(error=any([self.apply(what, n, txid, NONE, NONE, limit, call)["error"] for n in range(lpn, lpn + blocks)]))
@@ -187,7 +155,7 @@ class RemapModel:
     def tx(self, op, txid):
         """True if the request was legal in this state; RECOVER: if it aborted somebody."""
         if op == TxOp.RECOVER:
-            return any([self.tx(TxOp.ABORT, t) for t in range(32) if self.txs[t].state == State.OPEN])
+            return any([self.tx(TxOp.ABORT, t) for t in range(TXIDS) if self.txs[t].state == State.OPEN])
         tx = self.txs[txid]
         end = MOVES.get((tx.state, op))
         if end is None:

@@ -6,6 +6,7 @@ import hashlib
 import subprocess
 from pathlib import Path
 
+from soc import facts
 from soc import geometry as geometries
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -17,7 +18,8 @@ def generated(geometry, component, log=None, others=()):
     `others` are (geometry, component) pairs that somebody will want too: when this one is out of date, they are generated in the same process, a second for each instead of three.
     """
     path = f"build/{geometry.preset}/verilog/{component}.v"
-    sources = [ROOT / "spinal/pom.xml", *sorted((ROOT / "spinal/src/main/scala").rglob("*.scala"))]
+    facts.write()
+    sources = [ROOT / "spinal/pom.xml", *sorted((ROOT / "spinal/src/main/scala").rglob("*.scala")), facts.OUT / "Facts.scala"]
     digest = hashlib.sha256(b"".join(p.read_bytes() for p in sources))
     with open(ROOT / "build/generated.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

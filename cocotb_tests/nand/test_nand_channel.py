@@ -263,10 +263,9 @@ async def random_operations_with_stalls_on_every_stream_agree_too(dut):
 
 
 def simulate(module, clk_ps, **parameters):
-    from cocotb_tests.runner import ROOT, run
+    from cocotb_tests.runner import rtl, run
 
-    rtl = [line for line in (ROOT / "rtl/otx.f").read_text().split("\n") if line.startswith("rtl/")]
-    sources = [*rtl, "sim/otx_nand_die.sv", "cocotb_tests/tb/tb_nand_channel.sv"]
+    sources = [*rtl(), "sim/otx_nand_die.sv", "cocotb_tests/tb/tb_nand_channel.sv"]
     run(
         "tb_nand_channel",
         sources,

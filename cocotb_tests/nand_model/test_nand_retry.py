@@ -8,9 +8,10 @@ from cocotb_tests.nand_model.test_nand_cache import BLANK, TIMES, Pins, start
 from cocotb_tests.nand_model.test_nand_faults import child, read, wrong_bits
 from cocotb_tests.nand_model.test_nand_model import FULL, PAGES, SMALL, broken_by, pattern
 from cocotb_tests.nand_model.test_nand_part import at, bus_of, copies, crc, get_mode, parameters, set_mode
+from opentxssd.facts import NandFeature
 from opentxssd.faults import Fault, Faults, PartFaults, Place
 
-LEVEL, MODE = 0x89, 0x01
+LEVEL, MODE = NandFeature.READ_RETRY, NandFeature.TIMING_MODE
 MANY = 10**10  # one wrong bit in a hundred
 RETRY = {"retries": 3}
 

@@ -3,6 +3,7 @@
 
 import pytest
 
+from opentxssd.facts import ports
 from tools import board_host
 from tools.board_host import BLOCK, Opcode, Status
 
@@ -59,7 +60,7 @@ class FakeBus:
             self.beats = [(b, f["lba"] + b, int(n == 511)) for b in range(f["count"]) for n in range(512)]
 
 
-FIELDS = ["opcode", "lba", "count", "txid", "hasTx", "fua", "commit", "relaxed", "barrier", "order", "stream", "tag", "arg"]
+FIELDS = ports("HostCmd")
 
 
 def call(tmp_path, bus, *words):
@@ -71,13 +72,13 @@ def call(tmp_path, bus, *words):
 @pytest.mark.parametrize(
     "words, fields",
     [
-        (["flush"], dict(opcode=0x00, hastx=0)),
-        (["trim", 7, 3, "--txid", 2], dict(opcode=0x09, lba=7, count=3, hastx=1, txid=2)),
-        (["begin", 0], dict(opcode=0x80, hastx=1, txid=0)),
-        (["commit", 31], dict(opcode=0x84, hastx=1, txid=31, relaxed=0)),
-        (["commit", "3", "--relaxed"], dict(opcode=0x84, hastx=1, txid=3, relaxed=1)),
-        (["abort", 5], dict(opcode=0x88, hastx=1, txid=5)),
-        (["recover"], dict(opcode=0x94, hastx=0)),
+        (["flush"], dict(opcode=Opcode.FLUSH, hastx=0)),
+        (["trim", 7, 3, "--txid", 2], dict(opcode=Opcode.TRIM, lba=7, count=3, hastx=1, txid=2)),
+        (["begin", 0], dict(opcode=Opcode.BEGIN, hastx=1, txid=0)),
+        (["commit", 31], dict(opcode=Opcode.COMMIT, hastx=1, txid=31, relaxed=0)),
+        (["commit", "3", "--relaxed"], dict(opcode=Opcode.COMMIT, hastx=1, txid=3, relaxed=1)),
+        (["abort", 5], dict(opcode=Opcode.ABORT, hastx=1, txid=5)),
+        (["recover"], dict(opcode=Opcode.RECOVER, hastx=0)),
     ],
 )
 def test_commands_carry_their_fields(tmp_path, words, fields):
@@ -91,7 +92,7 @@ def test_write_sends_the_file(tmp_path):
     bus, file = FakeBus(), tmp_path / "data"
     file.write_bytes(bytes(range(256)) * (2 * BLOCK // 256))
     assert call(tmp_path, bus, "write", 9, file, "--txid", 1, "--commit") == 0
-    assert bus.commands[0].items() >= dict(opcode=1, lba=9, count=2, txid=1, hastx=1, commit=1, fua=0).items()
+    assert bus.commands[0].items() >= dict(opcode=Opcode.WRITE, lba=9, count=2, txid=1, hastx=1, commit=1, fua=0).items()
     assert b"".join(w.to_bytes(4, "little") for w in bus.written) == file.read_bytes()
 
 

@@ -17,6 +17,7 @@ from collections import namedtuple
 from pathlib import Path
 
 from cocotb_tests.models.remap_model import BUF, NAND, Op, State, TxOp, word  # noqa: F401
+from opentxssd.facts import layout
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -53,7 +54,7 @@ class CEvent(ctypes.Structure):
 
 RSP, RELEASE, EVENT = struct.Struct("=IIBBBB4xQQ"), struct.Struct("=I4xQ"), struct.Struct("=BBBBIQQ")  # the same layouts, quicker to read
 
-Response = namedtuple("Response", "tag location own committing hit error taken answered")
+Response = namedtuple("Response", [*(field for field, _ in layout("RemapRsp")), "taken", "answered"])
 Release = namedtuple("Release", "location clock")
 Event = namedtuple("Event", "kind op txid state value clock offered")
 

@@ -25,7 +25,7 @@ try:
 
     from cocotb_tests.system import coverage, cut_moments
     from cocotb_tests.system.traffic import Flavour, Traffic
-    from opentxssd import Drive, DriveError, TxState
+    from opentxssd import TXIDS, Drive, DriveError, TxState
     from opentxssd.faults import Cut as Way
     from opentxssd.faults import CutErase, Faults
     from tools import command_line
@@ -36,7 +36,6 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 FAILING = dict(ber=10**8, bad_ppm=20_000, rule_marks=1, program_fail_ppm=10_000, program_fail_after=1, erase_fail_ppm=30_000, erase_fail_after=2)
 FLAVOURS = {Flavour.MIXED: 6, Flavour.PLAIN: 3, Flavour.TX: 4, Flavour.RELAXED: 3, Flavour.LONG_LOG: 1, Flavour.FILL: 2, Flavour.REWRITE: 1}
-TXIDS = 32
 
 
 class Session:

@@ -160,7 +160,8 @@ def test_trim_and_write_zeroes_with_fua_are_durable_when_they_complete(drive):
 
 def test_a_query_of_a_txid_has_its_place_among_the_commands_of_that_txid(drive):
     drive.write(5, data(5), txid=0)
-    tags = [drive.submit(op, txid=0, **more) for op, more in ((Opcode.QUERY, dict(arg=0)), (Opcode.COMMIT, {}), (Opcode.QUERY, dict(arg=0)), (Opcode.QUERY, dict(arg=6)))]
+    state = (Opcode.QUERY, dict(arg=Query.TX))
+    tags = [drive.submit(op, txid=0, **more) for op, more in (state, (Opcode.COMMIT, {}), state, (Opcode.QUERY, dict(arg=Query.TX_WALK)))]
     before, _, after, walk = (drive.wait(tag) for tag in tags)
     assert before.result == 1 << 16 | TxState.OPEN and after.result & 7 in (TxState.COMMITTED, TxState.FREE) and walk.result & 7 in (TxState.COMMITTED, TxState.FREE)
 
@@ -198,15 +199,15 @@ BAD = [
     ("a length of 33", dict(opcode=Opcode.WRITE, count=33, data=bytes(33 * BLOCK)), Status.INVALID_FIELD),
     ("an LBA past the end", dict(opcode=Opcode.READ, lba=64, count=1), Status.LBA_RANGE),
     ("a range that runs past the end", dict(opcode=Opcode.WRITE, lba=63, count=2, data=bytes(2 * BLOCK)), Status.LBA_RANGE),
-    ("a query of an unknown thing", dict(opcode=Opcode.QUERY, arg=11), Status.INVALID_FIELD),
-    ("a query of the walk of txid 32", dict(opcode=Opcode.QUERY, arg=6, txid=32), Status.TX_INVALID),
+    ("a query of an unknown thing", dict(opcode=Opcode.QUERY, arg=max(Query) + 1), Status.INVALID_FIELD),
+    ("a query of the walk of txid 32", dict(opcode=Opcode.QUERY, arg=Query.TX_WALK, txid=32), Status.TX_INVALID),
     ("txid 32", dict(opcode=Opcode.WRITE, count=1, data=ZEROES, txid=32), Status.TX_INVALID),
     ("begin of txid 32", dict(opcode=Opcode.BEGIN, txid=32), Status.TX_INVALID),
     ("a commit without a txid", dict(opcode=Opcode.COMMIT), Status.INVALID_FIELD),
     ("a begin without a txid", dict(opcode=Opcode.BEGIN), Status.INVALID_FIELD),
     ("an abort without a txid", dict(opcode=Opcode.ABORT), Status.INVALID_FIELD),
-    ("a query of the state of no txid", dict(opcode=Opcode.QUERY, arg=0), Status.INVALID_FIELD),
-    ("a query of the capacity of a txid", dict(opcode=Opcode.QUERY, arg=1, txid=1), Status.INVALID_FIELD),
+    ("a query of the state of no txid", dict(opcode=Opcode.QUERY, arg=Query.TX), Status.INVALID_FIELD),
+    ("a query of the capacity of a txid", dict(opcode=Opcode.QUERY, arg=Query.CAPACITY, txid=1), Status.INVALID_FIELD),
     ("a read with FUA", dict(opcode=Opcode.READ, count=1, fua=1), Status.INVALID_FIELD),
     ("a trim that commits", dict(opcode=Opcode.TRIM, count=1, txid=1, commit=1), Status.INVALID_FIELD),
     ("commit of a txid that is not open", dict(opcode=Opcode.COMMIT, txid=9), Status.TX_INVALID),

@@ -90,7 +90,7 @@ def test_commands_that_need_no_room_do_not_wait_behind_large_writes_that_do():
             n += 1
         if not probes and done > 1:
             commit = [(Opcode.COMMIT, dict(txid=(txid - 1) % 32, relaxed=1))] * (txid > 0)
-            for opcode, fields in (*commit, (Opcode.BEGIN, dict(txid=txid % 32)), (Opcode.QUERY, dict(arg=2)), (Opcode.READ, dict(lba=63, count=1))):
+            for opcode, fields in (*commit, (Opcode.BEGIN, dict(txid=txid % 32)), (Opcode.QUERY, dict(arg=Query.PAGES_LEFT)), (Opcode.READ, dict(lba=63, count=1))):
                 probes[drive.submit(opcode, **fields)] = (opcode, drive.clock)
             txid += 1
         assert drive.step(ANSWER), "nothing completes"

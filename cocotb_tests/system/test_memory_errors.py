@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 from opentxssd import BLOCK, Drive, Opcode, Query, Status, TxState
+from opentxssd.facts import WordKind, word
 from soc import geometry
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 pytestmark = pytest.mark.forked
 G = geometry.preset("quick")
-VER = 3 << 30
+VER = word(WordKind.VER, 0)
 MAP_BEAT = 16  # bytes: the map words of four blocks are one access
 
 

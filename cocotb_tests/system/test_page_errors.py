@@ -10,11 +10,12 @@ import pytest
 
 from cocotb_tests.models.nand_page import Layout
 from opentxssd import BLOCK, Drive, Opcode, Status
+from opentxssd.facts import PageKind
 from soc import geometry
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
-DATA, LOG = 1, 2
+DATA, LOG = PageKind.DATA, PageKind.LOG
 LAYOUTS = {t: Layout(t) for t in (8, 24)}
 
 

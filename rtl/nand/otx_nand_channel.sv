@@ -146,7 +146,7 @@ module otx_nand_channel #(
   end
 
   localparam bit Second = TSuspNs != 0 || Cache || Planes > 1;
-  localparam logic [3:0] OpRead = 4'd3, OpProgram = 4'd6, OpErase = 4'd7;
+  localparam logic [3:0] OpRead = otx_facts_pkg::OpRead, OpProgram = otx_facts_pkg::OpProgram, OpErase = otx_facts_pkg::OpErase;
 
   logic [143:0] commands[Second ? 2**(WayBits+1) : Ways];  // what the command said, per slot and way
   logic [143:0] command;

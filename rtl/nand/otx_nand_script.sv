@@ -34,7 +34,7 @@ module otx_nand_script #(
     output logic [12:0] out_to,     // and one past the last read
     output logic        busy
 );
-  localparam logic [3:0] OpReset = 4'd0, OpReadId = 4'd1, OpParam = 4'd2, OpRead = 4'd3, OpReadOob = 4'd4, OpVerify = 4'd5, OpProgram = 4'd6, OpErase = 4'd7, OpReadMark = 4'd9, OpSetFeatures = 4'd10, OpGetFeatures = 4'd11;
+  localparam logic [3:0] OpReset = otx_facts_pkg::OpReset, OpReadId = otx_facts_pkg::OpReadId, OpParam = otx_facts_pkg::OpParam, OpRead = otx_facts_pkg::OpRead, OpReadOob = otx_facts_pkg::OpReadOob, OpVerify = otx_facts_pkg::OpVerify, OpProgram = otx_facts_pkg::OpProgram, OpErase = otx_facts_pkg::OpErase, OpReadMark = otx_facts_pkg::OpReadMark, OpSetFeatures = otx_facts_pkg::OpSetFeatures, OpGetFeatures = otx_facts_pkg::OpGetFeatures;
   localparam logic [2:0] Command = 3'd0, Address = 3'd1, DataIn = 3'd2, DataOut = 3'd3, Nothing = 3'd4, End = 3'd5;
 
   logic reads_page, has_row, has_column, feature, asks_status, asks_row;

@@ -94,8 +94,8 @@ module otx_nand_turn #(
     input  logic            bus_quiet,
     output logic [Ways-1:0] nand_ce_n
 );
-  localparam logic [3:0] OpReset = 4'd0, OpReadId = 4'd1, OpParam = 4'd2, OpRead = 4'd3, OpReadOob = 4'd4, OpVerify = 4'd5, OpProgram = 4'd6, OpErase = 4'd7, OpStatus = 4'd8, OpReadMark = 4'd9, OpSetFeatures = 4'd10, OpGetFeatures = 4'd11;
-  localparam logic [2:0] Ok = 3'd0, Fail = 3'd1, BadCrc = 3'd2, Blank = 3'd3, Timeout = 3'd4;
+  localparam logic [3:0] OpReset = otx_facts_pkg::OpReset, OpReadId = otx_facts_pkg::OpReadId, OpParam = otx_facts_pkg::OpParam, OpRead = otx_facts_pkg::OpRead, OpReadOob = otx_facts_pkg::OpReadOob, OpVerify = otx_facts_pkg::OpVerify, OpProgram = otx_facts_pkg::OpProgram, OpErase = otx_facts_pkg::OpErase, OpStatus = otx_facts_pkg::OpStatus, OpReadMark = otx_facts_pkg::OpReadMark, OpSetFeatures = otx_facts_pkg::OpSetFeatures, OpGetFeatures = otx_facts_pkg::OpGetFeatures;
+  localparam logic [2:0] Ok = otx_facts_pkg::PageOk, Fail = otx_facts_pkg::PageFail, BadCrc = otx_facts_pkg::PageCrc, Blank = otx_facts_pkg::PageBlank, Timeout = otx_facts_pkg::PageTimeout;
   localparam logic [2:0] ItemDataIn = 3'd2, ItemDataOut = 3'd3, ItemNothing = 3'd4, ItemEnd = 3'd5;
   localparam int ArrayReadyBit = 5;
   localparam logic [3:0] SecondCommand = 4'd7;  // step of otx_nand_script

@@ -66,7 +66,7 @@ module otx_nand_way #(
     input  logic       goes_on,
     input  logic       nand_rb_n
 );
-  localparam logic [3:0] OpReset = 4'd0, OpRead = 4'd3, OpProgram = 4'd6, OpErase = 4'd7, OpStatus = 4'd8, OpReadMark = 4'd9, OpSetFeatures = 4'd10, OpGetFeatures = 4'd11;
+  localparam logic [3:0] OpReset = otx_facts_pkg::OpReset, OpRead = otx_facts_pkg::OpRead, OpProgram = otx_facts_pkg::OpProgram, OpErase = otx_facts_pkg::OpErase, OpStatus = otx_facts_pkg::OpStatus, OpReadMark = otx_facts_pkg::OpReadMark, OpSetFeatures = otx_facts_pkg::OpSetFeatures, OpGetFeatures = otx_facts_pkg::OpGetFeatures;
 
   function automatic int microseconds(input int ns);
     microseconds = 2 * ((ns + 999) / 1000) + 2;

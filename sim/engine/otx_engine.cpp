@@ -9,6 +9,7 @@
 #include <string>
 
 #include "Votx_remap_engine.h"
+#include "otx_facts.h"
 #include "otx_geometry.h"
 #include "table_memory.h"
 #include "verilated.h"
@@ -31,7 +32,7 @@ void to_port(Wide &w, otx::Word value) {
     for (int i = 0; i < 4; i++, value >>= 32) w[i] = uint32_t(value);
 }
 
-uint32_t word(uint32_t kind, uint32_t value) { return kind << 30 | value; }
+uint32_t word(uint32_t kind, uint32_t value) { return kind << OTX_WORD_VALUE_BITS | value; }
 
 #define OTX_EIGHT(X, n) X(n##0) X(n##1) X(n##2) X(n##3) X(n##4) X(n##5) X(n##6) X(n##7)
 #define OTX_ALL_TXIDS(X) \

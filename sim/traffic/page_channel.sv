@@ -98,7 +98,7 @@ module otx_nand_channel #(
   import "DPI-C" function int otx_page_field(input int die, input int number);
   import "DPI-C" function longint otx_page_get(input int die, input int beat);
 
-  localparam logic [3:0] OpParam = 4'd2, OpRead = 4'd3, OpProgram = 4'd6;
+  localparam logic [3:0] OpParam = otx_facts_pkg::OpParam, OpRead = otx_facts_pkg::OpRead, OpProgram = otx_facts_pkg::OpProgram;
 
   typedef enum logic [2:0] {
     StIdle,

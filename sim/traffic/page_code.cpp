@@ -5,10 +5,12 @@
 #include <array>
 #include <vector>
 
+#include "otx_facts.h"
+
 namespace otx {
 namespace {
 
-constexpr int data_bytes = 4096, chunk_bytes = 512, fields = 24, parity_bytes = 13;
+constexpr int data_bytes = OTX_BLOCK, chunk_bytes = 512, fields = OTX_FIELD_BYTES, parity_bytes = 13;
 constexpr int m = 13, order = (1 << m) - 1, primitive = 0x201B, parity_bits = m * page_code_t;
 static_assert(parity_bits == 8 * parity_bytes);
 using Word = unsigned __int128;  // of the parity's bits, the highest power first

@@ -8,15 +8,13 @@
 #include <cstring>
 
 #include "nand_die.h"
+#include "otx_facts.h"
 #include "page_code.h"
 
 namespace otx {
 namespace {
 
-enum Op { reset, read_id, param, read, read_oob, verify, program, erase, status, read_mark, set_features, get_features };
-enum Status { ok, fail, crc };
-constexpr int blank = 3;
-constexpr size_t data_bytes = 4096;
+constexpr size_t data_bytes = OTX_BLOCK;
 
 struct Under {  // what a die is doing
   int op = 0;
@@ -57,30 +55,30 @@ uint64_t get(const uint8_t *from, int bytes) {
   return value;
 }
 
-uint32_t page_sum(const uint8_t *page) { return crc32(crc32(0, page, data_bytes), page + data_bytes + 1, 15); }
+uint32_t page_sum(const uint8_t *page) { return crc32(crc32(0, page, data_bytes), page + data_bytes + FTL_OOB_KIND, FTL_OOB_CRC - FTL_OOB_KIND); }
 
 int clocks(long long ns) { return int((ns * 1000 + clock_ps - 1) / clock_ps); }
 
 // Corrects what was read; its status.
 int judge(Under &u) {
   uint8_t *page = u.page.data();
-  const int first = u.op == read_oob ? page_chunks - 1 : 0;
+  const int first = u.op == HAL_READ_OOB ? page_chunks - 1 : 0;
   bool erased = true;
   for (int chunk = first; chunk < page_chunks && erased; chunk++) erased = page_zeroes(page, chunk, page_code_t) <= page_code_t;
-  if (erased) return blank;
+  if (erased) return FTL_PAGE_BLANK;
   for (int chunk = first; chunk < page_chunks; chunk++) {
     const int wrong = page_correct(page, chunk);
-    if (wrong < 0) return crc;
+    if (wrong < 0) return FTL_PAGE_CRC;
     u.corrected = std::max(u.corrected, wrong);
   }
-  return u.op == read_oob || get(page + data_bytes + 16, 4) == page_sum(page) ? ok : crc;
+  return u.op == HAL_READ_OOB || get(page + data_bytes + FTL_OOB_CRC, 4) == page_sum(page) ? FTL_PAGE_OK : FTL_PAGE_CRC;
 }
 
 // The fields of the completion are those of the page.
 void take_fields(Under &u) {
   const uint8_t *spare = u.page.data() + data_bytes;
-  u.kind = spare[1];
-  u.generation = uint32_t(get(spare + 2, 4)), u.lpn = uint32_t(get(spare + 6, 4)), u.sequence = get(spare + 10, 6);
+  u.kind = spare[FTL_OOB_KIND];
+  u.generation = uint32_t(get(spare + FTL_OOB_GENERATION, 4)), u.lpn = uint32_t(get(spare + FTL_OOB_LPN, 4)), u.sequence = get(spare + FTL_OOB_SEQUENCE, 6);
 }
 
 }  // namespace
@@ -112,13 +110,13 @@ int otx_page_begin(int die, int op, int row, int kind, int generation, int lpn, 
   Under &u = under[size_t(die)];
   u = {op, uint32_t(row), uint8_t(kind), uint32_t(generation), uint32_t(lpn), uint64_t(sequence), 0, {}};
   const otx_nand_times &t = page_drive().times;
-  looked |= op == read || op == read_oob || op == verify || op == program || op == erase || op == read_mark;
+  looked |= op == HAL_READ || op == HAL_READ_OOB || op == HAL_VERIFY || op == HAL_PROGRAM || op == HAL_ERASE || op == HAL_READ_MARK;
   switch (op) {
-    case reset: return clocks(t.t_rst);
-    case param: case read: case read_oob: case verify: case read_mark: return clocks(t.t_r);
-    case set_features: case get_features: return clocks(1'000);
-    case program: u.page.assign(page_drive().store.row_bytes(), 0xFF); return 0;
-    case erase: page_die(die).page_begins(Jobs::What::Erase, u.row / page_drive().store.geometry().pages * page_drive().store.geometry().pages, {}); return clocks(t.t_bers);
+    case HAL_RESET: return clocks(t.t_rst);
+    case HAL_PARAM: case HAL_READ: case HAL_READ_OOB: case HAL_VERIFY: case HAL_READ_MARK: return clocks(t.t_r);
+    case HAL_SET_FEATURES: case HAL_GET_FEATURES: return clocks(1'000);
+    case HAL_PROGRAM: u.page.assign(page_drive().store.row_bytes(), 0xFF); return 0;
+    case HAL_ERASE: page_die(die).page_begins(Jobs::What::Erase, u.row / page_drive().store.geometry().pages * page_drive().store.geometry().pages, {}); return clocks(t.t_bers);
     default: return 4;
   }
 }
@@ -129,9 +127,9 @@ void otx_page_put(int die, int beat, long long data) { put(under[size_t(die)].pa
 int otx_page_array(int die) {
   Under &u = under[size_t(die)];
   uint8_t *page = u.page.data(), *spare = page + data_bytes;
-  spare[1] = u.kind;
-  put(spare + 2, 4, u.generation), put(spare + 6, 4, u.lpn), put(spare + 10, 6, u.sequence);
-  put(spare + 16, 4, page_sum(page));
+  spare[FTL_OOB_KIND] = u.kind;
+  put(spare + FTL_OOB_GENERATION, 4, u.generation), put(spare + FTL_OOB_LPN, 4, u.lpn), put(spare + FTL_OOB_SEQUENCE, 6, u.sequence);
+  put(spare + FTL_OOB_CRC, 4, page_sum(page));
   page_encode(page);
   page_die(die).page_begins(Jobs::What::Program, u.row, u.page);
   return clocks(page_drive().times.t_prog);
@@ -142,29 +140,29 @@ int otx_page_end(int die) {
   Under &u = under[size_t(die)];
   Die &d = page_die(die);
   switch (u.op) {
-    case reset: features[size_t(die)] = 0; return ok;
-    case read_id: u.sequence = u.kind == 0x20 ? (page_drive().part.onfi ? 0x49464E4F : 0) : get(page_drive().id, 5); return ok;
-    case param:
+    case HAL_RESET: features[size_t(die)] = 0; return FTL_PAGE_OK;
+    case HAL_READ_ID: u.sequence = u.kind == 0x20 ? (page_drive().part.onfi ? 0x49464E4F : 0) : get(page_drive().id, 5); return FTL_PAGE_OK;
+    case HAL_PARAM:
       u.page = onfi_parameter_page(page_drive(), uint32_t(die));
       u.page.resize(data_bytes, 0);
-      return ok;
-    case read: case read_oob: case verify: {
+      return FTL_PAGE_OK;
+    case HAL_READ: case HAL_READ_OOB: case HAL_VERIFY: {
       d.page_read(u.row, u.page);
       const int status = judge(u);
       take_fields(u);
       return status;
     }
-    case program: case erase: return d.page_ends() ? fail : ok;
-    case status: u.kind = 0xE0; return ok;
-    case read_mark:
+    case HAL_PROGRAM: case HAL_ERASE: return d.page_ends() ? FTL_PAGE_FAIL : FTL_PAGE_OK;
+    case HAL_STATUS: u.kind = 0xE0; return FTL_PAGE_OK;
+    case HAL_READ_MARK:
       d.page_read(u.row, u.page);
       u.kind = u.page[data_bytes];
-      return ok;
-    case set_features:
+      return FTL_PAGE_OK;
+    case HAL_SET_FEATURES:
       if (!page_drive().wrong.refuses) features[size_t(die)] = u.lpn;
-      return ok;
-    case get_features: u.lpn = features[size_t(die)]; return ok;
-    default: return ok;
+      return FTL_PAGE_OK;
+    case HAL_GET_FEATURES: u.lpn = features[size_t(die)]; return FTL_PAGE_OK;
+    default: return FTL_PAGE_OK;
   }
 }
 
@@ -177,6 +175,6 @@ int otx_page_field(int die, int number) {
 
 long long otx_page_get(int die, int beat) {
   const Under &u = under[size_t(die)];
-  return beat < 512 && u.page.size() >= size_t(8 * beat + 8) ? (long long)get(u.page.data() + 8 * beat, 8) : 0;
+  return beat < OTX_BEATS && u.page.size() >= size_t(8 * beat + 8) ? (long long)get(u.page.data() + 8 * beat, 8) : 0;
 }
 }

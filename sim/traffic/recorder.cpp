@@ -19,22 +19,20 @@ void fill_block(uint8_t *block, uint64_t stamp) {
 
 const char *op_name(uint8_t opcode) {
   switch (opcode) {
-    case 0x00: return "FLUSH";
-    case 0x01: return "WRITE";
-    case 0x02: return "READ";
-    case 0x08: return "WRITE_ZEROES";
-    case 0x09: return "TRIM";
-    case 0x80: return "BEGIN";
-    case 0x84: return "COMMIT";
-    case 0x88: return "ABORT";
-    case 0x94: return "RECOVER";
+#define OTX_NAME(name, number, words) case number: return #name;
+    OTX_OPCODES(OTX_NAME)
+#undef OTX_NAME
     default: return "QUERY";
   }
 }
 
 const char *status_name(uint8_t status) {
-  static const char *const names[] = {"SUCCESS", "INVALID_OPCODE", "INVALID_FIELD", "LBA_RANGE", "TX_INVALID", "TX_BUSY", "TX_FULL", "TX_CONFLICT", "MEDIA_ERROR", "WRITE_FAULT", "CAPACITY", "READ_ONLY", "ABORTED", "NOT_READY"};
-  return status < sizeof names / sizeof names[0] ? names[status] : "NONE";
+  switch (status) {
+#define OTX_NAME(name, number, words, error) case number: return #name;
+    OTX_STATUSES(OTX_NAME)
+#undef OTX_NAME
+    default: return "NONE";
+  }
 }
 
 const char *Recorder::name(uint32_t number) {
@@ -63,7 +61,7 @@ void Recorder::head(uint32_t lbas, const char *fields) {
 }
 
 void Recorder::submit(uint64_t id, const otx_cmd &cmd, uint64_t stamp) {
-  const bool ranged = cmd.opcode == 0x01 || cmd.opcode == 0x02 || cmd.opcode == 0x08 || cmd.opcode == 0x09;
+  const bool ranged = cmd.opcode == OTX_OP_WRITE || cmd.opcode == OTX_OP_READ || cmd.opcode == OTX_OP_WRITE_ZEROES || cmd.opcode == OTX_OP_TRIM;
   add("{\"e\":\"submit\",\"id\":%llu,\"op\":\"%s\"", (unsigned long long)id, op_name(cmd.opcode));
   if (ranged) add(",\"lba\":%u,\"n\":%u", cmd.lba, cmd.count);
   if (cmd.has_tx) add(",\"tx\":%u", cmd.txid);
@@ -71,7 +69,7 @@ void Recorder::submit(uint64_t id, const otx_cmd &cmd, uint64_t stamp) {
   if (cmd.commit) add(",\"commit\":1");
   if (cmd.relaxed) add(",\"relaxed\":1");
   if (cmd.arg) add(",\"arg\":%u", cmd.arg);
-  if (cmd.opcode == 0x01) {
+  if (cmd.opcode == OTX_OP_WRITE) {
     for (uint32_t i = 0; i < cmd.count; i++) add("%s%llu", i ? "," : ",\"data\":[", (unsigned long long)(stamp + i));
     add(cmd.count ? "]" : ",\"data\":[]");
   }
@@ -80,8 +78,8 @@ void Recorder::submit(uint64_t id, const otx_cmd &cmd, uint64_t stamp) {
 
 void Recorder::done(uint64_t id, const otx_cmd &cmd, const otx_cpl &cpl, const uint8_t *data) {
   add("{\"e\":\"done\",\"id\":%llu,\"status\":\"%s\"", (unsigned long long)id, status_name(cpl.status));
-  if (cmd.opcode == 0x98) add(",\"result\":%u", cpl.result);
-  const bool shows = cmd.opcode == 0x02 && cmd.count <= OTX_MAX_BLOCKS && (cpl.status == 0 || cpl.status == 8);
+  if (cmd.opcode == OTX_OP_QUERY) add(",\"result\":%u", cpl.result);
+  const bool shows = cmd.opcode == OTX_OP_READ && cmd.count <= OTX_MAX_BLOCKS && (cpl.status == OTX_STATUS_SUCCESS || cpl.status == OTX_STATUS_MEDIA_ERROR);
   for (uint32_t i = 0; shows && i < cmd.count; i++) {
     lines_ += i ? "," : ",\"data\":[";
     if (!(cpl.blocks >> i & 1)) {

@@ -16,7 +16,6 @@ namespace otx {
 namespace {
 
 enum Kind { write, fua, trim, zeroes, tx_write, tx_trim, begin, commit, write_commit, relaxed, write_relaxed, abort_tx, flush, read, tx_read, recover, query, wrong, kinds };
-enum : uint8_t { op_flush = 0x00, op_write = 0x01, op_read = 0x02, op_zeroes = 0x08, op_trim = 0x09, op_begin = 0x80, op_commit = 0x84, op_abort = 0x88, op_recover = 0x94, op_query = 0x98 };
 enum { all, transactions, lazy, plain, many_trims, long_writes, rewriting, opening, moods };
 
 using Mix = uint8_t[kinds];
@@ -109,7 +108,7 @@ class Traffic {
       for (uint32_t lba = first; lba < end; lba += OTX_MAX_BLOCKS) {
         while (busy_ == OTX_TAGS && !stuck()) otx_step(OTX_TRAFFIC_STUCK), collect();
         if (busy_ == OTX_TAGS) return -1;
-        otx_cmd cmd = command(op_read, lba, std::min<uint32_t>(OTX_MAX_BLOCKS, end - lba));
+        otx_cmd cmd = command(OTX_OP_READ, lba, std::min<uint32_t>(OTX_MAX_BLOCKS, end - lba));
         submit(cmd);
       }
     }
@@ -117,7 +116,7 @@ class Traffic {
   }
 
   int64_t ask(uint32_t what, int txid) {
-    otx_cmd cmd = command(op_query, 0, 0);
+    otx_cmd cmd = command(OTX_OP_QUERY, 0, 0);
     cmd.arg = what;
     if (txid >= 0) cmd.has_tx = 1, cmd.txid = uint8_t(txid);
     submit(cmd);
@@ -191,20 +190,20 @@ class Traffic {
     const uint8_t txid = uint8_t((txid_base_ + (mood_ == opening ? left_ : below(txids_))) % OTX_TXIDS);
     otx_cmd cmd{};
     switch (kind) {
-      case write: case fua: cmd = command(op_write, lba, n), cmd.fua = kind == fua; break;
-      case trim: cmd = command(op_trim, lba, n); break;
-      case zeroes: cmd = command(op_zeroes, lba, n); break;
-      case tx_write: cmd = command(op_write, lba, n), cmd.has_tx = 1; break;
-      case tx_trim: cmd = command(below(4) ? op_trim : op_zeroes, lba, n), cmd.has_tx = 1; break;
-      case begin: cmd = command(op_begin, 0, 0), cmd.has_tx = 1; break;
-      case commit: case relaxed: cmd = command(op_commit, 0, 0), cmd.has_tx = 1, cmd.relaxed = kind == relaxed; break;
-      case write_commit: case write_relaxed: cmd = command(op_write, lba, n), cmd.has_tx = cmd.commit = 1, cmd.relaxed = kind == write_relaxed; break;
-      case abort_tx: cmd = command(op_abort, 0, 0), cmd.has_tx = 1; break;
-      case flush: cmd = command(op_flush, 0, 0); break;
-      case read: cmd = command(op_read, lba, n); break;
-      case tx_read: cmd = command(op_read, lba, n), cmd.has_tx = 1; break;
-      case recover: cmd = command(op_recover, 0, 0); break;
-      case query: cmd = command(op_query, 0, 0), cmd.arg = below(2), cmd.has_tx = !cmd.arg; break;
+      case write: case fua: cmd = command(OTX_OP_WRITE, lba, n), cmd.fua = kind == fua; break;
+      case trim: cmd = command(OTX_OP_TRIM, lba, n); break;
+      case zeroes: cmd = command(OTX_OP_WRITE_ZEROES, lba, n); break;
+      case tx_write: cmd = command(OTX_OP_WRITE, lba, n), cmd.has_tx = 1; break;
+      case tx_trim: cmd = command(below(4) ? OTX_OP_TRIM : OTX_OP_WRITE_ZEROES, lba, n), cmd.has_tx = 1; break;
+      case begin: cmd = command(OTX_OP_BEGIN, 0, 0), cmd.has_tx = 1; break;
+      case commit: case relaxed: cmd = command(OTX_OP_COMMIT, 0, 0), cmd.has_tx = 1, cmd.relaxed = kind == relaxed; break;
+      case write_commit: case write_relaxed: cmd = command(OTX_OP_WRITE, lba, n), cmd.has_tx = cmd.commit = 1, cmd.relaxed = kind == write_relaxed; break;
+      case abort_tx: cmd = command(OTX_OP_ABORT, 0, 0), cmd.has_tx = 1; break;
+      case flush: cmd = command(OTX_OP_FLUSH, 0, 0); break;
+      case read: cmd = command(OTX_OP_READ, lba, n); break;
+      case tx_read: cmd = command(OTX_OP_READ, lba, n), cmd.has_tx = 1; break;
+      case recover: cmd = command(OTX_OP_RECOVER, 0, 0); break;
+      case query: cmd = command(OTX_OP_QUERY, 0, 0), cmd.arg = below(2), cmd.has_tx = !cmd.arg; break;
       default: return submit_wrong(lba, n, txid);
     }
     if (cmd.has_tx) cmd.txid = txid;
@@ -215,12 +214,12 @@ class Traffic {
 
   // Bad input: changes nothing and gets its own status.
   void submit_wrong(uint32_t lba, uint32_t n, uint8_t txid) {
-    otx_cmd cmd = command(below(2) ? op_read : op_trim, lba, n);
+    otx_cmd cmd = command(below(2) ? OTX_OP_READ : OTX_OP_TRIM, lba, n);
     switch (below(4)) {
       case 0: cmd.count = 0; break;
       case 1: cmd.lba = otx_lbas() - n + 1 + below(3); break;
       case 2: cmd.has_tx = 1, cmd.txid = uint8_t(OTX_TXIDS + below(256 - OTX_TXIDS)); break;
-      default: cmd = command(op_begin, 0, 0), cmd.has_tx = 1, cmd.txid = txid; break;
+      default: cmd = command(OTX_OP_BEGIN, 0, 0), cmd.has_tx = 1, cmd.txid = txid; break;
     }
     recorder.see(Recorder::bad_input);
     submit(cmd);
@@ -233,12 +232,12 @@ class Traffic {
     std::vector<uint8_t> &data = data_[tag];
     data.resize(size_t(OTX_BLOCK) * std::clamp<uint32_t>(cmd.count, 1, OTX_MAX_BLOCKS));
     const uint64_t stamp = stamp_ + 1;
-    if (cmd.opcode == op_write) {
+    if (cmd.opcode == OTX_OP_WRITE) {
       for (uint32_t i = 0; i < cmd.count; i++) fill_block(&data[size_t(OTX_BLOCK) * i], stamp + i);
       stamp_ += cmd.count;
     }
     Busy &b = tags_[tag];
-    b = {true, cmd.opcode == op_flush || cmd.fua || ((cmd.opcode == op_commit || cmd.commit) && !cmd.relaxed), false, ++id_, cmd};
+    b = {true, cmd.opcode == OTX_OP_FLUSH || cmd.fua || ((cmd.opcode == OTX_OP_COMMIT || cmd.commit) && !cmd.relaxed), false, ++id_, cmd};
     b.ends = note(cmd);
     busy_++;
     sent_ += b.promise;
@@ -250,22 +249,22 @@ class Traffic {
   // What is submitted, for the counts; whether it ends a transaction with entries.
   bool note(const otx_cmd &cmd) {
     Recorder &r = recorder;
-    const bool ranged = cmd.count != 0, trims = cmd.opcode == op_trim || cmd.opcode == op_zeroes;
-    const bool ends = (cmd.opcode == op_commit || cmd.opcode == op_abort || cmd.commit) && cmd.txid < OTX_TXIDS;
+    const bool ranged = cmd.count != 0, trims = cmd.opcode == OTX_OP_TRIM || cmd.opcode == OTX_OP_WRITE_ZEROES;
+    const bool ends = (cmd.opcode == OTX_OP_COMMIT || cmd.opcode == OTX_OP_ABORT || cmd.commit) && cmd.txid < OTX_TXIDS;
     r.see(Recorder::commands);
     r.see(Recorder::of_1, cmd.count == 1), r.see(Recorder::of_2_to_8, cmd.count >= 2 && cmd.count <= 8), r.see(Recorder::of_9_to_31, cmd.count >= 9 && cmd.count <= 31), r.see(Recorder::of_32, cmd.count == 32);
     r.see(Recorder::all_tags, busy_ == OTX_TAGS - 1);
-    r.see(Recorder::plain_writes, cmd.opcode == op_write && !cmd.has_tx), r.see(Recorder::fua_writes, cmd.fua), r.see(Recorder::tx_writes, cmd.opcode == op_write && cmd.has_tx);
-    r.see(Recorder::trims, cmd.opcode == op_trim && !cmd.has_tx), r.see(Recorder::zeroes, cmd.opcode == op_zeroes && !cmd.has_tx), r.see(Recorder::tx_trims, trims && cmd.has_tx);
-    r.see(Recorder::begins, cmd.opcode == op_begin), r.see(Recorder::aborts, cmd.opcode == op_abort), r.see(Recorder::flushes, cmd.opcode == op_flush);
-    r.see(Recorder::recovers, cmd.opcode == op_recover), r.see(Recorder::queries, cmd.opcode == op_query);
-    r.see(Recorder::commits, cmd.opcode == op_commit && !cmd.relaxed), r.see(Recorder::relaxed_commits, cmd.relaxed), r.see(Recorder::write_commits, cmd.commit);
-    r.see(Recorder::reads, cmd.opcode == op_read), r.see(Recorder::tx_reads, cmd.opcode == op_read && cmd.has_tx), r.see(Recorder::reads_of_32, cmd.opcode == op_read && cmd.count == 32);
-    if (cmd.opcode == op_recover) for (Tx &t : txs_) t = Tx{};
+    r.see(Recorder::plain_writes, cmd.opcode == OTX_OP_WRITE && !cmd.has_tx), r.see(Recorder::fua_writes, cmd.fua), r.see(Recorder::tx_writes, cmd.opcode == OTX_OP_WRITE && cmd.has_tx);
+    r.see(Recorder::trims, cmd.opcode == OTX_OP_TRIM && !cmd.has_tx), r.see(Recorder::zeroes, cmd.opcode == OTX_OP_WRITE_ZEROES && !cmd.has_tx), r.see(Recorder::tx_trims, trims && cmd.has_tx);
+    r.see(Recorder::begins, cmd.opcode == OTX_OP_BEGIN), r.see(Recorder::aborts, cmd.opcode == OTX_OP_ABORT), r.see(Recorder::flushes, cmd.opcode == OTX_OP_FLUSH);
+    r.see(Recorder::recovers, cmd.opcode == OTX_OP_RECOVER), r.see(Recorder::queries, cmd.opcode == OTX_OP_QUERY);
+    r.see(Recorder::commits, cmd.opcode == OTX_OP_COMMIT && !cmd.relaxed), r.see(Recorder::relaxed_commits, cmd.relaxed), r.see(Recorder::write_commits, cmd.commit);
+    r.see(Recorder::reads, cmd.opcode == OTX_OP_READ), r.see(Recorder::tx_reads, cmd.opcode == OTX_OP_READ && cmd.has_tx), r.see(Recorder::reads_of_32, cmd.opcode == OTX_OP_READ && cmd.count == 32);
+    if (cmd.opcode == OTX_OP_RECOVER) for (Tx &t : txs_) t = Tx{};
     if (!cmd.has_tx || cmd.txid >= OTX_TXIDS) return false;
     Tx &t = txs_[cmd.txid];
-    if (cmd.opcode == op_begin || (ranged && (cmd.opcode == op_write || trims))) {
-      r.see(Recorder::implied_opens, !t.open && cmd.opcode != op_begin);
+    if (cmd.opcode == OTX_OP_BEGIN || (ranged && (cmd.opcode == OTX_OP_WRITE || trims))) {
+      r.see(Recorder::implied_opens, !t.open && cmd.opcode != OTX_OP_BEGIN);
       t.open = true;
       for (uint32_t i = 0; i < cmd.count; i++) t.blocks[cmd.lba + i] = trims;
       r.see(Recorder::long_lists, t.entries <= OTX_TX_SLOTS && t.entries + cmd.count > OTX_TX_SLOTS);
@@ -275,7 +274,7 @@ class Traffic {
     }
     if (!ends) return false;
     const bool any = !t.blocks.empty(), some_trims = std::any_of(t.blocks.begin(), t.blocks.end(), [](auto &b) { return b.second; }), only = some_trims && std::all_of(t.blocks.begin(), t.blocks.end(), [](auto &b) { return b.second; });
-    if (cmd.opcode != op_abort) {
+    if (cmd.opcode != OTX_OP_ABORT) {
       r.see(Recorder::empty_commits, !any), r.see(Recorder::trim_only_commits, only), r.see(Recorder::mixed_commits, some_trims && !only);
       bool beside = false;
       for (const Tx &x : txs_)
@@ -291,8 +290,8 @@ class Traffic {
     while (otx_poll(&cpl)) {
       Busy &b = tags_[cpl.tag];
       recorder.done(b.id, b.cmd, cpl, data_[cpl.tag].data());
-      recorder.see(Recorder::refused, cpl.status), recorder.see(Recorder::capacity, cpl.status == 10), recorder.see(Recorder::tx_full, cpl.status == 6), recorder.see(Recorder::tx_busy, cpl.status == 5);
-      recorder.see(Recorder::tx_invalid, cpl.status == 4), recorder.see(Recorder::media_errors, cpl.status == 8), recorder.see(Recorder::read_only, cpl.status == 11);
+      recorder.see(Recorder::refused, cpl.status), recorder.see(Recorder::capacity, cpl.status == OTX_STATUS_CAPACITY), recorder.see(Recorder::tx_full, cpl.status == OTX_STATUS_TX_FULL), recorder.see(Recorder::tx_busy, cpl.status == OTX_STATUS_TX_BUSY);
+      recorder.see(Recorder::tx_invalid, cpl.status == OTX_STATUS_TX_INVALID), recorder.see(Recorder::media_errors, cpl.status == OTX_STATUS_MEDIA_ERROR), recorder.see(Recorder::read_only, cpl.status == OTX_STATUS_READ_ONLY);
       kept_ += b.promise && !cpl.status, walks_ += b.ends && !cpl.status;
       last_status_ = cpl.status, last_result_ = cpl.result;
       b.used = false;

@@ -108,7 +108,7 @@ class Ecpix5(OtxSoC):
 
 
 def sources():
-    rtl = [str(ROOT / line) for line in (ROOT / "rtl/otx.f").read_text().splitlines() if line.startswith("rtl/")]
+    rtl = [str(ROOT / line) for line in (ROOT / "rtl/otx.f").read_text().splitlines() if line.endswith(".sv")]
     return [*rtl, str(OUT / "verilog" / "otx_core.v")]
 
 

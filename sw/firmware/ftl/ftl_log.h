@@ -42,6 +42,6 @@ bool ftl_log_has(const struct ftl_log *log, uint32_t k);
  * log->limit is set for the next scan. */
 FTL_MUST_CHECK enum ftl_error ftl_log_page(struct ftl *f, struct ftl_log *log, uint32_t k, const uint32_t **page);
 
-static inline uint32_t ftl_log_count(const uint32_t *page) { return page[FTL_LOG_COUNT_LANE] & 0xffffu; }
+static inline uint32_t ftl_log_count(const uint32_t *page) { return page[FTL_LOG_COUNT] >> FTL_LOG_COUNT_SHIFT & 0xffffu; }
 
 #endif

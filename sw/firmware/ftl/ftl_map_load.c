@@ -33,7 +33,7 @@ static enum ftl_error copy_in(struct ftl *f, uint32_t map_page, uint32_t frame) 
         if (word == FTL_WORD_NONE) continue;
         uint32_t block = FTL_WORD_VALUE(word) >> bits;
         if (block == f->blocks.last_busy) continue;
-        if (FTL_WORD_KIND(word) != 1 || !ftl_block_exists(&f->geometry, block)) return FTL_ERR_MAP;
+        if (FTL_WORD_KIND(word) != FTL_WORD_KIND_NAND || !ftl_block_exists(&f->geometry, block)) return FTL_ERR_MAP;
         ftl_blocks_busy(f, block);
     }
     return FTL_OK;

@@ -13,7 +13,7 @@ enum ftl_error ftl_check_entry(struct ftl *f, const struct ftl_entry *e) {
         ftl_blocks_busy(f, FTL_WORD_VALUE(e->arg) >> g->page_bits);
         /* fall through */
     case FTL_MAP:
-        if (e->lpn >= g->lbas || FTL_WORD_KIND(e->location) != 1 || !ftl_block_exists(g, block)) return FTL_ERR_LOG;
+        if (e->lpn >= g->lbas || FTL_WORD_KIND(e->location) != FTL_WORD_KIND_NAND || !ftl_block_exists(g, block)) return FTL_ERR_LOG;
         ftl_blocks_busy(f, block);
         return FTL_OK;
     case FTL_TRIM:

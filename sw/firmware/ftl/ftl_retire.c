@@ -38,7 +38,7 @@ static void take_event(struct ftl *f, struct ftl_supply *s, struct ftl_retire *r
 /* Whether the map names that page as what `lpn` holds; with `chains`, whether it may. */
 static bool is_live(uint32_t lpn, uint32_t ppn, bool chains) {
     uint32_t word = hal_map()[lpn];
-    return word == FTL_WORD_NAND(ppn) || (chains && FTL_WORD_KIND(word) == FTL_WORD_CHAIN);
+    return word == FTL_WORD_NAND(ppn) || (chains && FTL_WORD_KIND(word) == FTL_WORD_KIND_VER);
 }
 
 static bool is_data(const struct ftl *f, const struct hal_nand_done *d, uint32_t generation) {

@@ -4,8 +4,8 @@
 #include "ftl_dies.h"
 
 #define ID_MASK 0xffffffffffull
-#define TIMING_MODE 1u   /* the features */
-#define READ_RETRY 0x89u /* of the vendor */
+#define TIMING_MODE HAL_FEATURE_TIMING_MODE
+#define READ_RETRY HAL_FEATURE_READ_RETRY
 
 /* What to do with the answer of one die. */
 typedef enum ftl_error look(struct ftl *f, uint32_t die, const struct hal_nand_done *done);

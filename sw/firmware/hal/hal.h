@@ -12,25 +12,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "otx_facts.h"
+
 #define HAL_NAND_DEPTH 16u
 
 struct ftl_lost;
-
-enum hal_op {
-    HAL_RESET = 0,
-    HAL_READ_ID = 1,
-    HAL_PARAM = 2,
-    HAL_READ = 3,
-    HAL_READ_OOB = 4,
-    HAL_VERIFY = 5,
-    HAL_PROGRAM = 6,
-    HAL_ERASE = 7,
-    HAL_STATUS = 8,
-    HAL_READ_MARK = 9, /* done.kind: first spare byte of that page, the factory bad-block mark; status OK or TIMEOUT */
-    HAL_SET_FEATURES = 10,
-    HAL_GET_FEATURES = 11
-};
-#define HAL_OPS 12u
 
 struct hal_nand_op {
     enum hal_op op;

@@ -6,7 +6,7 @@
  * Seal page:       says by being there that the root before it in its anchor is complete; its words mean nothing. OOB: SEAL, sequence = the root's.
  * Directory page:  PPNs of 1,024 map pages. OOB: DIRECTORY, lpn = directory number, sequence = sequence of the root that first named it.
  * Map page:        1,024 map words (NONE or NAND). OOB: MAP, lpn = map page number, sequence as for the directory.
- * Log page:        header and up to 126 entries. The members of a group follow one another in one page. OOB: LOG, lpn = page number, sequence 0.
+ * Log page:        header and up to OTX_LOG_ENTRIES entries. The members of a group follow one another in one page. OOB: LOG, lpn = page number, sequence 0.
  * Data page:       4,096 bytes of one LPN. OOB: DATA, lpn, sequence of its log entry. Every OOB carries the generation it was written in.
  * Table page:      bad blocks, one bit each: words of die 0, die 1, ..., (blocks per way + 31) / 32 words per die. OOB: BBT, lpn = which 1,024 of these words,
  *                  sequence = version of the table. */
@@ -15,27 +15,26 @@
 
 #include <stdint.h>
 
+#include "otx_facts.h"
+
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "pages are moved as words: the processor must be little endian");
 
-#define FTL_PAGE_BYTES 4096u
-#define FTL_PAGE_WORDS 1024u
+#define FTL_PAGE_BYTES ((uint32_t)OTX_BLOCK)
+#define FTL_PAGE_WORDS (FTL_PAGE_BYTES / 4)
 #define FTL_NO_PPN 0xffffffffu /* in a directory: all blocks of that map page are NONE; in a root: no such block */
 
-enum ftl_page_kind { FTL_KIND_DATA = 1, FTL_KIND_LOG = 2, FTL_KIND_MAP = 3, FTL_KIND_DIRECTORY = 4, FTL_KIND_ROOT = 5, FTL_KIND_BBT = 6, FTL_KIND_SEAL = 7 };
-enum ftl_page_status { FTL_PAGE_OK = 0, FTL_PAGE_FAIL = 1, FTL_PAGE_CRC = 2, FTL_PAGE_BLANK = 3, FTL_PAGE_TIMEOUT = 4 };
-
-/* Map word: kind in bits 31:30, value in 29:0. On flash only NONE and NAND occur. */
-#define FTL_WORD_NONE 0u
-#define FTL_WORD_CHAIN 3u /* in table memory, while the drive runs: versions of transactions hang here */
-#define FTL_WORD_KIND(w) ((w) >> 30)
-#define FTL_WORD_VALUE(w) ((w) & 0x3fffffffu)
-#define FTL_WORD_NAND(ppn) ((1u << 30) | (ppn))
+/* Map word: kind above, value below. On flash only NONE and NAND occur; VER in table memory, while the drive runs. */
+#define FTL_WORD(kind, value) ((uint32_t)(kind) << OTX_WORD_VALUE_BITS | (value))
+#define FTL_WORD_NONE FTL_WORD(FTL_WORD_KIND_NONE, 0u)
+#define FTL_WORD_NAND(ppn) FTL_WORD(FTL_WORD_KIND_NAND, ppn)
+#define FTL_WORD_KIND(w) ((w) >> OTX_WORD_VALUE_BITS)
+#define FTL_WORD_VALUE(w) ((w) & ((1u << OTX_WORD_VALUE_BITS) - 1))
 
 /* Root page, words. */
 #define FTL_ROOT_MAGIC_LO 0x5258544fu /* "OTXROOT1" */
 #define FTL_ROOT_MAGIC_HI 0x31544f4fu
 #define FTL_ROOT_VERSION 3u /* 2: no seals, up to six roots of which the newest counts; 1: two anchors, data in the other blocks that are anchors now */
-#define FTL_MAX_LANES 4u
+#define FTL_MAX_LANES ((uint32_t)OTX_MAX_LANES)
 #define FTL_MAX_DIRECTORIES 256u
 enum ftl_root_word {
     FTL_ROOT_MAGIC = 0, /* two words */
@@ -63,40 +62,13 @@ enum ftl_root_word {
 #define FTL_DOUBTFUL 32u
 _Static_assert(FTL_ROOT_DOUBTFUL_LPN + FTL_DOUBTFUL <= FTL_ROOT_DIRECTORY && FTL_ROOT_DIRECTORY + FTL_MAX_DIRECTORIES <= FTL_PAGE_WORDS, "a root fits in one page");
 
-/* Log page, words. */
-#define FTL_LOG_MAGIC_LO 0x4c58544fu /* "OTXLOG01" */
-#define FTL_LOG_MAGIC_HI 0x3130474fu
-#define FTL_LOG_ENTRIES 126u
-enum ftl_log_word {
-    FTL_LOG_MAGIC = 0, /* two words */
-    FTL_LOG_DRIVE_ID = 2,
-    FTL_LOG_GENERATION = 3,
-    FTL_LOG_NUMBER = 4,
-    FTL_LOG_COUNT_LANE = 5, /* entries 15:0, lane 23:16 */
-    FTL_LOG_FIRST = 6,      /* two words: index of the first entry */
-    FTL_LOG_WATERMARK = 8,  /* two words: every entry with a lower index is complete */
-    FTL_LOG_BLOCK = 10,     /* the lane's current block */
-    FTL_LOG_NEXT = 11,      /* the lane's next block */
-    FTL_LOG_ENTRY = 16,
-};
-#define FTL_ENTRY_WORDS 8u
-_Static_assert(FTL_LOG_ENTRY + FTL_LOG_ENTRIES * FTL_ENTRY_WORDS == FTL_PAGE_WORDS, "header and 126 entries are one page");
+/* Log page: header, then entries. Where each field is: otx_facts.h. */
+#define FTL_LOG_ENTRIES ((uint32_t)OTX_LOG_ENTRIES)
+#define FTL_LOG_ENTRY FTL_LOG_UNITS /* the first one's word */
+#define FTL_ENTRY_WORDS FTL_ENTRY_UNITS
+_Static_assert(FTL_LOG_ENTRY + FTL_LOG_ENTRIES * FTL_ENTRY_WORDS == FTL_PAGE_WORDS, "header and entries are one page");
 
-/* Log entry, words. */
-enum ftl_entry_word {
-    FTL_ENTRY_HEAD = 0, /* kind 7:0, flags 15:8, n 23:16, i 31:24 */
-    FTL_ENTRY_LPN = 1,
-    FTL_ENTRY_LOCATION = 2,
-    FTL_ENTRY_SERIAL = 3,
-    FTL_ENTRY_SEQUENCE = 4, /* two words, 48 bits */
-    FTL_ENTRY_EPOCH = 6,
-    FTL_ENTRY_ARG = 7,
-};
-enum ftl_entry_kind { FTL_MAP = 1, FTL_COMMIT = 2, FTL_ABORT = 3, FTL_TRIM = 4, FTL_PREPARE = 5, FTL_RELOCATE = 6 };
-#define FTL_ENTRY_ORDERED 1u /* flags */
-#define FTL_ENTRY_IN_TX 2u
-
-#define FTL_TXIDS 32u
+#define FTL_TXIDS ((uint32_t)OTX_TXIDS)
 #define FTL_WATERMARK_RING 2048u /* entries past a watermark are fewer than this (the hardware's ring is 1,024) */
 
 /* Accessors: two words as one number. */
@@ -114,11 +86,10 @@ struct ftl_entry {
 };
 
 static inline void ftl_entry_unpack(const uint32_t *w, struct ftl_entry *e) {
-    uint32_t head = w[FTL_ENTRY_HEAD];
-    e->kind = head & 0xffu;
-    e->flags = head >> 8 & 0xffu;
-    e->n = head >> 16 & 0xffu;
-    e->i = head >> 24;
+    e->kind = w[FTL_ENTRY_KIND] >> FTL_ENTRY_KIND_SHIFT & 0xffu;
+    e->flags = w[FTL_ENTRY_FLAGS] >> FTL_ENTRY_FLAGS_SHIFT & 0xffu;
+    e->n = w[FTL_ENTRY_N] >> FTL_ENTRY_N_SHIFT & 0xffu;
+    e->i = w[FTL_ENTRY_I] >> FTL_ENTRY_I_SHIFT & 0xffu;
     e->lpn = w[FTL_ENTRY_LPN];
     e->location = w[FTL_ENTRY_LOCATION];
     e->serial = w[FTL_ENTRY_SERIAL];
@@ -128,7 +99,7 @@ static inline void ftl_entry_unpack(const uint32_t *w, struct ftl_entry *e) {
 }
 
 static inline void ftl_entry_pack(uint32_t *w, const struct ftl_entry *e) {
-    w[FTL_ENTRY_HEAD] = e->kind | e->flags << 8 | e->n << 16 | e->i << 24;
+    w[FTL_ENTRY_KIND] = e->kind << FTL_ENTRY_KIND_SHIFT | e->flags << FTL_ENTRY_FLAGS_SHIFT | e->n << FTL_ENTRY_N_SHIFT | e->i << FTL_ENTRY_I_SHIFT;
     w[FTL_ENTRY_LPN] = e->lpn;
     w[FTL_ENTRY_LOCATION] = e->location;
     w[FTL_ENTRY_SERIAL] = e->serial;

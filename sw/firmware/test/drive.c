@@ -13,7 +13,7 @@ static uint32_t number_of(uint32_t lpn) { return lpn / (sim.g.lbas / DRIVE_LPNS)
 uint32_t drive_value(uint32_t lpn) {
     uint32_t word = hal_map()[lpn];
     if (word == FTL_WORD_NONE) return NOTHING;
-    CHECK(FTL_WORD_KIND(word) == 1);
+    CHECK(FTL_WORD_KIND(word) == FTL_WORD_KIND_NAND);
     const struct sim_page *p = &sim_pages[FTL_WORD_VALUE(word)];
     CHECK(p->state == SIM_WHOLE && p->kind == FTL_KIND_DATA && p->lpn == lpn && p->fades == 0);
     return p->stamp;
@@ -164,7 +164,7 @@ void drive_close(void) {
     p->words[FTL_LOG_DRIVE_ID] = sim.drive_id;
     p->words[FTL_LOG_GENERATION] = sim.generation;
     p->words[FTL_LOG_NUMBER] = p->number;
-    p->words[FTL_LOG_COUNT_LANE] = count | l << 16;
+    p->words[FTL_LOG_COUNT] = count << FTL_LOG_COUNT_SHIFT | l << FTL_LOG_LANE_SHIFT;
     ftl_put48(p->words, FTL_LOG_FIRST, p->first);
     ftl_put48(p->words, FTL_LOG_WATERMARK, p->mark);
     place(p);

@@ -24,7 +24,7 @@ static void show(void) {
         for (uint32_t t = 0; t < FTL_TXIDS; t++) chain = chain || open_tx[t][i].held;
         for (uint32_t p = 0; p < pendings; p++) chain = chain || pending[p].at[i].held;
         uint32_t word = base[i].ppn == NO_PAGE ? FTL_WORD_NONE : base[i].complete ? FTL_WORD_NAND(base[i].ppn) : 2u << 30;
-        hal_map()[drive_lpn(i)] = chain ? FTL_WORD_CHAIN << 30 | i : word;
+        hal_map()[drive_lpn(i)] = chain ? FTL_WORD(FTL_WORD_KIND_VER, i) : word;
     }
 }
 

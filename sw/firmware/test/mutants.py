@@ -18,6 +18,7 @@ import sys
 from pathlib import Path
 
 FIRMWARE = Path(__file__).resolve().parent.parent
+FACTS = FIRMWARE.parent.parent / "build/facts"
 LIMIT_S = 100  # of a processor; the firmware without a fault takes 15
 
 
@@ -34,7 +35,8 @@ def limit():
 def run_tests(work):
     """What becomes of the fault that is in the copy, and why."""
     env = os.environ | {"RUNS": os.environ.get("RUNS", "300"), "FIRST": "1"}
-    build = subprocess.run(["make", "-s", "-C", str(work), "test-build", f"TEST_DIR={work / 'out'}", "WARN=-std=c11"], capture_output=True, text=True, check=False)
+    command = ["make", "-s", "-C", str(work), "test-build", f"TEST_DIR={work / 'out'}", f"FACTS={FACTS}", "WARN=-std=c11"]
+    build = subprocess.run(command, capture_output=True, text=True, check=False)
     if build.returncode:
         return "WRONG", "does not compile"
     run = subprocess.run([str(work / "out/ftl_test")], capture_output=True, text=True, env=env, preexec_fn=limit, check=False)

@@ -237,8 +237,8 @@ static bool run_part(const struct hal_nand_op *o, struct hal_nand_done *d) {
         memcpy(frames[o->frame], own.page, sizeof own.page);
     }
     if (o->op == HAL_SET_FEATURES || o->op == HAL_GET_FEATURES) {
-        CHECK(part->onfi && part->page[8] & 4 && (o->kind == 1 || (o->kind == 0x89 && o->op == HAL_SET_FEATURES)));
-        if (o->kind == 0x89) {
+        CHECK(part->onfi && part->page[8] & 4 && (o->kind == HAL_FEATURE_TIMING_MODE || (o->kind == HAL_FEATURE_READ_RETRY && o->op == HAL_SET_FEATURES)));
+        if (o->kind == HAL_FEATURE_READ_RETRY) {
             CHECK(part->page[64] == 0x2c && o->lpn < part->page[180]);
             sim.level[die] = o->lpn;
         } else if (o->op == HAL_SET_FEATURES) {

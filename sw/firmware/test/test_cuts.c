@@ -33,7 +33,7 @@ static void command(void) {
         if (drive_can_close()) drive_close();
         break;
     case 12: /* a read with many corrected bits, or the late report of one */
-        if (FTL_WORD_KIND(hal_map()[lpns[0]]) == 1 && sim_random(4) != 0) drive_weak(FTL_WORD_VALUE(hal_map()[lpns[0]]));
+        if (FTL_WORD_KIND(hal_map()[lpns[0]]) == FTL_WORD_KIND_NAND && sim_random(4) != 0) drive_weak(FTL_WORD_VALUE(hal_map()[lpns[0]]));
         else drive_weak(sim_random(sim.g.dies * sim.g.blocks * sim.g.pages));
         break;
     default:

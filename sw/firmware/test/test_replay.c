@@ -27,7 +27,7 @@ static void relocate(uint32_t i, uint32_t old, bool complete, uint32_t *ppn) { *
 static bool holds(uint32_t i, uint32_t ppn) {
     uint32_t word = hal_map()[drive_lpn(i)];
     const struct sim_page *is = &sim_pages[FTL_WORD_VALUE(word)], *was = &sim_pages[ppn];
-    return FTL_WORD_KIND(word) == 1 && is->state == SIM_WHOLE && is->stamp == was->stamp && is->sequence == was->sequence && is->lpn == was->lpn;
+    return FTL_WORD_KIND(word) == FTL_WORD_KIND_NAND && is->state == SIM_WHOLE && is->stamp == was->stamp && is->sequence == was->sequence && is->lpn == was->lpn;
 }
 
 static uint32_t value(uint32_t i) { return drive_value(drive_lpn(i)); }

@@ -85,7 +85,7 @@ static void base_under_an_open_transaction_moves(void) {
         if (end) drive_abort(3);
         else CHECK(drive_commit(3));
         drive_flush();
-        CHECK(FTL_WORD_KIND(hal_map()[drive_lpn(2)]) == 1 && block_of(2) != block && hal_map()[drive_lpn(2)] != old);
+        CHECK(FTL_WORD_KIND(hal_map()[drive_lpn(2)]) == FTL_WORD_KIND_NAND && block_of(2) != block && hal_map()[drive_lpn(2)] != old);
         remounted();
         drive_judge();
         CHECK((drive_value(drive_lpn(4)) != NOTHING) == !end && block_of(2) != block);

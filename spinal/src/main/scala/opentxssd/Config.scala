@@ -86,11 +86,11 @@ case class OtxParam(
 }
 
 object OtxParam {
-  val tags = 32
-  val txids = RemapParam.mostTxids
-  val maxBlocks = RemapParam.mostBlocks // of one READ or WRITE
-  val logFrames = 4
-  val beats = 512 // 64-bit beats of a block
+  val tags = Number.TAGS
+  val txids = Number.TXIDS
+  val maxBlocks = Number.MAX_BLOCKS
+  val logFrames = Number.LOG_FRAMES
+  val beats = Number.BEATS
 
   def load(path: String): OtxParam = {
     val p = new Properties()

@@ -5,7 +5,7 @@ import spinal.core._
 
 /** Map word, location or chain link: kind and 30-bit value. */
 case class Word() extends Bundle {
-  val value = UInt(30 bits)
+  val value = UInt(Number.WORD_VALUE_BITS bits)
   val kind = UInt(2 bits)
   def isNone: Bool = kind === WordKind.NONE
   def isNand: Bool = kind === WordKind.NAND
@@ -20,7 +20,7 @@ object Word {
     w.value := value.resized
     w
   }
-  def none: Word = Word(WordKind.NONE, U(0, 30 bits))
+  def none: Word = Word(WordKind.NONE, U(0, Number.WORD_VALUE_BITS bits))
 }
 
 object StatusCode {

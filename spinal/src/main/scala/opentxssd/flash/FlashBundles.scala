@@ -6,26 +6,7 @@ import spinal.core._
 import spinal.lib._
 import spinal.lib.bus.amba4.axi._
 
-// Page operations and how they ended. What each field means is in docs/interfaces.md.
-
-case class FlashOp() extends Bundle {
-  val op = UInt(4 bits)
-  val ppn = UInt(30 bits)
-  val frame = UInt(16 bits)
-  val kind = UInt(8 bits)
-  val lpn = UInt(32 bits)
-  val sequence = UInt(48 bits)
-  val cookie = UInt(16 bits)
-}
-
-case class FlashDone() extends Bundle {
-  val cookie = UInt(16 bits)
-  val status = UInt(3 bits)
-  val kind = UInt(8 bits)
-  val generation = UInt(32 bits)
-  val lpn = UInt(32 bits)
-  val sequence = UInt(48 bits)
-}
+// Who asks for page operations (FlashOp and FlashDone of soc/facts.toml). What each field means is in docs/interfaces.md.
 
 /** The ops of the four clients. Master: the clients. */
 case class FlashOps() extends Bundle with IMasterSlave {

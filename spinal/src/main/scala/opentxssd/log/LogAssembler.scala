@@ -21,7 +21,7 @@ import spinal.lib._
   */
 class LogAssembler(p: OtxParam) extends Component {
   setDefinitionName("otx_log_assembler")
-  private val most = 126
+  private val most = Number.LOG_ENTRIES
 
   val enable, dropping = in port Bool()
   val generation, driveId = in port UInt(32 bits)
@@ -60,7 +60,7 @@ class LogAssembler(p: OtxParam) extends Component {
     B(0, 16 bits) ## append.sequence ##
     append.serial ## location ##
     append.lpn ## append.i ## append.n ## flags ## append.kind
-  private val magic = BigInt("OTXLOG01".reverse.map(c => f"${c.toInt}%02x").mkString, 16)
+  private val magic = Magic.LogHeader
   private val header = first.resize(64).asBits ##
     B(0, 8 bits) ## lane.resize(8) ## count.resize(16) ## page ##
     generation ## driveId ##

@@ -5,7 +5,7 @@ import opentxssd._
 import spinal.core._
 import spinal.lib._
 
-// Into the log and out of it. What each field means is in docs/interfaces.md.
+// Into the log and out of it (LogBlock is one of soc/facts.toml). What each field means is in docs/interfaces.md.
 
 /** One log entry as it is appended; index, epoch place and page are the log's. */
 case class LogAppend() extends Bundle {
@@ -42,11 +42,6 @@ case class PageDone() extends Bundle {
   val hasTx = Bool()
   val txid = UInt(5 bits)
   val ok = Bool()
-}
-
-case class LogBlock() extends Bundle {
-  val lane = UInt(2 bits)
-  val block = UInt(24 bits)
 }
 
 /** What the data path and the log tell each other. Master: the data path. */

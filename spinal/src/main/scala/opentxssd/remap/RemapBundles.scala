@@ -5,33 +5,7 @@ import opentxssd._
 import spinal.core._
 import spinal.lib._
 
-// The remap engine's ops and answers (docs/interfaces.md), and what its parts hand to each other.
-
-case class RemapOp() extends Bundle {
-  val op = UInt(3 bits)
-  val lpn = UInt(32 bits)
-  val hasTx = Bool()
-  val txid = UInt(5 bits)
-  val location = Word()
-  val newLocation = Word()
-  val blocks = UInt(6 bits) // of a TRIM
-  val tag = UInt(8 bits)
-  val last = Bool()
-}
-
-case class RemapRsp() extends Bundle {
-  val tag = UInt(8 bits)
-  val location = Word()
-  val own = Bool()
-  val committing = Bool()
-  val hit = Bool()
-  val error = Bool()
-}
-
-case class TxOp() extends Bundle {
-  val op = UInt(3 bits)
-  val txid = UInt(5 bits)
-}
+// What the remap engine and its parts hand to each other (docs/interfaces.md). Its ops and answers are those of soc/facts.toml.
 
 /** Ops and answers of one user. Master: the user. */
 case class RemapUser() extends Bundle with IMasterSlave {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package opentxssd.remap
 
+import opentxssd.Number
 import java.io.FileInputStream
 import java.util.Properties
 import spinal.core._
@@ -52,9 +53,9 @@ case class RemapParam(
 }
 
 object RemapParam {
-  val mostTxids = 32 // that the streams can name
+  val mostTxids = Number.TXIDS // that the streams can name
   val mostSlots = 16
-  val mostBlocks = 32 // of a TRIM
+  val mostBlocks = Number.MAX_BLOCKS // of a TRIM
   val orderBits = 7 // of a commit: any two that are compared are less than 64 apart
 
   /** What a file says, None when it is not one of the engine alone. */
