@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The data path between models of host, remap engine, flash scheduler, commit log and frame memory (models/datapath_model.py)."""
+"""The data path between models of host, remap engine, flash scheduler, commit log and frame memory (bench/datapath_bench.py)."""
 
 import os
 import random
@@ -7,9 +7,8 @@ from functools import partial
 
 import cocotb
 
-from cocotb_tests.amount import amount
-from cocotb_tests.models.datapath_engine import ABORTED, COMMITTED, FREE, OPEN
-from cocotb_tests.models.datapath_model import (
+from cocotb_tests.bench.amount import amount
+from cocotb_tests.bench.datapath_bench import (
     ABORT,
     BEGIN,
     CAPACITY,
@@ -32,8 +31,9 @@ from cocotb_tests.models.datapath_model import (
     ZEROES,
     DataPathBench,
 )
-from cocotb_tests.models.spinal import generated
-from cocotb_tests.runner import run
+from cocotb_tests.bench.datapath_engine import ABORTED, COMMITTED, FREE, OPEN
+from cocotb_tests.bench.runner import run
+from cocotb_tests.bench.spinal import generated
 
 simulated = cocotb.test(timeout_time=20, timeout_unit="ms")
 RESERVE = 36 + GEOMETRY.lanes * GEOMETRY.pages_per_block  # log pages that writes leave alone (CommandExecutor.scala)

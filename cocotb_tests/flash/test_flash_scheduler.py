@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Flash scheduler between its clients, frame memory and model channels (models/flash_model.py). Written from docs/interfaces.md, "Flash scheduler" and "NAND channel"."""
+"""Flash scheduler between its clients, frame memory and model channels (bench/flash_channel.py). Written from docs/interfaces.md, "Flash scheduler" and "NAND channel"."""
 
 import os
 
 import cocotb
 import pytest
 
-from cocotb_tests.amount import LONG, amount
-from cocotb_tests.models.flash_bench import BLOCKS, CLIENTS, PAGES, FlashBench, page, verilog
+from cocotb_tests.bench.amount import LONG, amount
+from cocotb_tests.bench.flash_bench import BLOCKS, CLIENTS, PAGES, FlashBench, page, verilog
 from cocotb_tests.models.flash_model import BLANK, CHUNK, CRC, ERASED, FAIL, ID, OK, OOB, PARAMETERS, TIMEOUT, Op
 from cocotb_tests.models.way_order import MOST_PASSED, most_passed
 
@@ -449,7 +449,7 @@ async def random_operations_with_random_stalls_agree_with_the_model(dut):
 
 
 def run_on(channels, ways, testcase=None, priorities=True):
-    from cocotb_tests.runner import run
+    from cocotb_tests.bench.runner import run
 
     env = {"OTX_CHANNELS": str(channels), "OTX_WAYS": str(ways), "OTX_PRIORITIES": str(int(priorities))}
     run("otx_flash_scheduler", [verilog("otx_flash_scheduler", channels, ways, priorities)], __name__, env=env, testcase=testcase)

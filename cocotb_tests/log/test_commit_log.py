@@ -12,7 +12,7 @@ from pathlib import Path
 import cocotb
 import pytest
 
-from cocotb_tests.models.log_bench import bench, commit, plain, write
+from cocotb_tests.bench.log_bench import bench, commit, plain, write
 from cocotb_tests.models.log_model import ABORT, COMMIT, MAP, MOST, RELOCATE, TRIM, WRITE_FAULT, Entry
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -320,7 +320,7 @@ async def random_histories_agree_with_the_model(dut):
 
 
 def start(preset, module):
-    from cocotb_tests.runner import run
+    from cocotb_tests.bench.runner import run
 
     verilog = VERILOG.format(preset=preset) + "/otx_commit_log.v"
     properties = ROOT / f"build/{preset}/geometry.properties"

@@ -8,7 +8,7 @@ import random
 import cocotb
 import pytest
 
-from cocotb_tests.models.log_bench import bench, commit, plain, write
+from cocotb_tests.bench.log_bench import bench, commit, plain, write
 from cocotb_tests.models.log_model import FIRST_PAGES, MAP, RELOCATE, TRIM, WRITE_FAULT, Entry
 
 

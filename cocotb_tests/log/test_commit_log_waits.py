@@ -7,7 +7,7 @@ OTX_VERILOG_DIR (may hold `{preset}`) says where the generated Verilog is.
 import cocotb
 import pytest
 
-from cocotb_tests.models.log_bench import bench, commit, plain, write
+from cocotb_tests.bench.log_bench import bench, commit, plain, write
 from cocotb_tests.models.log_model import SUCCESS, WRITE_FAULT
 
 

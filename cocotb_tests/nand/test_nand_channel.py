@@ -8,10 +8,10 @@ import cocotb
 import pytest
 from cocotb.triggers import with_timeout
 
-from cocotb_tests.amount import LONG, amount
-from cocotb_tests.models.nand_host import Host, Op, Status
+from cocotb_tests.bench.amount import LONG, amount
+from cocotb_tests.bench.nand_host import Host, Op, Status
+from cocotb_tests.bench.nand_pins import FAIL_ERASE, FAIL_PROGRAM, HANG, QUICK, Nand, verilator_args
 from cocotb_tests.models.nand_page import stored
-from cocotb_tests.models.nand_pins import FAIL_ERASE, FAIL_PROGRAM, HANG, QUICK, Nand, verilator_args
 
 CLK_PS = int(os.environ.get("CLK_PS", "10000"))
 WRITE_CLOCKS, READ_CLOCKS = {5000: (5, 5), 8000: (4, 5), 10000: (3, 3), 13333: (2, 2), 20000: (2, 3)}[CLK_PS]  # of one byte
@@ -263,7 +263,7 @@ async def random_operations_with_stalls_on_every_stream_agree_too(dut):
 
 
 def simulate(module, clk_ps, **parameters):
-    from cocotb_tests.runner import ROOT, run
+    from cocotb_tests.bench.runner import ROOT, run
 
     rtl = [line for line in (ROOT / "rtl/otx.f").read_text().split("\n") if line.startswith("rtl/")]
     sources = [*rtl, "sim/otx_nand_die.sv", "cocotb_tests/tb/tb_nand_channel.sv"]

@@ -7,9 +7,9 @@ import cocotb
 import pytest
 from cocotb.triggers import with_timeout
 
-from cocotb_tests.amount import amount
-from cocotb_tests.models.nand_host import Host, Op, Status
-from cocotb_tests.models.nand_pins import QUICK, Nand
+from cocotb_tests.bench.amount import amount
+from cocotb_tests.bench.nand_host import Host, Op, Status
+from cocotb_tests.bench.nand_pins import QUICK, Nand
 from cocotb_tests.nand.test_nand_channel import simulate
 
 CLK_PS = int(os.environ.get("CLK_PS", "10000"))

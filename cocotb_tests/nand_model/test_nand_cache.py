@@ -3,7 +3,7 @@
 
 import pytest
 
-from cocotb_tests.models.nand_pins import CACHE_PROGRAMS, CACHE_READS, FAIL_PROGRAM, HANG, PROGRAMS, QUICK, READS, SHARED, SUSPENSIONS, Nand, Part, library
+from cocotb_tests.bench.nand_pins import CACHE_PROGRAMS, CACHE_READS, FAIL_PROGRAM, HANG, PROGRAMS, QUICK, READS, SHARED, SUSPENSIONS, Nand, Part, library
 from cocotb_tests.nand_model.test_nand_model import FULL, PAGE, PAGES, SMALL, WP, Bus, broken_by, pattern, subset
 from cocotb_tests.nand_model.test_nand_part import parameters
 from opentxssd.faults import Cut, Dead, Fault, Faults, Place

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from cocotb_tests.models.nand_pins import K9F8G08, Nand, library
+from cocotb_tests.bench.nand_pins import K9F8G08, Nand, library
 from cocotb_tests.nand_model.test_nand_model import ALE, CLE, FULL, PAGE, PAGES, RE, SMALL, Bus, broken_by, pattern
 from opentxssd.faults import SEEN, Dead, Fault, Faults, Mark, Place
 

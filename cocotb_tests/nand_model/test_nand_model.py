@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from cocotb_tests.models.nand_pins import FAIL_PROGRAM, K9F8G08, QUICK, Nand, library
+from cocotb_tests.bench.nand_pins import FAIL_PROGRAM, K9F8G08, QUICK, Nand, library
 
 PAGE, SPARE, PAGES, BLOCKS = 256, 32, 4, 8
 SMALL = dict(ways=1, blocks=BLOCKS, pages=PAGES, page_bytes=PAGE, spare_bytes=SPARE)

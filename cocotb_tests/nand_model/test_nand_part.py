@@ -3,7 +3,7 @@
 
 import pytest
 
-from cocotb_tests.models.nand_pins import MODES, Nand, Part, library
+from cocotb_tests.bench.nand_pins import MODES, Nand, Part, library
 from cocotb_tests.nand_model.test_nand_model import ALE, CLE, FULL, PAGES, RE, SMALL, Bus, broken_by, pattern
 from opentxssd.faults import Faults, PartFaults
 

@@ -3,7 +3,7 @@
 
 import pytest
 
-from cocotb_tests.models.nand_pins import RETRIED, Nand, Part, library
+from cocotb_tests.bench.nand_pins import RETRIED, Nand, Part, library
 from cocotb_tests.nand_model.test_nand_cache import BLANK, TIMES, Pins, start
 from cocotb_tests.nand_model.test_nand_faults import child, read, wrong_bits
 from cocotb_tests.nand_model.test_nand_model import FULL, PAGES, SMALL, broken_by, pattern

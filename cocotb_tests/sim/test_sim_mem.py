@@ -4,8 +4,8 @@
 import cocotb
 from cocotb.triggers import FallingEdge, ReadOnly
 
-from cocotb_tests.runner import ROOT, run
-from cocotb_tests.streams import start
+from cocotb_tests.bench.runner import ROOT, run
+from cocotb_tests.bench.streams import start
 
 BASE, BYTES, LATENCY, OUTSTANDING = 0x4000_0000, 65536, 8, 8
 OKAY, SLVERR = 0, 2

@@ -4,7 +4,7 @@
 import cocotb
 from cocotb.triggers import FallingEdge
 
-from cocotb_tests.runner import ROOT, run
+from cocotb_tests.bench.runner import ROOT, run
 from cocotb_tests.sim import test_sim_mem as narrow
 
 BASE, BYTES, LATENCY, OUTSTANDING = narrow.BASE, narrow.BYTES, narrow.LATENCY, 32

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cocotb_tests.amount import amount
+from cocotb_tests.bench.amount import amount
 from cocotb_tests.system.test_overlap import filled, holds
 from cocotb_tests.system.test_page_errors import data, place, rows_of
 from cocotb_tests.system.test_refresh import rest, spoil, unread

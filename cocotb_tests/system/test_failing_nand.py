@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cocotb_tests.amount import amount
+from cocotb_tests.bench.amount import amount
 from opentxssd import BLOCK, Drive, Opcode, Status
 from opentxssd.faults import Fault, Faults, Mark, Place
 from soc import geometry

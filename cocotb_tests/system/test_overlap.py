@@ -5,7 +5,7 @@ and what they did is what was written, also after power cuts and failures in the
 import random
 from pathlib import Path
 
-from cocotb_tests.amount import amount
+from cocotb_tests.bench.amount import amount
 from cocotb_tests.system.test_suspend import AREA, Load, block
 from opentxssd import BLOCK, Drive, Opcode
 from opentxssd.faults import Cut, Faults

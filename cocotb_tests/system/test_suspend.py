@@ -4,7 +4,7 @@
 import random
 from pathlib import Path
 
-from cocotb_tests.amount import amount
+from cocotb_tests.bench.amount import amount
 from opentxssd import BLOCK, Drive, Opcode, Status
 
 ROOT = Path(__file__).resolve().parent.parent.parent

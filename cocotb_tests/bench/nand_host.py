@@ -3,14 +3,13 @@
 
 import random
 import struct
-import zlib
 from enum import IntEnum
 
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import Event, FallingEdge, First, Lock, RisingEdge, Timer, ValueChange
 
-from cocotb_tests.models.stepped import reader
+from cocotb_tests.bench.streams import reader
 
 BEATS = 512
 OWN = 6  # the timing mode with the part's own times
@@ -25,12 +24,6 @@ class Op(IntEnum):
 
 class Status(IntEnum):
     OK, FAIL, CRC, BLANK, TIMEOUT = range(5)
-
-
-def oob(data, kind, generation, lpn, sequence):
-    """The 20 spare bytes of a page, written without looking at the RTL."""
-    fields = bytes([kind]) + struct.pack("<II", generation, lpn) + sequence.to_bytes(6, "little")
-    return b"\xff" + fields + struct.pack("<I", zlib.crc32(data + fields))
 
 
 class Host:
