@@ -27,8 +27,8 @@ from cocotb_tests.bench.datapath_bench import (
     DataPathBench,
 )
 from cocotb_tests.bench.datapath_engine import OPEN, SWAP
+from cocotb_tests.bench.datapath_traffic import may_go, verilog
 from cocotb_tests.bench.runner import run
-from cocotb_tests.data.test_data_path import may_go, verilog
 
 simulated = cocotb.test(timeout_time=6, timeout_unit="ms")
 

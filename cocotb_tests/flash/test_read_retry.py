@@ -10,7 +10,7 @@ import cocotb
 
 from cocotb_tests.bench.amount import LONG, amount
 from cocotb_tests.bench.flash_bench import PAGES, ROOT, FlashBench, page, verilog
-from cocotb_tests.flash.test_flash_scheduler import Workload, dies, sent
+from cocotb_tests.bench.flash_workload import Workload, dies, sent
 from cocotb_tests.models.flash_model import BLANK, CRC, FAIL, OK, OOB, TIMEOUT, Op
 
 LEVELS = 3

@@ -268,6 +268,6 @@ async def random_histories_with_failing_programs_agree_with_the_model(dut):
 
 @pytest.mark.parametrize("preset", ["tiny", "sim"])
 def test_commit_log_failing(preset):
-    from cocotb_tests.log.test_commit_log import start
+    from cocotb_tests.bench.log_start import start
 
     start(preset, __name__)

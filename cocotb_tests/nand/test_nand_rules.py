@@ -8,9 +8,9 @@ import pytest
 from cocotb.triggers import with_timeout
 
 from cocotb_tests.bench.amount import amount
+from cocotb_tests.bench.nand_channel import simulate
 from cocotb_tests.bench.nand_host import Host, Op, Status
 from cocotb_tests.bench.nand_pins import QUICK, Nand
-from cocotb_tests.nand.test_nand_channel import simulate
 
 CLK_PS = int(os.environ.get("CLK_PS", "10000"))
 MUTANT = os.environ.get("MUTANT")
