@@ -8,6 +8,16 @@ import pytest
 from tools import wave_nand
 
 
+@pytest.fixture(scope="module")
+def scenes():
+    return wave_nand.record()
+
+
+@pytest.fixture(autouse=True)
+def recorded_once(scenes, monkeypatch):
+    monkeypatch.setattr(wave_nand, "record", lambda: scenes)
+
+
 def test_the_pictures_show_the_design(capfd):
     assert wave_nand.main([]) == 0, capfd.readouterr().err
 
