@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How busy one NAND channel keeps its bus, over ways and SDR timing modes: otx_nand_channel and pin-level dies (cocotb_tests/measure_nand.py), no rule of the chips broken.
+"""How busy one NAND channel keeps its bus, over ways and SDR timing modes: otx_nand_channel and pin-level dies (cocotb_tests/bench/measure_nand.py), no rule of the chips broken.
 
 A page is 4,224 bytes on the bus (4,096 of data). Timing modes: ONFI SDR as in Linux, drivers/mtd/nand/raw/nand_timings.c; tR 25 us, tPROG 200 us (K9F8G08U0M).
 The channel and its ONFI dies are set to the mode as the firmware sets them, at run time.
@@ -9,14 +9,14 @@ import json
 from pathlib import Path
 
 from bench.result import Check, Result
-from cocotb_tests import runner
-from cocotb_tests.models.nand_pins import MODES, verilator_args
+from cocotb_tests.bench import runner
+from cocotb_tests.bench.nand_pins import MODES, verilator_args
 
 ROOT = Path(__file__).resolve().parent.parent
 
 TITLE = "bus use of one NAND channel over ways and timing modes"
 CLOCK_PS, PAGE, DATA = 10_000, 4_224, 4_096
-PLAIN, CACHE, PLANES = 0, 3, 4 | 8  # what the part can and the channel uses: bits of `capabilities`, see models/nand_host.py
+PLAIN, CACHE, PLANES = 0, 3, 4 | 8  # what the part can and the channel uses: bits of `capabilities`, see bench/nand_host.py
 CASES = [(5, 1, PLAIN), (5, 2, PLAIN), (5, 4, PLAIN), (5, 8, PLAIN), (4, 4, PLAIN), (0, 4, PLAIN), (5, 1, CACHE), (5, 1, PLANES), (5, 2, CACHE)]  # mode, ways
 NAMES = {PLAIN: "-", CACHE: "cache", PLANES: "planes"}
 READ_SHARE, PROGRAM_SHARE, LONE_US = 93.0, 95.0, 1.0
@@ -32,7 +32,7 @@ def measure(mode, ways, capabilities):
     out.parent.mkdir(parents=True, exist_ok=True)
     sources = [*runner.rtl(), "sim/otx_nand_die.sv", "cocotb_tests/tb/tb_nand_channel.sv"]
     env = {"TIMES": json.dumps(ARRAY), "MODE": str(mode), "CAPABILITIES": str(capabilities), "OUT": str(out)}
-    runner.run("tb_nand_channel", sources, "cocotb_tests.measure_nand", parameters=parameters, extra_args=verilator_args(), env=env)
+    runner.run("tb_nand_channel", sources, "cocotb_tests.bench.measure_nand", parameters=parameters, extra_args=verilator_args(), env=env)
     return json.loads(out.read_text())
 
 

@@ -10,7 +10,7 @@ from math import comb
 import numpy as np
 
 from bench.result import Check, Result
-from cocotb_tests import corrector
+from cocotb_tests.bench import corrector
 
 TITLE = "error correction: BCH, 8 wrong bits in 512 bytes, or 24 in 1,024"
 MHZ = 100.0

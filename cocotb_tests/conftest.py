@@ -11,7 +11,7 @@ from xml.sax.saxutils import quoteattr
 
 import pytest
 
-from cocotb_tests import runner
+from cocotb_tests.bench import runner
 
 results = {}  # test -> whether it failed
 

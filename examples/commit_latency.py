@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A first look at the drive: open it, write transactions, cut the power, plot how long a commit takes.
 
-    python examples/commit_latency.py [PRESET] [PICTURE.png]
+    python examples/commit_latency.py [PRESET] [PICTURE.png or .svg]
 
 PRESET (default quick) is built first: `make drive-build PRESET=quick`. For each size the transaction is written, all its
 pages are let go to NAND, and COMMIT is timed, in clocks of the drive: from its submission to its completion, which says
@@ -13,6 +13,7 @@ import sys
 import matplotlib
 
 matplotlib.use("Agg")
+matplotlib.rcParams |= {"svg.hashsalt": "commit", "svg.fonttype": "none"}
 from matplotlib import pyplot  # noqa: E402
 
 from opentxssd import BLOCK, Drive, DriveError  # noqa: E402
@@ -55,7 +56,8 @@ def main(preset="quick", picture="build/commit_latency.png"):
     pyplot.xlabel("entries of the transaction")
     pyplot.ylabel("clocks until COMMIT is durable")
     pyplot.title(f"preset {preset}: the size of a transaction does not matter")
-    pyplot.savefig(picture)
+    svg = str(picture).endswith(".svg")  # without date and random names: the same clocks make the same file
+    pyplot.savefig(picture, metadata={"Date": None} if svg else None)
     print(picture)
 
 

@@ -16,7 +16,6 @@ import hashlib
 import subprocess
 import sys
 from dataclasses import dataclass, fields
-from enum import IntEnum
 from pathlib import Path
 
 try:
@@ -25,19 +24,17 @@ try:
     from litex.soc.interconnect.csr import CSRStatus, CSRStorage
     from migen import Array, Cat, ClockSignal, Constant, Instance, ResetSignal, Signal
 
-    from soc import streams
+    from opentxssd.facts import RemapOpcode as Op  # noqa: F401 (for users)
+    from opentxssd.facts import TxOpcode as TxOp  # noqa: F401 (for users)
+    from opentxssd.facts import TxState, layout
+    from soc import facts, streams
 except ImportError as e:
     sys.exit(f"remap_engine: {e}; source tools/env.sh first")
 
 ROOT = Path(__file__).resolve().parent.parent
 NAME = "otx_remap_engine"
-TXID_BITS = 5  # of the Verilog's ports, in every configuration
+TXID_BITS = dict(layout("TxOp"))["txid"]  # of the Verilog's ports, in every configuration
 WORD_BYTES, ENTRY_BYTES = 4, 16
-
-
-Op = IntEnum("Op", "LOOKUP APPEND PLAIN SWAP TRIM", start=0)
-TxOp = IntEnum("TxOp", "BEGIN COMMITTING COMMIT ABORT PREPARE RECOVER", start=0)
-TxState = IntEnum("TxState", "FREE OPEN PREPARED COMMITTING COMMITTED ABORTED", start=0)
 
 
 class RemapConfigError(ValueError):
@@ -91,7 +88,7 @@ class RemapConfig:
 
     def verilog(self, folder=None):
         """Path of otx_remap_engine.v in `folder`, or in one of its own below build/remap_engine, generated when it is not there. RemapConfigError: what is wrong, in words."""
-        sources = [ROOT / "spinal/pom.xml", *sorted((ROOT / "spinal/src/main/scala").rglob("*.scala"))]
+        sources = [ROOT / "spinal/pom.xml", facts.TABLE, ROOT / "soc/facts.py", *sorted((ROOT / "spinal/src/main/scala").rglob("*.scala"))]
         digest = hashlib.sha256(self.properties().encode() + b"".join(p.read_bytes() for p in sources)).hexdigest()
         folder = Path(folder or ROOT / "build/remap_engine" / hashlib.sha256(self.properties().encode()).hexdigest()[:12]).absolute()
         folder.mkdir(parents=True, exist_ok=True)
@@ -112,16 +109,21 @@ class RemapConfig:
 
 def op_layout(config):
     """Fields of `op`; `last` is a field of LiteX' own. A location is `kind << 30 | value`: kind 0 is none, 1 and 2 are the user's, 3 is the engine's own."""
-    words = [("location", 32), ("newLocation", 32)]
-    return [("op", 3), ("lpn", config.lpn_bits), ("hasTx", 1), ("txid", config.txid_bits), *words, ("blocks", 6), ("tag", 8)]
+    return [field for field in of_config("RemapOp", config) if field[0] != "last"]
 
 
-RSP = [("tag", 8), ("location", 32), ("own", 1), ("committing", 1), ("hit", 1), ("error", 1)]
+RSP = layout("RemapRsp")
 RELEASED = [("location", 32)]
 
 
 def tx_layout(config):
-    return [("op", 3), ("txid", config.txid_bits)]
+    return of_config("TxOp", config)
+
+
+def of_config(name, config):
+    """A layout of soc/facts.toml with no more bits of LPN and txid than there are."""
+    own = {"lpn": config.lpn_bits, "txid": config.txid_bits}
+    return [(field, own.get(field, bits)) for field, bits in layout(name)]
 
 
 class RemapEngine(LiteXModule):
@@ -161,7 +163,7 @@ class RemapEngine(LiteXModule):
 
     def add_csr(self):
         self._txid = CSRStorage(self.config.txid_bits, name="txid", description="The txid that the registers `tx_...` are about.")
-        shown = [("tx_state", 3, "0 FREE, 1 OPEN, 2 PREPARED, 3 COMMITTING, 4 COMMITTED, 5 ABORTED.", Array(self.state)[self.of])]
+        shown = [("tx_state", 3, ", ".join(f"{s:d} {s.name}" for s in TxState) + ".", Array(self.state)[self.of])]
         shown += [("tx_entries", 16, "Entries of its table.", Array(self.entries)[self.of])]
         shown += [("tx_older", TXID_BITS, "COMMITTED: transactions that are to be merged before it.", self.older)]
         shown += [("tx_reached", 16, "COMMITTED or ABORTED: entries that a walk has come to.", self.reached)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The data path between models of host, remap engine, flash scheduler, commit log and frame memory (models/datapath_model.py)."""
+"""The data path between models of host, remap engine, flash scheduler, commit log and frame memory (bench/datapath_bench.py)."""
 
 import os
 import random
@@ -7,9 +7,8 @@ from functools import partial
 
 import cocotb
 
-from cocotb_tests.amount import amount
-from cocotb_tests.models.datapath_engine import ABORTED, COMMITTED, FREE, OPEN
-from cocotb_tests.models.datapath_model import (
+from cocotb_tests.bench.amount import amount
+from cocotb_tests.bench.datapath_bench import (
     ABORT,
     BEGIN,
     CAPACITY,
@@ -32,8 +31,9 @@ from cocotb_tests.models.datapath_model import (
     ZEROES,
     DataPathBench,
 )
-from cocotb_tests.models.spinal import generated
-from cocotb_tests.runner import run
+from cocotb_tests.bench.datapath_engine import ABORTED, COMMITTED, FREE, OPEN
+from cocotb_tests.bench.datapath_traffic import may_go, verilog
+from cocotb_tests.bench.runner import run
 from opentxssd.facts import LogKind, Query, RemapOpcode, WordKind
 
 simulated = cocotb.test(timeout_time=20, timeout_unit="ms")
@@ -464,24 +464,6 @@ async def pages_are_read_side_by_side(dut):
     await b.quiet()
 
 
-def conflict(a, c):
-    """The command queue's rule (docs/interfaces.md, "Command queue to data path")."""
-    ranged = (WRITE, READ, TRIM, ZEROES)
-    over = a["opcode"] in ranged and c["opcode"] in ranged and a["lba"] < c["lba"] + c["count"] and c["lba"] < a["lba"] + a["count"]
-    ends = [x["opcode"] in (BEGIN, COMMIT, ABORT) or x["opcode"] == WRITE and x["commit"] for x in (a, c)]
-    if over and (a["opcode"] != READ or c["opcode"] != READ):
-        return True
-    if a["hasTx"] and c["hasTx"] and a["txid"] == c["txid"] and any(ends):
-        return True
-    return RECOVER in (a["opcode"], c["opcode"]) and (a["hasTx"] or c["hasTx"])
-
-
-def may_go(b, cmd, opens):
-    """A tag is free, nothing under way conflicts, and a txid to be opened is not being walked."""
-    walked = opens and b.state[cmd["txid"]] in (COMMITTED, ABORTED)
-    return b.free_tags and not walked and not any(conflict(a, cmd) for a in b.active.values())
-
-
 async def random_run(dut, count, stall, seed):
     rng = random.Random(seed)
     b = await DataPathBench(dut, seed, stall).begin()
@@ -520,12 +502,6 @@ async def each_of_some_hundred_random_commands_completes_once_and_agrees_with_th
 @simulated
 async def random_commands_agree_with_the_model_under_stalls(dut):
     await random_run(dut, amount(50, 120), 0.3, 1000 + int(os.environ.get("SEED", "1")))
-
-
-def verilog():
-    """The Verilog for this geometry; OTX_DATAPATH_VERILOG_DIR names a folder with other."""
-    given = os.environ.get("OTX_DATAPATH_VERILOG_DIR")
-    return f"{given}/otx_data_path.v" if given else generated(GEOMETRY, "otx_data_path")
 
 
 def test_data_path():

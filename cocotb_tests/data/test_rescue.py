@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The data path beside failing programs: rescue of pages, copies that firmware hands over, and what happens when pages run out
-(docs/decisions/011-failing-nand.md; surroundings: models/datapath_model.py)."""
+(docs/decisions/011-failing-nand.md; surroundings: bench/datapath_bench.py)."""
 
 import os
 import random
@@ -8,10 +8,8 @@ from functools import partial
 
 import cocotb
 
-from cocotb_tests.amount import amount
-from cocotb_tests.data.test_data_path import may_go, verilog
-from cocotb_tests.models.datapath_engine import OPEN, SWAP
-from cocotb_tests.models.datapath_model import (
+from cocotb_tests.bench.amount import amount
+from cocotb_tests.bench.datapath_bench import (
     ABORT,
     BEGIN,
     COMMIT,
@@ -28,7 +26,9 @@ from cocotb_tests.models.datapath_model import (
     WRITE_FAULT,
     DataPathBench,
 )
-from cocotb_tests.runner import run
+from cocotb_tests.bench.datapath_engine import OPEN, SWAP
+from cocotb_tests.bench.datapath_traffic import may_go, verilog
+from cocotb_tests.bench.runner import run
 
 simulated = cocotb.test(timeout_time=6, timeout_unit="ms")
 

@@ -12,9 +12,9 @@ import bchlib
 import numpy as np
 import pytest
 
-from cocotb_tests import bch_codec
-from cocotb_tests.amount import amount
-from cocotb_tests.bch_codec import CLEAN, FAILED, FIXED, Codec
+from cocotb_tests.bench import bch_codec
+from cocotb_tests.bench.amount import amount
+from cocotb_tests.bench.bch_codec import CLEAN, FAILED, FIXED, Codec
 from cocotb_tests.models.bch_model import PRIMITIVE, Bch
 
 SEED = int(os.environ.get("SEED", "1"))

@@ -7,8 +7,8 @@ import random
 import numpy as np
 import pytest
 
-from cocotb_tests.amount import LONG, amount
-from cocotb_tests.corrector import Corrector, masks
+from cocotb_tests.bench.amount import LONG, amount
+from cocotb_tests.bench.corrector import Corrector, masks
 from cocotb_tests.models.bch_model import Bch, multiply
 
 SEED = int(os.environ.get("SEED", "1"))

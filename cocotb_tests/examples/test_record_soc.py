@@ -10,9 +10,9 @@ import cocotb
 from cocotb.task import bridge
 from cocotb.triggers import FallingEdge
 
-from cocotb_tests.amount import amount
+from cocotb_tests.bench.amount import amount
+from cocotb_tests.bench.streams import start
 from cocotb_tests.examples.wishbone_host import WishboneHost
-from cocotb_tests.streams import start
 from examples.remap_engine_soc.record_table import Error
 from examples.remap_engine_soc.records import RecordError, Records
 
@@ -204,7 +204,7 @@ async def after_a_reset_all_is_as_new(dut):
 
 
 def test_record_soc():
-    from cocotb_tests.runner import BUILD, ROOT, run
+    from cocotb_tests.bench.runner import BUILD, ROOT, run
 
     folder = BUILD / "record_soc"
     made = subprocess.run([sys.executable, ROOT / "examples/remap_engine_soc/record_soc.py", folder], check=True, capture_output=True, text=True)

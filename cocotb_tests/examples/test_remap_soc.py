@@ -11,13 +11,13 @@ import cocotb
 import pytest
 from cocotb.triggers import FallingEdge, ReadOnly
 
-from cocotb_tests.amount import LONG, amount
+from cocotb_tests.bench.amount import LONG, amount
+from cocotb_tests.bench.remap_traffic import RemapTraffic
+from cocotb_tests.bench.streams import Pin, reader, start
 from cocotb_tests.examples.wishbone_host import WishboneHost
 from cocotb_tests.models.remap_judge import WALKED, Call, RemapJudge, op_fields
 from cocotb_tests.models.remap_model import NAND, NONE, Op, State, TxOp, word
-from cocotb_tests.models.remap_traffic import RemapTraffic
-from cocotb_tests.models.stepped import Pin, reader
-from cocotb_tests.streams import start
+from opentxssd.facts import layout
 
 CONFIGS = {  # all but the first, which is the example's, only with LONG=1
     "small": dict(lpns=64, txids=8, tx_entries=31, slots=4),
@@ -29,7 +29,7 @@ KEYS, TXIDS, ENTRIES, SLOTS = CONFIGS[os.environ.get("CONFIG", "small")].values(
 SEED = int(os.environ.get("SEED", "1"))
 SLACK = 200  # clocks in which a release may be late: a few accesses of this memory
 OP = {"op": "op", "lpn": "lpn", "hasTx": "hasTx", "txid": "txid", "location": "location", "newLocation": "new", "blocks": "blocks", "tag": "tag", "last": "last"}
-RSP = ["tag", "location", "own", "committing", "hit", "error"]
+RSP = [field for field, _ in layout("RemapRsp")]
 LOOKUP, APPEND, PLAIN, SWAP, TRIM = Op
 simulated = cocotb.test(timeout_time=20, timeout_unit="ms")
 
@@ -222,7 +222,7 @@ async def what_a_memory_of_one_access_at_a_time_makes_of_the_clocks(dut):
 
 @pytest.mark.parametrize("config", CONFIGS if LONG else ["small"])
 def test_remap_soc(config):
-    from cocotb_tests.runner import BUILD, ROOT, run
+    from cocotb_tests.bench.runner import BUILD, ROOT, run
 
     folder = BUILD / "remap_soc" / config
     own = [f"{name}={n}" for name, n in CONFIGS[config].items()]

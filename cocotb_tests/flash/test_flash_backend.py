@@ -7,11 +7,11 @@ import struct
 
 import cocotb
 
-from cocotb_tests.amount import amount
-from cocotb_tests.models.flash_bench import BLOCKS, PAGES, FlashBench, verilog
+from cocotb_tests.bench.amount import amount
+from cocotb_tests.bench.flash_bench import BLOCKS, PAGES, FlashBench, verilog
+from cocotb_tests.bench.nand_host import OWN
+from cocotb_tests.bench.nand_pins import FAIL_ERASE, FAIL_PROGRAM, RETRIED, TIMES, Nand, Part, verilator_args
 from cocotb_tests.models.flash_model import BLANK, FAIL, OK, OOB, Op
-from cocotb_tests.models.nand_host import OWN
-from cocotb_tests.models.nand_pins import FAIL_ERASE, FAIL_PROGRAM, RETRIED, TIMES, Nand, Part, verilator_args
 from opentxssd.faults import Faults, set_faults
 
 CAPABLE = os.environ.get("OTX_CAPABLE") == "1"  # a part with cache operations, two planes and three read levels beyond level 0
@@ -187,7 +187,7 @@ async def drifted_pages_come_back_whole_also_in_cache_reads_and_beside_other_wor
 
 
 def run_on(testcase=None, capable=False):
-    from cocotb_tests.runner import rtl, run
+    from cocotb_tests.bench.runner import rtl, run
 
     part = dict(planes=2, retries=3, cache=1) if capable else {}
     sources = [verilog("otx_flash_backend", 2, 2, **part), *rtl(), "sim/otx_nand_die.sv", "cocotb_tests/tb/tb_flash_backend.sv"]

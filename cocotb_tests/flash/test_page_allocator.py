@@ -9,8 +9,8 @@ import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
 
-from cocotb_tests.models.flash_bench import BLOCKS, PAGES, flash_geometry, shape, verilog
-from cocotb_tests.models.stepped import Sink, Source, Stepper
+from cocotb_tests.bench.flash_bench import BLOCKS, PAGES, flash_geometry, shape, verilog
+from cocotb_tests.bench.streams import Sink, Source, Stepper
 
 PER_DIE = 5  # blocks: one open, four behind it
 PLANES = int(os.environ.get("OTX_PLANES", "1"))
@@ -335,7 +335,7 @@ async def a_pair_that_loses_one_goes_on_with_the_other(dut):
 
 @pytest.mark.parametrize("channels,ways,planes", [(2, 2, 1), (3, 3, 1), (1, 1, 1), (1, 1, 2), (2, 2, 4)])
 def test_page_allocator(channels, ways, planes):
-    from cocotb_tests.runner import run
+    from cocotb_tests.bench.runner import run
 
     env = {"OTX_CHANNELS": str(channels), "OTX_WAYS": str(ways), "OTX_PLANES": str(planes)}
     run("otx_page_allocator", [verilog("otx_page_allocator", channels, ways, planes=planes)], __name__, env=env)

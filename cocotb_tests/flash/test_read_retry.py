@@ -8,9 +8,9 @@ import os
 
 import cocotb
 
-from cocotb_tests.amount import LONG, amount
-from cocotb_tests.flash.test_flash_scheduler import Workload, dies, sent
-from cocotb_tests.models.flash_bench import PAGES, ROOT, FlashBench, page, verilog
+from cocotb_tests.bench.amount import LONG, amount
+from cocotb_tests.bench.flash_bench import PAGES, ROOT, FlashBench, page, verilog
+from cocotb_tests.bench.flash_workload import Workload, dies, sent
 from cocotb_tests.models.flash_model import BLANK, CRC, FAIL, OK, OOB, TIMEOUT, Op
 
 LEVELS = 3
@@ -197,7 +197,7 @@ async def random_operations_on_drifted_pages_agree_with_the_model(dut):
 
 
 def run_on(channels, ways, testcase=None):
-    from cocotb_tests.runner import run
+    from cocotb_tests.bench.runner import run
 
     env = {"OTX_CHANNELS": str(channels), "OTX_WAYS": str(ways)}
     run("otx_flash_scheduler", [verilog("otx_flash_scheduler", channels, ways, retries=LEVELS)], __name__, env=env, testcase=testcase)

@@ -7,8 +7,8 @@ import random
 import cocotb
 from cocotb.triggers import FallingEdge, with_timeout
 
-from cocotb_tests.amount import amount
-from cocotb_tests.streams import Sink, Source, start
+from cocotb_tests.bench.amount import amount
+from cocotb_tests.bench.streams import Sink, Source, start
 from opentxssd.facts import MAX_BLOCKS, TXIDS, Opcode, Query, Status, ports
 
 VERILOG = os.environ.get("OTX_VERILOG_DIR", "build/tiny/verilog")
@@ -71,10 +71,10 @@ class Bench:
         self.dut, self.rng, self.hold = dut, random.Random(seed), hold
         self.order, self.under_way, self.sent, self.statuses = [], {}, [], {}
         self.most = self.counted = 0
-        self.cmd = Source(dut, "cmd", stall, self.rng)
-        self.done = Source(dut, "dpDone", stall, self.rng)
-        self.out = Sink(dut, "dpCmd", self.dispatched, stall, self.rng)
-        self.cpl = Sink(dut, "cpl", self.completed, stall, self.rng)
+        self.cmd = Source(dut, "cmd", stall=stall, rng=self.rng)
+        self.done = Source(dut, "dpDone", stall=stall, rng=self.rng)
+        self.out = Sink(dut, "dpCmd", got=self.dispatched, stall=stall, rng=self.rng)
+        self.cpl = Sink(dut, "cpl", got=self.completed, stall=stall, rng=self.rng)
         dut.enable.value = 1
         self.states([0] * 32)
         self.room = dict(takes=1, allocLeft=2000, logLeft=1000, framesFree=2000, full=0, logFull=0, fault=0)
@@ -120,7 +120,7 @@ class Bench:
         self.order.append(c)
         await self.cmd.send(**c)
 
-    def dispatched(self, beat):
+    def dispatched(self, beat, clock):
         c = self.under_way[beat["tag"]]
         assert all(beat[f] == c[f] for f in FIELDS), f"{beat} is not {c}"
         assert expected_status(c) == SUCCESS, f"malformed {c} went out"
@@ -145,7 +145,7 @@ class Bench:
             else:
                 await FallingEdge(self.dut.clk)
 
-    def completed(self, beat):
+    def completed(self, beat, clock):
         c = self.under_way.pop(beat["tag"], None)
         assert c is not None, f"completion of tag {beat['tag']}, which is not under way"
         want = expected_status(c, bool(self.dut.enable.value))
@@ -414,6 +414,6 @@ async def random_commands_agree_with_the_model(dut):
 
 
 def test_command_queue():
-    from cocotb_tests.runner import run
+    from cocotb_tests.bench.runner import run
 
     run("otx_command_queue", [f"{VERILOG}/otx_command_queue.v"], __name__)

@@ -10,8 +10,8 @@ import cocotb
 from cocotb.task import bridge
 from cocotb.triggers import ClockCycles
 
-from cocotb_tests.models.host_csr import CsrBus
-from cocotb_tests.streams import Sink, Source, start
+from cocotb_tests.bench.host_csr import CsrBus
+from cocotb_tests.bench.streams import Sink, Source, start
 from opentxssd.facts import ports
 from tools.board_host import BLOCK, HostLink, LinkError, Opcode, Query, Status, StatusError
 
@@ -26,9 +26,9 @@ class Core:
     def __init__(self, dut, stall=0.0):
         rng = random.Random(SEED)
         self.dut, self.blocks, self.commands, self.beats, self.status = dut, {}, [], [], Status.SUCCESS
-        self.wreq, self.rdata, self.cpl = (Source(dut, name, stall, random.Random(rng.random())) for name in ("wdata_req", "rdata", "cpl"))
-        self.cmd = Sink(dut, "cmd", self.commands.append, stall, random.Random(rng.random()))
-        self.wdata = Sink(dut, "wdata", self.beats.append, stall, random.Random(rng.random()))
+        self.wreq, self.rdata, self.cpl = (Source(dut, name, stall=stall, rng=random.Random(rng.random())) for name in ("wdata_req", "rdata", "cpl"))
+        self.cmd = Sink(dut, "cmd", got=lambda beat, _: self.commands.append(beat), stall=stall, rng=random.Random(rng.random()))
+        self.wdata = Sink(dut, "wdata", got=lambda beat, _: self.beats.append(beat), stall=stall, rng=random.Random(rng.random()))
 
     def run(self):
         for part in (self.cmd.run(), self.wdata.run(), self.serve()):
@@ -129,7 +129,7 @@ async def beats_are_lost_neither_at_a_full_queue_nor_when_the_core_waits(dut):
         sent += 1
     assert rooms == list(range(16, 0, -1))
     got = []
-    cocotb.start_soon(Sink(dut, "wdata", got.append, 0.5).run())
+    cocotb.start_soon(Sink(dut, "wdata", got=lambda beat, _: got.append(beat), stall=0.5).run())
     while len(got) < sent:
         await ClockCycles(dut.clk, 1)
     assert [b["data"] for b in got] == [(~n & 0xFFFFFFFF) << 32 | n for n in range(sent)] and await bus.get("wdata_room") == 16
@@ -211,7 +211,7 @@ async def the_client_says_when_nobody_answers_or_somebody_else_does(dut):
 
 
 def test_host_port():
-    from cocotb_tests.runner import BUILD, ROOT, run
+    from cocotb_tests.bench.runner import BUILD, ROOT, run
 
     folder = BUILD / "host_port"
     subprocess.run([sys.executable, ROOT / "cocotb_tests/tb/host_port_top.py", folder], check=True)  # its own process: both soc/ and cocotb_tests/ have a streams.py

@@ -7,16 +7,13 @@ OTX_VERILOG_DIR (may hold `{preset}`) says where the generated Verilog is; SEED=
 
 import os
 import random
-from pathlib import Path
 
 import cocotb
 import pytest
 
-from cocotb_tests.models.log_bench import bench, commit, plain, write
+from cocotb_tests.bench.log_bench import bench, commit, plain, write
+from cocotb_tests.bench.log_start import start
 from cocotb_tests.models.log_model import ABORT, COMMIT, MAP, MOST, RELOCATE, TRIM, WRITE_FAULT, Entry
-
-ROOT = Path(__file__).resolve().parent.parent.parent
-VERILOG = os.environ.get("OTX_VERILOG_DIR", "build/{preset}/verilog")
 
 
 @cocotb.test()
@@ -317,16 +314,6 @@ async def random_histories_agree_with_the_model(dut):
     text = "%d entries in %d pages of %d to %d, %d commits, %d flushes"
     dut._log.info(text, b.model.head, len(sizes), min(sizes), max(sizes), commits, flushes)
     assert len(sizes) > 20 and min(sizes) < 10 and max(sizes) > 90 and commits > 30 and flushes > 15
-
-
-def start(preset, module):
-    from cocotb_tests.runner import run
-
-    verilog = VERILOG.format(preset=preset) + "/otx_commit_log.v"
-    properties = ROOT / f"build/{preset}/geometry.properties"
-    if not (ROOT / verilog).exists():
-        pytest.skip(f"no {verilog}; `tools/verilog.sh {preset}` makes it")
-    run("otx_commit_log", [verilog], module, env={"OTX_GEOMETRY": str(properties)})
 
 
 @pytest.mark.parametrize("preset", ["tiny", "sim"])

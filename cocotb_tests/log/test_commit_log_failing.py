@@ -8,7 +8,7 @@ import random
 import cocotb
 import pytest
 
-from cocotb_tests.models.log_bench import bench, commit, plain, write
+from cocotb_tests.bench.log_bench import bench, commit, plain, write
 from cocotb_tests.models.log_model import FIRST_PAGES, MAP, RELOCATE, TRIM, WRITE_FAULT, Entry
 
 
@@ -268,6 +268,6 @@ async def random_histories_with_failing_programs_agree_with_the_model(dut):
 
 @pytest.mark.parametrize("preset", ["tiny", "sim"])
 def test_commit_log_failing(preset):
-    from cocotb_tests.log.test_commit_log import start
+    from cocotb_tests.bench.log_start import start
 
     start(preset, __name__)

@@ -7,7 +7,7 @@ OTX_VERILOG_DIR (may hold `{preset}`) says where the generated Verilog is.
 import cocotb
 import pytest
 
-from cocotb_tests.models.log_bench import bench, commit, plain, write
+from cocotb_tests.bench.log_bench import bench, commit, plain, write
 from cocotb_tests.models.log_model import SUCCESS, WRITE_FAULT
 
 
@@ -223,6 +223,6 @@ async def failed_data_page_ends_all_waits(dut):
 
 @pytest.mark.parametrize("preset", ["tiny", "sim"])
 def test_commit_log_waits(preset):
-    from cocotb_tests.log.test_commit_log import start
+    from cocotb_tests.bench.log_start import start
 
     start(preset, __name__)

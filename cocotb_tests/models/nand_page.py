@@ -4,15 +4,22 @@
 `Layout(t)` is that of a drive that corrects t wrong bits in a chunk (8 or 24), on a part with `spare` spare bytes; `stored` and `bits` are those of Layout(8).
 """
 
+import struct
+import zlib
 from operator import xor
 
 import bchlib
 
-from cocotb_tests.models.nand_host import oob
 from opentxssd.facts import BLOCK, NUMBER
 
 DATA, COVERED_SPARE = BLOCK, NUMBER["FIELD_BYTES"]
 CHUNK, CHUNKS = 512, 8  # with t = 8
+
+
+def oob(data, kind, generation, lpn, sequence):
+    """The 20 spare bytes of a page, written without looking at the RTL."""
+    fields = bytes([kind]) + struct.pack("<II", generation, lpn) + sequence.to_bytes(6, "little")
+    return b"\xff" + fields + struct.pack("<I", zlib.crc32(data + fields))
 
 
 def inverse(data):

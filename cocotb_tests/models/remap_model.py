@@ -31,7 +31,6 @@ MOVES = {
 }
 
 
-
 class Transaction:
     def __init__(self):
         self.state, self.count, self.use, self.versions, self.order, self.lpns = State.FREE, 0, 0, {}, None, set()

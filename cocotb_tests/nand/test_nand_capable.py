@@ -4,11 +4,11 @@
 import os
 import random
 
-from cocotb_tests.amount import amount
-from cocotb_tests.models.nand_host import CACHE_PROGRAM, CACHE_READ, SEVERAL_PLANES, STATUS_ENHANCED, Host, Op, Status
+from cocotb_tests.bench.amount import amount
+from cocotb_tests.bench.nand_channel import CLK_PS, FIELDS, PAGES, SEED, page, same, sentence, simulate
+from cocotb_tests.bench.nand_host import CACHE_PROGRAM, CACHE_READ, SEVERAL_PLANES, STATUS_ENHANCED, Host, Op, Status
+from cocotb_tests.bench.nand_pins import CACHE_PROGRAMS, CACHE_READS, FAIL_PROGRAM, QUICK, SHARED, SUSPENSIONS, Nand, Part
 from cocotb_tests.models.nand_page import stored
-from cocotb_tests.models.nand_pins import CACHE_PROGRAMS, CACHE_READS, FAIL_PROGRAM, QUICK, SHARED, SUSPENSIONS, Nand, Part
-from cocotb_tests.nand.test_nand_channel import CLK_PS, FIELDS, PAGES, SEED, page, same, sentence, simulate
 
 SUSPEND_NS = 1_000
 LONG = QUICK | {"prog": 60_000, "bers": 80_000, "r": 10_000}

@@ -1,55 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """The NAND channel against the pin-level NAND model: every operation, errors, interleaving, random work with stalls; at 50 to 200 MHz."""
 
-import os
 import random
 
 import cocotb
 import pytest
-from cocotb.triggers import with_timeout
 
-from cocotb_tests.amount import LONG, amount
-from cocotb_tests.models.nand_host import Host, Op, Status
+from cocotb_tests.bench.amount import LONG, amount
+from cocotb_tests.bench.nand_channel import CLK_PS, FIELDS, PAGES, SEED, drive, page, same, sentence, simulate
+from cocotb_tests.bench.nand_host import Op, Status
+from cocotb_tests.bench.nand_pins import FAIL_ERASE, FAIL_PROGRAM, HANG, QUICK
 from cocotb_tests.models.nand_page import stored
-from cocotb_tests.models.nand_pins import FAIL_ERASE, FAIL_PROGRAM, HANG, QUICK, Nand, verilator_args
 
-CLK_PS = int(os.environ.get("CLK_PS", "10000"))
 WRITE_CLOCKS, READ_CLOCKS = {5000: (5, 5), 8000: (4, 5), 10000: (3, 3), 13333: (2, 2), 20000: (2, 3)}[CLK_PS]  # of one byte
-SEED = int(os.environ.get("SEED", "1"))
-FIELDS = dict(kind=1, generation=0x89ABCDEF, lpn=0x01234567, sequence=0xFEDCBA987654)
-PAGES = 8  # of a block
-
-
-async def drive(dut, reset=True, stall=0.0, part=None, **times):
-    nand = Nand()
-    assert nand.open(pages=PAGES, times=QUICK | times, seed=SEED, **(part or {})) is None
-    host = Host(dut, stall, SEED)
-    await host.start(CLK_PS)
-    if reset:
-        for way in range(2):
-            assert (await host.run(way, Op.RESET))["status"] == Status.OK
-    return nand, host
-
-
-def page(seed):
-    return random.Random(seed).randbytes(4096)
-
-
-def same(cpl, status, **fields):
-    assert cpl["status"] == status, f"status {Status(cpl['status']).name}, should be {status.name}"
-    for name, value in fields.items():
-        assert cpl[name] == value, f"{name} is {cpl[name]}, should be {value}"
-
-
-def sentence(function):
-    """A cocotb test that also asserts that no rule of the chips was broken."""
-
-    async def checked(dut):
-        await with_timeout(function(dut), 60, "ms")
-        assert Nand().broken() == []
-
-    checked.__name__, checked.__qualname__ = function.__name__, function.__name__
-    return cocotb.test()(checked)
 
 
 @sentence
@@ -260,21 +223,6 @@ async def random_operations_on_two_ways_agree_with_the_golden_pages(dut):
 @sentence
 async def random_operations_with_stalls_on_every_stream_agree_too(dut):
     await random_work(dut, 0.1, amount(14, 20))
-
-
-def simulate(module, clk_ps, **parameters):
-    from cocotb_tests.runner import rtl, run
-
-    sources = [*rtl(), "sim/otx_nand_die.sv", "cocotb_tests/tb/tb_nand_channel.sv"]
-    run(
-        "tb_nand_channel",
-        sources,
-        module,
-        parameters={"ClkPs": clk_ps, **parameters},
-        extra_args=verilator_args(),
-        optimise="-O1",
-        env={"CLK_PS": str(clk_ps), "ECC_T": str(parameters.get("T", 8))},
-    )
 
 
 @pytest.mark.parametrize("clk_ps", amount([5000, 10000, 20000], [5000, 8000, 10000, 13333, 20000]))

@@ -12,12 +12,12 @@ import cocotb
 import pytest
 from cocotb.triggers import FallingEdge, with_timeout
 
-from cocotb_tests.amount import LONG, amount
-from cocotb_tests.models.nand_host import Op, Status
+from cocotb_tests.bench.amount import LONG, amount
+from cocotb_tests.bench.nand_channel import FIELDS, PAGES, SEED, page, same, simulate
+from cocotb_tests.bench.nand_channel import drive as drive_with
+from cocotb_tests.bench.nand_host import Op, Status
+from cocotb_tests.bench.nand_pins import Nand
 from cocotb_tests.models.nand_page import COVERED_SPARE, Layout
-from cocotb_tests.models.nand_pins import Nand
-from cocotb_tests.nand.test_nand_channel import FIELDS, PAGES, SEED, page, same, simulate
-from cocotb_tests.nand.test_nand_channel import drive as drive_with
 
 L = Layout(int(os.environ.get("ECC_T", "8")))
 T, CHUNKS, LAST, bits, stored = L.t, L.chunks, L.chunks - 1, L.bits, L.stored

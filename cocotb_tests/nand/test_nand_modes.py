@@ -7,11 +7,11 @@ import cocotb
 import pytest
 from cocotb.triggers import with_timeout
 
-from cocotb_tests.amount import amount
-from cocotb_tests.models.nand_host import OWN, Host, Op, Status
+from cocotb_tests.bench.amount import amount
+from cocotb_tests.bench.nand_channel import FIELDS, page, same, simulate
+from cocotb_tests.bench.nand_host import OWN, Host, Op, Status
+from cocotb_tests.bench.nand_pins import K9F8G08, MODES, QUICK, Nand, Part
 from cocotb_tests.models.nand_page import stored
-from cocotb_tests.models.nand_pins import K9F8G08, MODES, QUICK, Nand, Part
-from cocotb_tests.nand.test_nand_channel import FIELDS, page, same, simulate
 
 CLK_PS = int(os.environ.get("CLK_PS", "10000"))
 PAGES = 8

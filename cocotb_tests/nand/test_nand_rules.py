@@ -7,10 +7,10 @@ import cocotb
 import pytest
 from cocotb.triggers import with_timeout
 
-from cocotb_tests.amount import amount
-from cocotb_tests.models.nand_host import Host, Op, Status
-from cocotb_tests.models.nand_pins import QUICK, Nand
-from cocotb_tests.nand.test_nand_channel import simulate
+from cocotb_tests.bench.amount import amount
+from cocotb_tests.bench.nand_channel import simulate
+from cocotb_tests.bench.nand_host import Host, Op, Status
+from cocotb_tests.bench.nand_pins import QUICK, Nand
 
 CLK_PS = int(os.environ.get("CLK_PS", "10000"))
 MUTANT = os.environ.get("MUTANT")

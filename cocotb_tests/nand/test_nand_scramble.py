@@ -5,11 +5,11 @@ import random
 
 import pytest
 
-from cocotb_tests.amount import amount
-from cocotb_tests.models.nand_host import Host, Op, Status
+from cocotb_tests.bench.amount import amount
+from cocotb_tests.bench.nand_channel import CLK_PS, FIELDS, PAGES, drive, page, same, sentence, simulate
+from cocotb_tests.bench.nand_host import Host, Op, Status
+from cocotb_tests.bench.nand_pins import QUICK, Nand, Part
 from cocotb_tests.models.nand_page import keys, stored
-from cocotb_tests.models.nand_pins import QUICK, Nand, Part
-from cocotb_tests.nand.test_nand_channel import CLK_PS, FIELDS, PAGES, drive, page, same, sentence, simulate
 
 
 def ones(data):

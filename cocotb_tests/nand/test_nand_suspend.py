@@ -4,11 +4,11 @@
 import os
 import random
 
-from cocotb_tests.amount import amount
-from cocotb_tests.models.nand_host import Host, Op, Status
+from cocotb_tests.bench.amount import amount
+from cocotb_tests.bench.nand_channel import CLK_PS, FIELDS, PAGES, SEED, page, same, sentence, simulate
+from cocotb_tests.bench.nand_host import Host, Op, Status
+from cocotb_tests.bench.nand_pins import FAIL_ERASE, FAIL_PROGRAM, HANG, QUICK, Nand, Part
 from cocotb_tests.models.nand_page import stored
-from cocotb_tests.models.nand_pins import FAIL_ERASE, FAIL_PROGRAM, HANG, QUICK, Nand, Part
-from cocotb_tests.nand.test_nand_channel import CLK_PS, FIELDS, PAGES, SEED, page, same, sentence, simulate
 
 SUSPEND_NS, READS = 1_000, 4  # `SuspendReads` of the channel
 LONG = QUICK | {"prog": 60_000, "bers": 100_000}

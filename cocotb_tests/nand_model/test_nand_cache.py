@@ -3,15 +3,11 @@
 
 import pytest
 
-from cocotb_tests.models.nand_pins import CACHE_PROGRAMS, CACHE_READS, FAIL_PROGRAM, HANG, PROGRAMS, QUICK, READS, SHARED, SUSPENSIONS, Nand, Part, library
-from cocotb_tests.nand_model.test_nand_model import FULL, PAGE, PAGES, SMALL, WP, Bus, broken_by, pattern, subset
-from cocotb_tests.nand_model.test_nand_part import parameters
+from cocotb_tests.bench.nand_bus import FULL, PAGE, PAGES, SMALL, WP, Bus, broken_by, pattern, subset
+from cocotb_tests.bench.nand_cache import BLANK, CBSY, RCBSY, TIMES, Pins, start, waits_for_ever
+from cocotb_tests.bench.nand_part import parameters
+from cocotb_tests.bench.nand_pins import CACHE_PROGRAMS, CACHE_READS, FAIL_PROGRAM, HANG, PROGRAMS, READS, SHARED, SUSPENSIONS, Nand, Part, library
 from opentxssd.faults import Cut, Dead, Fault, Faults, Place
-
-BLANK = b"\xff" * FULL
-CBSY, RCBSY, DBSY = 1_000, 500, 500
-TIMES = QUICK | {"r": 20_000, "prog": 30_000, "bers": 60_000}
-ALL = dict(onfi=0, cache=1, planes=2, status_enhanced=1)
 
 
 @pytest.fixture
@@ -20,59 +16,6 @@ def nand():
     yield model
     model.set_faults(None)
     model.close()
-
-
-class Pins(Bus):
-    """A bus that knows when R/B# should rise."""
-
-    def write(self, byte, latch=0):
-        super().write(byte, latch)
-        t = self.t
-        self.rose = self.now - max(t["wh"], t["wc"] - max(t["wp"], t["ds"], t["cls"], t["als"]))
-
-    def falls(self):
-        """When R/B# does, after the last command."""
-        return self.rose + self.t["wb"]
-
-    def rises(self):
-        """Waits until it does; that time."""
-        self.ready()
-        return self.now - self.t["rr"]
-
-    def give(self, row, data, end):
-        """Address and data of a program, and a command that ends them."""
-        self.command(0x80, 0, 0, row & 255, row >> 8, 0)
-        for byte in data:
-            self.write(byte)
-        self.command(end)
-
-    def cache_program(self, row, data):
-        """When R/B# rises."""
-        self.give(row, data, 0x15)
-        return self.rises()
-
-    def cache_read(self, row):
-        self.command(0x00, 0, 0, row & 255, row >> 8, 0)
-        self.command(0x31)
-        return self.rises()
-
-    def end_read(self):
-        self.command(0x3F)
-        return self.rises()
-
-    def status(self, row=None):
-        """Of the die, or of the plane of a row."""
-        self.command(*((0x70,) if row is None else (0x78, row & 255, row >> 8, 0)))
-        return self.read()[0]
-
-    def on_reset(self):
-        self.command(0xFF)
-        self.ready()
-
-
-def start(nand, faults=None, part=None, **opened):
-    assert nand.open(**SMALL | {"times": TIMES} | opened, faults=faults, part=Part(**ALL | (part or {}))) is None
-    return Pins(nand).reset()
 
 
 def pages(nand, count):
@@ -319,12 +262,6 @@ def test_reset_ends_both_and_the_page_in_the_array_stays_torn(nand):
     bus.move()
     assert pages(nand, 3) == got
     assert bus.program(2, pattern(2)) == 0xE0 and nand.broken() == []
-
-
-def waits_for_ever(bus):
-    bus.wait(100_000_000)
-    bus.move()
-    return not bus.answer >> 9
 
 
 def test_array_that_hangs_in_the_background_is_never_idle_and_the_next_page_waits_for_ever(nand):

@@ -7,9 +7,9 @@ from collections import Counter
 
 import pytest
 
-from cocotb_tests.models.nand_pins import Nand, library
-from cocotb_tests.nand_model.test_nand_faults import BITS, BLANK, child, erase, read, start, status, wrong_bits
-from cocotb_tests.nand_model.test_nand_model import FULL, PAGE, PAGES, Bus, broken_by, pattern, subset
+from cocotb_tests.bench.nand_bus import FULL, PAGE, PAGES, Bus, broken_by, pattern, subset
+from cocotb_tests.bench.nand_faulty import BITS, BLANK, child, erase, read, start, status, wrong_bits
+from cocotb_tests.bench.nand_pins import Nand, library
 from opentxssd.faults import Cut, CutErase, Faults
 
 

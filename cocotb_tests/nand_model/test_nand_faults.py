@@ -1,18 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Faults of the NAND model by seed (sim/nand_faults.h): each at its place or rate, the same again in any process, none when off. Cuts: test_nand_cuts.py. Needs no simulator."""
 
-import os
-import subprocess
-import sys
 
 import pytest
 
-from cocotb_tests.models.nand_pins import K9F8G08, Nand, library
-from cocotb_tests.nand_model.test_nand_model import ALE, CLE, FULL, PAGE, PAGES, RE, SMALL, Bus, broken_by, pattern
+from cocotb_tests.bench.nand_bus import ALE, CLE, FULL, PAGE, PAGES, RE, SMALL, Bus, broken_by, pattern
+from cocotb_tests.bench.nand_faulty import BITS, BLANK, child, erase, read, start, wrong_bits
+from cocotb_tests.bench.nand_pins import K9F8G08, Nand, library
 from opentxssd.faults import SEEN, Dead, Fault, Faults, Mark, Place
-
-BLANK = b"\xff" * FULL
-BITS = FULL * 8
 
 
 @pytest.fixture
@@ -21,31 +16,6 @@ def nand():
     yield model
     model.set_faults(None)
     model.close()
-
-
-def start(nand, faults=None, **other):
-    """A drive with these faults, die 0 reset."""
-    assert nand.open(**SMALL | other, faults=faults) is None
-    return Bus(nand).reset()
-
-
-def status(bus):
-    bus.command(0x70)
-    return bus.read()[0]
-
-
-def erase(bus, block):
-    bus.erase(block * PAGES)
-    return status(bus) & 1
-
-
-def read(bus, row):
-    bus.load(row)
-    return bus.read(FULL)
-
-
-def wrong_bits(one, other):
-    return sum((a ^ b).bit_count() for a, b in zip(one, other, strict=True))
 
 
 def marks(nand, block):
@@ -87,16 +57,6 @@ from cocotb_tests.nand_model.test_nand_faults import *
 nand = Nand(library())
 print(repr(session(start(nand, Faults(seed=int(sys.argv[1]), **LOUD), path=sys.argv[2] or None), nand)))
 """
-
-
-def child(code, *arguments):
-    return subprocess.run(
-        [sys.executable, "-c", code, *map(str, arguments)],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
 
 
 def test_a_seed_gives_the_same_faults_in_any_process_and_another_seed_others(nand, tmp_path):

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The NAND model alone, its pins moved by this file through ctypes: commands, rules, image files, power cuts. Needs no simulator."""
 
-import ctypes
 import os
 import signal
 import subprocess
@@ -9,110 +8,8 @@ import sys
 
 import pytest
 
-from cocotb_tests.models.nand_pins import FAIL_PROGRAM, K9F8G08, QUICK, Nand, library
-
-PAGE, SPARE, PAGES, BLOCKS = 256, 32, 4, 8
-SMALL = dict(ways=1, blocks=BLOCKS, pages=PAGES, page_bytes=PAGE, spare_bytes=SPARE)
-FULL = PAGE + SPARE
-WP, CE, CLE, ALE, RE, WE = 1 << 13, 1 << 12, 1 << 11, 1 << 10, 1 << 9, 1 << 8
-
-
-class Bus:
-    """Moves the pins of one die by the times in `t` (ns), which a test may make too short. One clock is 1 ns."""
-
-    def __init__(self, nand, die=0, **short):
-        self.nand, self.die, self.t, self.now = nand, die, K9F8G08 | short, 1_000_000
-        self.access = K9F8G08["rea"]
-        self.wake, self.pins = ctypes.c_longlong(0), WP | CE | RE | WE
-        self.move()
-
-    def move(self, on=0, off=0, dq=None):
-        self.pins = (self.pins | on) & ~off
-        if dq is not None:
-            self.pins = self.pins & ~0xFF | dq
-        self.answer = self.nand.c.otx_nand_pins(self.die, self.now * 1000, 1000, self.pins, ctypes.byref(self.wake))
-
-    def wait(self, ns):
-        self.now += ns
-
-    def select(self):
-        self.move(off=CE)
-        self.wait(max(0, self.t["cs"] - self.t["wp"]))
-
-    def release(self):
-        self.wait(self.t["ch"])
-        self.move(on=CE)
-        self.wait(100)
-
-    def write(self, byte, latch=0):
-        t = self.t
-        self.move(on=latch, off=(CLE | ALE) & ~latch, dq=byte)
-        self.wait(max(0, max(t["ds"], t["cls"], t["als"]) - t["wp"]))
-        self.move(off=WE)
-        self.wait(t["wp"])
-        self.move(on=WE)
-        self.wait(max(t["wh"], t["wc"] - max(t["wp"], t["ds"], t["cls"], t["als"])))
-
-    def command(self, byte, *addresses):
-        self.write(byte, CLE)
-        for a in addresses:
-            self.write(a, ALE)
-        if addresses:
-            self.wait(self.t["adl"])
-            self.move(off=CLE | ALE)
-
-    def read(self, count=1):
-        self.move(off=CLE | ALE)
-        self.wait(self.t["whr"])
-        got = []
-        for _ in range(count):
-            self.move(off=RE)
-            self.wait(max(self.t["rp"], self.access))
-            self.move()
-            got.append(self.answer & 0xFF)
-            self.move(on=RE)
-            self.wait(max(self.t["reh"], self.t["rc"] - max(self.t["rp"], self.access)))
-        self.wait(self.t["rhw"])
-        return bytes(got)
-
-    def ready(self):
-        """Waits as the wake-up times tell; the clocks of busy."""
-        self.wait(self.t["wb"] + 1)
-        begin = self.now
-        self.move()
-        while not self.answer >> 9:
-            self.now = -(-self.wake.value // 1000)
-            self.move()
-        self.wait(self.t["rr"])
-        return self.now - begin
-
-    def reset(self):
-        self.select()
-        self.command(0xFF)
-        self.ready()
-        return self
-
-    def start_program(self, row, data):
-        self.command(0x80, 0, 0, row & 255, row >> 8, 0)
-        for byte in data:
-            self.write(byte)
-        self.command(0x10)
-
-    def program(self, row, data):
-        self.start_program(row, data)
-        self.ready()
-        self.command(0x70)
-        return self.read()[0]
-
-    def load(self, row, column=0):
-        self.command(0x00, column & 255, column >> 8, row & 255, row >> 8, 0)
-        self.command(0x30)
-        return self.ready()
-
-    def erase(self, row):
-        self.command(0x60, row & 255, row >> 8, 0)
-        self.command(0xD0)
-        return self.ready()
+from cocotb_tests.bench.nand_bus import BLOCKS, FULL, PAGE, PAGES, SMALL, SPARE, WP, Bus, broken_by, pattern, subset
+from cocotb_tests.bench.nand_pins import FAIL_PROGRAM, QUICK, Nand, library
 
 
 @pytest.fixture
@@ -121,11 +18,6 @@ def nand():
     assert model.open(**SMALL) is None
     yield model
     model.close()
-
-
-def pattern(seed):
-    """Contents of a page; the first spare byte is FFh, else the block would be marked bad."""
-    return bytes(255 if i == PAGE else (seed * 37 + i * 11) & 255 for i in range(FULL))
 
 
 def test_every_command_works_and_breaks_no_rule(nand):
@@ -178,13 +70,6 @@ def test_time_that_is_too_short_for_the_part_is_named(nand, name):
     bus.command(0x70)
     bus.release()
     assert nand.broken() and all("t" + name.upper() in line for line in nand.broken()), nand.broken()[:3]
-
-
-def broken_by(nand, action, *words):
-    before = len(nand.broken())
-    action()
-    new = nand.broken()[before:]
-    assert new and all(w in new[0] for w in words), new[:3]
 
 
 def test_rules_of_order_are_named(nand):
@@ -245,11 +130,6 @@ def test_nth_program_fails_and_bad_blocks_do(nand):
     bus.erase(3 * PAGES)
     bus.command(0x70)
     assert bus.read()[0] & 1 and nand.peek(0, 3 * PAGES)[PAGE] == 0
-
-
-def subset(torn, whole):
-    """Every bit that is programmed in `torn` is programmed in `whole`."""
-    return all(t | w == t for t, w in zip(torn, whole, strict=True))
 
 
 def test_power_cut_leaves_program_and_erase_whole_or_torn(nand):

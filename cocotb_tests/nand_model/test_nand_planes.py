@@ -3,10 +3,10 @@
 
 import pytest
 
-from cocotb_tests.models.nand_pins import CACHE_PROGRAMS, ERASES, FAIL_ERASE, FAIL_PROGRAM, HANG, PROGRAMS, SHARED, SUSPENSIONS, Nand, library
-from cocotb_tests.nand_model.test_nand_cache import BLANK, DBSY, TIMES, start, waits_for_ever
-from cocotb_tests.nand_model.test_nand_faults import child
-from cocotb_tests.nand_model.test_nand_model import FULL, PAGE, PAGES, SMALL, WP, broken_by, pattern, subset
+from cocotb_tests.bench.nand_bus import FULL, PAGE, PAGES, SMALL, WP, broken_by, pattern, subset
+from cocotb_tests.bench.nand_cache import BLANK, DBSY, TIMES, start, waits_for_ever
+from cocotb_tests.bench.nand_faulty import child
+from cocotb_tests.bench.nand_pins import CACHE_PROGRAMS, ERASES, FAIL_ERASE, FAIL_PROGRAM, HANG, PROGRAMS, SHARED, SUSPENSIONS, Nand, library
 from opentxssd.faults import Cut, CutErase, Dead, Fault, Faults, Place
 
 

@@ -10,9 +10,9 @@ from collections import Counter
 
 import pytest
 
-from cocotb_tests.models.nand_pins import CACHE_PROGRAMS, CACHE_READS, ERASES, FAIL_ERASE, FAIL_PROGRAM, PROGRAMS, READS, SHARED, Nand, Part, library
-from cocotb_tests.nand_model.test_nand_cache import BLANK, CBSY, DBSY, RCBSY, TIMES, Pins
-from cocotb_tests.nand_model.test_nand_model import FULL, PAGE, RE, SMALL, subset
+from cocotb_tests.bench.nand_bus import FULL, PAGE, RE, SMALL, subset
+from cocotb_tests.bench.nand_cache import BLANK, CBSY, DBSY, RCBSY, TIMES, Pins
+from cocotb_tests.bench.nand_pins import CACHE_PROGRAMS, CACHE_READS, ERASES, FAIL_ERASE, FAIL_PROGRAM, PROGRAMS, READS, SHARED, Nand, Part, library
 from opentxssd.faults import Faults
 
 BLOCKS, PAGES, STEPS = 8, 8, 250

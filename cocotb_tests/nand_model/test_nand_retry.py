@@ -3,11 +3,11 @@
 
 import pytest
 
-from cocotb_tests.models.nand_pins import RETRIED, Nand, Part, library
-from cocotb_tests.nand_model.test_nand_cache import BLANK, TIMES, Pins, start
-from cocotb_tests.nand_model.test_nand_faults import child, read, wrong_bits
-from cocotb_tests.nand_model.test_nand_model import FULL, PAGES, SMALL, broken_by, pattern
-from cocotb_tests.nand_model.test_nand_part import at, bus_of, copies, crc, get_mode, parameters, set_mode
+from cocotb_tests.bench.nand_bus import FULL, PAGES, SMALL, broken_by, pattern
+from cocotb_tests.bench.nand_cache import BLANK, TIMES, Pins, start
+from cocotb_tests.bench.nand_faulty import child, read, wrong_bits
+from cocotb_tests.bench.nand_part import at, bus_of, copies, crc, get_mode, parameters, set_mode
+from cocotb_tests.bench.nand_pins import RETRIED, Nand, Part, library
 from opentxssd.facts import NandFeature
 from opentxssd.faults import Fault, Faults, PartFaults, Place
 

@@ -5,9 +5,9 @@ import random
 
 import cocotb
 
-from cocotb_tests.models.remap_bench import SOURCES, G, bench, buf, nand
+from cocotb_tests.bench.remap_bench import SOURCES, G, bench, buf, nand
+from cocotb_tests.bench.runner import run
 from cocotb_tests.models.remap_model import NONE, Op, State, TxOp
-from cocotb_tests.runner import run
 
 LOOKUP, APPEND, PLAIN, SWAP, TRIM = Op
 BEGIN, COMMITTING, COMMIT, ABORT, PREPARE, RECOVER = TxOp

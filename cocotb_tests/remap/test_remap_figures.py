@@ -4,9 +4,9 @@
 import cocotb
 from cocotb.triggers import FallingEdge
 
-from cocotb_tests.models.remap_bench import SOURCES, bench, buf, nand
+from cocotb_tests.bench.remap_bench import SOURCES, bench, buf, nand
+from cocotb_tests.bench.runner import run
 from cocotb_tests.models.remap_model import Op, State, TxOp
-from cocotb_tests.runner import run
 
 LOOKUP, APPEND, PLAIN, SWAP, TRIM = Op
 BEGIN, COMMITTING, COMMIT, ABORT, PREPARE, RECOVER = TxOp

@@ -3,9 +3,9 @@
 
 import cocotb
 
-from cocotb_tests.models.remap_bench import SOURCES, bench, buf, nand
+from cocotb_tests.bench.remap_bench import SOURCES, bench, buf, nand
+from cocotb_tests.bench.runner import run
 from cocotb_tests.models.remap_model import VER, Op, State, TxOp
-from cocotb_tests.runner import run
 
 LOOKUP, APPEND, PLAIN, SWAP, TRIM = Op
 BEGIN, COMMITTING, COMMIT, ABORT, PREPARE, RECOVER = TxOp

@@ -7,11 +7,11 @@ import random
 import cocotb
 from cocotb.triggers import FallingEdge
 
-from cocotb_tests.amount import LONG, amount
-from cocotb_tests.models.remap_bench import SOURCES, G, bench
+from cocotb_tests.bench.amount import LONG, amount
+from cocotb_tests.bench.remap_bench import SOURCES, G, bench
+from cocotb_tests.bench.remap_traffic import RemapTraffic
+from cocotb_tests.bench.runner import run
 from cocotb_tests.models.remap_model import Op
-from cocotb_tests.models.remap_traffic import RemapTraffic
-from cocotb_tests.runner import run
 
 simulated = cocotb.test(timeout_time=100, timeout_unit="ms")
 HOT, WARM = [0, 1], [2, 3, 4, 5, 511, G.lbas - 1, *range(64, 80)]

@@ -3,9 +3,9 @@
 
 import cocotb
 
-from cocotb_tests.models.remap_bench import SOURCES, G, bench, buf, nand
+from cocotb_tests.bench.remap_bench import SOURCES, G, bench, buf, nand
+from cocotb_tests.bench.runner import run
 from cocotb_tests.models.remap_model import NONE, VER, Op, State, TxOp, word
-from cocotb_tests.runner import run
 
 LOOKUP, APPEND, PLAIN, SWAP, TRIM = Op
 BEGIN, COMMITTING, COMMIT, ABORT, PREPARE, RECOVER = TxOp

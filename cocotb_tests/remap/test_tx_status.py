@@ -8,8 +8,8 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, ReadOnly
 
+from cocotb_tests.bench.runner import run
 from cocotb_tests.models.remap_model import MOVES, State, TxOp
-from cocotb_tests.runner import run
 
 VERILOG = os.environ.get("OTX_VERILOG_DIR", "build/tiny/verilog")
 MOST = [op for op in TxOp if op != TxOp.RECOVER]

@@ -11,7 +11,7 @@ import subprocess
 
 import pytest
 
-from cocotb_tests.runner import BUILD, ROOT
+from cocotb_tests.bench.runner import BUILD, ROOT
 
 SRAM, SRAM_BYTES, BUS = 0x1000_0000, 256, 0xF000_0000
 SEED = int(os.environ.get("SEED", "1"))

@@ -4,8 +4,8 @@
 import cocotb
 from cocotb.triggers import FallingEdge
 
-from cocotb_tests.runner import ROOT, run
-from cocotb_tests.sim import test_sim_mem as narrow
+from cocotb_tests.bench import sim_memory as narrow
+from cocotb_tests.bench.runner import ROOT, run
 
 BASE, BYTES, LATENCY, OUTSTANDING = narrow.BASE, narrow.BYTES, narrow.LATENCY, 32
 BEAT = 0x0F0E_0D0C_0B0A_0908_0706_0504_0302_0100

@@ -5,7 +5,7 @@ import re
 import subprocess
 import sys
 
-from cocotb_tests.runner import BUILD, ROOT
+from cocotb_tests.bench.runner import BUILD, ROOT
 
 
 def test_levelling_finds_the_window_or_says_that_there_is_none():

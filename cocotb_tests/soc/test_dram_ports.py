@@ -12,8 +12,8 @@ from cocotb.queue import Queue
 from cocotb.triggers import Event, FallingEdge, Lock, with_timeout
 from cocotb.utils import get_sim_time
 
-from cocotb_tests.amount import amount
-from cocotb_tests.streams import Sink, Source, start
+from cocotb_tests.bench.amount import amount
+from cocotb_tests.bench.streams import Sink, Source, start
 
 SEED = int(os.environ.get("SEED", "1"))
 BYTES = {"table": 16, "frame": 8}  # of a beat
@@ -38,9 +38,9 @@ class Axi:
         for c in "br":
             for n in range(IDS + IDS // 2):  # some ids are used twice at a time
                 self.free[c].put_nowait(n)
-            cocotb.start_soon(Sink(dut, f"{name}_{c}", self.answers_of(c), stalls.get(c, 0), random.Random(rng.random())).run())
+            cocotb.start_soon(Sink(dut, f"{name}_{c}", got=self.answers_of(c), stall=stalls.get(c, 0), rng=random.Random(rng.random())).run())
         for c, queue in self.queues.items():
-            cocotb.start_soon(self.send(Source(dut, f"{name}_{c}", stalls.get(c, 0), random.Random(rng.random())), queue))
+            cocotb.start_soon(self.send(Source(dut, f"{name}_{c}", stall=stalls.get(c, 0), rng=random.Random(rng.random())), queue))
 
     async def send(self, source, queue):
         while True:
@@ -51,7 +51,7 @@ class Axi:
             await source.send(**beat)
 
     def answers_of(self, channel):
-        def got(beat):
+        def got(beat, clock):
             answer = self.answers[channel][beat["id"]][0]
             answer["left"] -= 1
             answer["data"].append(beat.get("data"))
@@ -242,7 +242,7 @@ async def a_random_access_of_table_memory_takes_at_most_17_clocks(dut):
 
 
 def test_dram_ports():
-    from cocotb_tests.runner import BUILD, ROOT, run
+    from cocotb_tests.bench.runner import BUILD, ROOT, run
 
     folder = BUILD / "dram_ports"
     subprocess.run([sys.executable, ROOT / "cocotb_tests/tb/dram_ports_top.py", folder], check=True)  # its own process: both soc/ and cocotb_tests/ have a streams.py

@@ -8,7 +8,7 @@ import cocotb
 import pytest
 from cocotb.triggers import FallingEdge, ReadOnly, Timer, with_timeout
 
-from cocotb_tests.streams import Sink, Source, start
+from cocotb_tests.bench.streams import Sink, Source, start
 
 
 async def pass_beats(dut, count, up_stall, down_stall):
@@ -16,8 +16,8 @@ async def pass_beats(dut, count, up_stall, down_stall):
     rng = random.Random(int(os.environ.get("SEED", "1")))
     await start(dut)
     got, full = [], 0
-    source = Source(dut, "up", up_stall, rng)
-    sink = Sink(dut, "down", got.append, down_stall, random.Random(rng.random()))
+    source = Source(dut, "up", stall=up_stall, rng=rng)
+    sink = Sink(dut, "down", got=lambda beat, _: got.append(beat), stall=down_stall, rng=random.Random(rng.random()))
     cocotb.start_soon(sink.run())
 
     async def send():
@@ -76,6 +76,6 @@ async def reset_drops_what_it_holds(dut):
 
 @pytest.mark.parametrize("width", [1, 8, 65])
 def test_skid(width):
-    from cocotb_tests.runner import run
+    from cocotb_tests.bench.runner import run
 
     run("otx_skid", ["rtl/stream/otx_skid.sv"], __name__, parameters={"Width": width})

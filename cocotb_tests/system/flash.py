@@ -6,7 +6,7 @@ import fcntl
 import subprocess
 from pathlib import Path
 
-from cocotb_tests.models.spinal import generated
+from cocotb_tests.bench.spinal import generated
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 

@@ -16,9 +16,9 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 
 try:
+    from cocotb_tests.bench.remap_traffic import RemapTraffic
     from cocotb_tests.models.remap_judge import Call, RemapJudge, op_fields
     from cocotb_tests.models.remap_model import Op, State, TxOp
-    from cocotb_tests.models.remap_traffic import RemapTraffic
     from cocotb_tests.system.engine import EVENT_FREE, EVENT_OP, EVENT_TX, Engine, EngineError, build
 except ImportError as e:
     sys.exit(f"soak: {e}; source tools/env.sh first")

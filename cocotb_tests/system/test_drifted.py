@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from cocotb_tests.amount import amount
-from cocotb_tests.system.test_overlap import filled, holds
-from cocotb_tests.system.test_page_errors import data, place, rows_of
-from cocotb_tests.system.test_refresh import rest, spoil, unread
+from cocotb_tests.bench.amount import amount
+from cocotb_tests.system.overlap import filled, holds
+from cocotb_tests.system.pages import data, place, rows_of
+from cocotb_tests.system.weak_pages import rest, spoil, unread
 from opentxssd import Drive, Opcode, Status, TxState
 from opentxssd.faults import Cut, Fault, Faults, Place
 

@@ -2,16 +2,15 @@
 """The whole drive on NAND that fails: blocks bad from the factory, wrong bits in every page, programs and erases that fail; filled again and again, with power cuts.
 Nothing that was acknowledged is lost, and blocks that failed are known after a restart. What hardware and firmware do about it: docs/decisions/011-failing-nand.md."""
 
-import random
 import re
 from pathlib import Path
 
 import pytest
 
-from cocotb_tests.amount import amount
-from opentxssd import BLOCK, Drive, Opcode, Status
+from cocotb_tests.bench.amount import amount
+from cocotb_tests.system.filling import Filling, data
+from opentxssd import BLOCK, Opcode, Status
 from opentxssd.faults import Fault, Faults, Mark, Place
-from soc import geometry
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -19,60 +18,10 @@ pytestmark = pytest.mark.forked
 BER = 10**8  # 1e-4 per bit and read
 
 
-def data(lba, version):
-    return random.Random(lba << 20 | version).randbytes(16) * (BLOCK // 16)
-
-
 def bad_blocks(drive):
     """What the last mount reported."""
     found = re.findall(r"otx: (\d+) blocks? (?:is|are) bad", drive.uart)
     return int(found[-1]) if found else 0
-
-
-class Filling:
-    """A drive and what it must hold: version of each block, 0 while never written."""
-
-    def __init__(self, preset, seed, blocks=None, **faults):
-        self.rng, self.blocks = random.Random(seed), blocks or geometry.preset(preset).lbas
-        self.drive = Drive(preset, faults=Faults(seed=seed, **faults))
-        self.version = [0] * self.blocks
-
-    def write(self, lba, count, **how):
-        new = [self.version[lba + n] + 1 for n in range(count)]
-        done = self.drive.write(lba, b"".join(data(lba + n, v) for n, v in enumerate(new)), check=False, **how)
-        return done.status, dict(zip(range(lba, lba + count), new, strict=True))
-
-    def fill(self):
-        """All blocks in random order, plain and in transactions, until all are written or the drive is full. Returns how many."""
-        written, starts = 0, list(range(0, self.blocks, 8))
-        self.rng.shuffle(starts)
-        for n, lba in enumerate(starts):
-            count, tx = min(8, self.blocks - lba), n % 3 == 0
-            status, new = self.write(lba, count, **({"txid": n % 32} if tx else {}))
-            if tx and status == Status.SUCCESS:
-                self.drive.commit(n % 32)
-            if status == Status.CAPACITY:
-                break
-            assert status == Status.SUCCESS, Status(status)
-            for at, version in new.items():
-                self.version[at] = version
-            written += count
-        self.drive.flush()
-        return written
-
-    def verify(self):
-        for lba in range(0, self.blocks, 32):
-            count = min(32, self.blocks - lba)
-            want = [data(n, self.version[n]) if self.version[n] else bytes(BLOCK) for n in range(lba, lba + count)]
-            got = self.drive.read(lba, count)
-            wrong = [lba + n for n in range(count) if got[n * BLOCK : n * BLOCK + BLOCK] != want[n]]
-            assert not wrong, f"blocks {wrong} are lost"
-
-    def restart(self, cut):
-        if not cut:
-            assert self.drive.idle()
-        self.drive.power_cut(self.rng.getrandbits(32))
-        self.drive.power_on()
 
 
 def test_fillings_of_a_drive_with_every_fault_lose_nothing():

@@ -9,7 +9,7 @@ from collections import Counter
 
 import pytest
 
-from cocotb_tests.amount import amount
+from cocotb_tests.bench.amount import amount
 from judge import judge_lines
 from opentxssd import Drive
 from opentxssd.faults import Faults

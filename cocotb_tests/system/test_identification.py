@@ -6,7 +6,7 @@ import ctypes
 
 import pytest
 
-from cocotb_tests.models.nand_pins import Part
+from cocotb_tests.bench.nand_pins import Part
 from opentxssd import BLOCK, Drive
 from opentxssd.faults import Dead, Faults, PartFaults
 

@@ -5,7 +5,7 @@ With LONG=1 also one of preset sim, with 60,000, and the 32 on its eight dies.""
 
 import pytest
 
-from cocotb_tests.amount import amount
+from cocotb_tests.bench.amount import amount
 from opentxssd import BLOCK, Drive, Opcode, Query, Status, TxState
 
 pytestmark = pytest.mark.forked

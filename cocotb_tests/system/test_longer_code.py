@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cocotb_tests.system.test_page_errors import data, flip, pages, rows_of
-from cocotb_tests.system.test_refresh import rest, spoil, unread
+from cocotb_tests.system.pages import data, flip, pages, rows_of
+from cocotb_tests.system.weak_pages import rest, spoil, unread
 from opentxssd import BLOCK, Drive, Opcode, Status, TxState
 from opentxssd.faults import Cut, Faults, PartFaults
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cocotb_tests.amount import amount
+from cocotb_tests.bench.amount import amount
 from cocotb_tests.system import variant
 from opentxssd import BLOCK, Drive, Query, Status
 from opentxssd.faults import Dead, Faults

@@ -2,21 +2,15 @@
 """The whole drive of presets tiny and rich (the longer code, scrambled pages) with wrong bits in stored pages: up to T a chunk (8, 24) nobody sees them, with more the block is
 a MEDIA_ERROR and its neighbours are not; the log of a drive that lost power is corrected too."""
 
-import ctypes
 import random
 from pathlib import Path
 
 import pytest
 
-from cocotb_tests.models.nand_page import Layout
+from cocotb_tests.system.pages import LOG, data, flip, layout, pages, rows, rows_of
 from opentxssd import BLOCK, Drive, Opcode, Status
-from opentxssd.facts import PageKind
-from soc import geometry
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-
-DATA, LOG = PageKind.DATA, PageKind.LOG
-LAYOUTS = {t: Layout(t) for t in (8, 24)}
 
 
 pytestmark = pytest.mark.forked
@@ -30,59 +24,6 @@ def drive(request):
     d.flush()
     assert d.idle()
     return d
-
-
-def data(n):
-    return random.Random(n).randbytes(BLOCK)
-
-
-def shape(drive):
-    return geometry.preset(drive.lib.otx_preset().decode())
-
-
-def layout(drive):
-    """How a page of this drive is divided into chunks."""
-    return LAYOUTS[shape(drive).ecc_t]
-
-
-def rows(drive):
-    """All rows, die after die."""
-    return range(shape(drive).raw_pages)
-
-
-def place(drive, row):
-    """(die, block, page)"""
-    block, page = divmod(row, shape(drive).pages_per_block)
-    return *divmod(block, shape(drive).blocks_per_way), page
-
-
-def peek(drive, row, page):
-    die, block, at = place(drive, row)
-    drive.lib.otx_nand_peek(die, block * shape(drive).pages_per_block + at, page)
-
-
-def pages(drive, kind):
-    """{row: the page's bytes} of the programmed pages of that kind."""
-    found, page = {}, ctypes.create_string_buffer(4096 + shape(drive).spare_bytes)
-    for row in rows(drive):
-        peek(drive, row, page)
-        if page.raw[4097] == kind:
-            found[row] = page.raw
-    return found
-
-
-def rows_of(drive, lba):
-    """Rows in which this block was put, by the OOB."""
-    return [row for row, page in pages(drive, DATA).items() if int.from_bytes(page[4102:4106], "little") == lba]
-
-
-def flip(drive, row, counts, seed=1):
-    """Wrong bits in each chunk of a page."""
-    rng = random.Random(seed)
-    die, block, page = place(drive, row)
-    for chunk, count in enumerate(counts):
-        for bit in rng.sample(layout(drive).bits(chunk), count):
-            drive.lib.otx_nand_flip(die, block * shape(drive).pages_per_block + page, bit)
 
 
 def test_pages_with_up_to_t_wrong_bits_a_chunk_read_right(drive):

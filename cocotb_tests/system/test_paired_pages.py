@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cocotb_tests.system.test_page_errors import data
+from cocotb_tests.system.pages import data
 from opentxssd import BLOCK, Drive, Opcode, Status, Torn
 from opentxssd.faults import Cut, CutErase, Faults
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from cocotb_tests.system import variant
-from cocotb_tests.system.test_page_errors import data, flip, rows_of
-from cocotb_tests.system.test_refresh import one_chunk, rest, spoil, unread
+from cocotb_tests.system.pages import data, flip, rows_of
+from cocotb_tests.system.weak_pages import one_chunk, rest, spoil, unread
 from opentxssd import Drive, Opcode
 
 ROOT = Path(__file__).resolve().parent.parent.parent

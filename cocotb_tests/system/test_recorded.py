@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from cocotb_tests.system.test_page_errors import rows_of
-from cocotb_tests.system.test_refresh import spoil
+from cocotb_tests.system.pages import rows_of
+from cocotb_tests.system.weak_pages import spoil
 from judge import judge_lines
 from opentxssd import Drive
 from opentxssd.record import Recorder

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from cocotb_tests.system.test_page_errors import DATA, data, flip, layout, pages, rows_of
-from opentxssd import BLOCK, Drive, Opcode, Status
+from cocotb_tests.system.pages import DATA, data, flip, pages, rows_of
+from cocotb_tests.system.weak_pages import one_chunk, rest, spoil, unread
+from opentxssd import BLOCK, Drive
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 AT = 5  # refresh_at of soc/geometry.py
-REST = 120_000  # clocks in which firmware comes to an end with one page, its erase too
 pytestmark = pytest.mark.forked
 
 
@@ -25,25 +25,6 @@ def drive():
     d.flush()
     assert d.idle()
     return d
-
-
-def rest(drive, clocks=REST):
-    end = drive.clock + clocks
-    while drive.clock < end:
-        drive.step(end - drive.clock)
-
-
-def one_chunk(count, chunk=3):
-    return [count if n == chunk else 0 for n in range(8)]
-
-
-def spoil(drive, row):
-    """So many wrong bits that nobody can read the page any more."""
-    flip(drive, row, [80] * layout(drive).chunks, row)
-
-
-def unread(drive, lba):
-    return drive.command(Opcode.READ, lba, 1, check=False).status == Status.MEDIA_ERROR
 
 
 def test_a_page_read_with_many_corrected_bits_moves_and_the_old_one_is_not_needed(drive):

@@ -3,8 +3,8 @@
 
 from pathlib import Path
 
-from cocotb_tests.system.test_overlap import counts, filled, holds, uncommitted
-from cocotb_tests.system.test_suspend import suspensions
+from cocotb_tests.system.load import suspensions
+from cocotb_tests.system.overlap import counts, filled, holds, uncommitted
 from opentxssd import Drive, Opcode, Status, TxState
 from opentxssd.faults import Cut, CutErase, Faults
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cocotb_tests.system.test_page_errors import data, pages, place
+from cocotb_tests.system.pages import data, pages, place
 from opentxssd import BLOCK, Drive, Opcode, Query, Status, Torn
 from opentxssd.faults import Fault, Faults, Place
 

@@ -9,7 +9,7 @@ import random
 
 import pytest
 
-from cocotb_tests.amount import amount
+from cocotb_tests.bench.amount import amount
 from cocotb_tests.system import engine as engines
 from cocotb_tests.system.engine import BUF, EVENT_FREE, EVENT_OP, EVENT_TX, NAND, Engine, Op, State, TxOp, op, word
 

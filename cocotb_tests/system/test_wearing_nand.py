@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cocotb_tests.system.test_failing_nand import Filling, data
-from cocotb_tests.system.test_page_errors import DATA, pages, place
+from cocotb_tests.system.filling import Filling, data
+from cocotb_tests.system.pages import DATA, pages, place
 from opentxssd import BLOCK, Opcode, Status
 from opentxssd.faults import Fault, Faults, Place
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the layout promises: parts of the firmware depend on each other one way, lists of faults name text that is there, pages name files and sections that are there."""
 
+import ast
 import os
 import re
 import tomllib
@@ -40,6 +41,49 @@ def test_every_mutant_finds_its_text():
     listed += [(rule, f"sw/firmware/{file}", old) for file, old, _, rule in firmware]
     lost = [f"{name}: {count} times" for name, file, old in listed if (count := (ROOT / file).read_text().count(old)) != 1]
     assert len(listed) > 400 and not lost, lost
+
+
+def imports(text):
+    """Modules that a Python text imports; of `from a import b` both a and a.b, for b may be one."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            module = "." * node.level + (node.module or "")
+            yield from (module, *(f"{module}.{name.name}" for name in node.names))
+
+
+def wrong_imports(path, text):
+    """Of a file below cocotb_tests: what a test shares stands beside it or in bench/, and models know nothing of how blocks are driven."""
+    for module in imports(text):
+        if module.startswith("cocotb_tests") and module.split(".")[-1].startswith("test_"):
+            yield f"{path} imports {module}"
+        if "/models/" in path and module.split(".")[0] in ("cocotb", "cocotb_tests") and not f"{module}.".startswith("cocotb_tests.models."):
+            yield f"{path} imports {module}"
+        if module.startswith("."):
+            yield f"{path} imports from {module}"
+
+
+def test_no_test_imports_from_a_test_and_no_model_from_a_bench():
+    files = sorted((ROOT / "cocotb_tests").rglob("*.py"))
+    assert len(files) > 100
+    assert [wrong for f in files for wrong in wrong_imports(str(f.relative_to(ROOT)), f.read_text())] == []
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("cocotb_tests/nand/test_a.py", "from cocotb_tests.nand.test_b import page"),
+        ("cocotb_tests/nand/test_a.py", "def f():\n    from cocotb_tests.nand import test_b as b"),
+        ("cocotb_tests/bench/a.py", "import cocotb_tests.nand.test_b"),
+        ("cocotb_tests/nand/test_a.py", "from .test_b import page"),
+        ("cocotb_tests/models/a.py", "from cocotb_tests.bench.streams import Pin"),
+        ("cocotb_tests/models/a.py", "from cocotb_tests import bench"),
+        ("cocotb_tests/models/a.py", "from cocotb.triggers import FallingEdge"),
+    ],
+)
+def test_a_wrong_import_is_seen(path, text):
+    assert list(wrong_imports(path, text))
 
 
 def repository():

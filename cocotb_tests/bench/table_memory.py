@@ -5,7 +5,7 @@ Latency is from the address beat (writes: the later of address and data beat) to
 changes the memory, at its start or at its end, at random: the master may not rely on either. Checks the master: stable offers, one access at a time per id and direction.
 """
 
-from cocotb_tests.models.stepped import Pin, reader
+from cocotb_tests.bench.streams import Pin, reader
 
 AR = ["addr", "id", "len", "size", "burst"]
 LANES = [sum(0xFF << 8 * b for b in range(16) if s >> b & 1) for s in range(1 << 16)]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parent.parent.parent
 FIRST, LAST, PARITY = 1 << 12, 1 << 13, 1 << 13
 CLEAN, FIXED, FAILED = 0, 1, 2
 

@@ -13,10 +13,10 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import Event, FallingEdge, ReadOnly, RisingEdge
 
+from cocotb_tests.bench.streams import Pin, reader
+from cocotb_tests.bench.table_memory import TableMemory
 from cocotb_tests.models.remap_judge import WALKED, Call, RemapJudge, op_fields
 from cocotb_tests.models.remap_model import BUF, NAND, NONE, VER, Op, State, TxOp, word
-from cocotb_tests.models.stepped import Pin, reader
-from cocotb_tests.models.table_memory import TableMemory
 from soc import geometry
 
 VERILOG = os.environ.get("OTX_VERILOG_DIR", "build/tiny/verilog")

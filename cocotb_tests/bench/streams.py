@@ -1,13 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stream ends that one loop steps clock by clock: far faster than a coroutine per stream when pages of 512 beats move.
+"""The two ends of a valid/ready stream, `<port>_valid/_ready/_payload_<field>`, or `<port>_payload` for a plain word.
 
-Per clock the loop calls `drive()` of every part after the falling edge, waits until the values have settled, and calls `sample()`: what is valid and ready there passes at
-the next rising edge. Sinks enforce the stream rule: valid stays, with an unchanged payload, until the beat has passed.
+Per clock `drive()` of a part is called after the falling edge and `sample()` when the values have settled: what is valid and ready there passes at the next rising edge.
+One loop does this for all parts of a bench (`Stepper`), far faster than a coroutine per stream when pages of 512 beats move; where few ports move, `await source.send(...)` and
+`cocotb.start_soon(sink.run())` do it for one end. Sinks enforce the stream rule: valid stays, with an unchanged payload, until the beat has passed.
 """
 
 import random
 
-from cocotb.triggers import FallingEdge, ReadOnly
+import cocotb
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge, ReadOnly, RisingEdge
+
+
+async def start(dut, clocks=4):
+    """Clock of 10 ns, reset for some clocks; returns at the falling edge with which the reset ends."""
+    cocotb.start_soon(Clock(dut.clk, 10, "ns").start())
+    dut.reset.value = 1
+    for _ in range(clocks):
+        await RisingEdge(dut.clk)
+    await FallingEdge(dut.clk)
+    dut.reset.value = 0
 
 
 def reader(handle):
@@ -37,18 +50,21 @@ class Pin:
 
 
 def pins(dut, name, fields):
-    """Handles of a stream's payload: `<name>_payload_<field>`, or `<name>_payload` when there are no fields."""
+    """Handles of a stream's payload: `<name>_payload_<field>`, or `<name>_payload` when there are no fields; those that are there when `fields` is None."""
+    if fields is None:
+        prefix = f"{name}_payload_"
+        fields = [h._name[len(prefix) :] for h in dut if h._name.startswith(prefix)]
     return {f: getattr(dut, f"{name}_payload_{f}") for f in fields} if fields else {"payload": getattr(dut, f"{name}_payload")}
 
 
 class Source:
-    """Sends the beats of `queue` (dicts) in order; `passed(beat)` is called for each. `stall`: share of clocks in which a waiting beat is not yet offered."""
+    """Sends the beats of `queue` (dicts) in order; `passed(beat, clock)` is called for each. `stall`: share of clocks in which a waiting beat is not yet offered."""
 
-    def __init__(self, dut, name, fields, stall=0.0, rng=None, passed=None):
+    def __init__(self, dut, name, fields=None, stall=0.0, rng=None, passed=None):
         self.name, self.queue, self.stall, self.rng, self.passed = name, [], stall, rng or random.Random(1), passed
         self.valid, self.ready = Pin(getattr(dut, name + "_valid")), reader(getattr(dut, name + "_ready"))
         self.fields = {f: Pin(h) for f, h in pins(dut, name, fields).items()}
-        self.offered = False
+        self.clk, self.offered = dut.clk, False
 
     def drive(self):
         if not self.offered and self.queue and not (self.stall and self.rng.random() < self.stall):
@@ -65,12 +81,26 @@ class Source:
             if self.passed:
                 self.passed(beat, clock)
 
+    async def send(self, **fields):
+        """Without a Stepper: sends one beat, with 0 in the fields that are not named; returns at the falling edge after the one at which it passed."""
+        assert set(fields) <= set(self.fields), f"{self.name}: no field {set(fields) - set(self.fields)}"
+        assert not self.queue, f"{self.name}: a beat is on its way"
+        self.queue.append(dict.fromkeys(self.fields, 0) | fields)
+        if self.clk.value:
+            await FallingEdge(self.clk)
+        while self.queue:
+            self.drive()
+            await ReadOnly()
+            self.sample(None)
+            await FallingEdge(self.clk)
+        self.drive()
+
 
 class Sink:
     """Takes beats while `open`; each goes to `got(beat, clock)`. `stall`: share of clocks without ready. `changes`: a beat may become another one until it is taken."""
 
-    def __init__(self, dut, name, fields, got, stall=0.0, rng=None, changes=False):
-        self.changes = changes
+    def __init__(self, dut, name, fields=None, got=None, stall=0.0, rng=None, changes=False):
+        self.clk, self.changes = dut.clk, changes
         self.name, self.got, self.stall, self.rng, self.open, self.waiting = name, got, stall, rng or random.Random(2), True, None
         self.valid, self.ready = reader(getattr(dut, name + "_valid")), Pin(getattr(dut, name + "_ready"))
         self.fields = {f: reader(h) for f, h in pins(dut, name, fields).items()}
@@ -89,6 +119,14 @@ class Sink:
                 self.got(beat, clock)
         else:
             assert self.waiting is None, f"{self.name}: valid fell before {self.waiting} was taken"
+
+    async def run(self):
+        """Without a Stepper: takes beats for ever; their clock is None."""
+        while True:
+            await FallingEdge(self.clk)
+            self.drive()
+            await ReadOnly()
+            self.sample(None)
 
 
 class Stepper:

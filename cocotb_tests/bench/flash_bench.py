@@ -10,11 +10,12 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
 
-from cocotb_tests.models.flash_model import ChannelModel, Op
-from cocotb_tests.models.frame_memory import FrameMemory
+from cocotb_tests.bench.flash_channel import ChannelModel
+from cocotb_tests.bench.frame_memory import FrameMemory
+from cocotb_tests.bench.spinal import generated
+from cocotb_tests.bench.streams import Sink, Source, Stepper
+from cocotb_tests.models.flash_model import Op
 from cocotb_tests.models.retry_model import RetryModel
-from cocotb_tests.models.spinal import generated
-from cocotb_tests.models.stepped import Sink, Source, Stepper
 from cocotb_tests.models.way_order import WayOrder
 from cocotb_tests.models.weak_model import WeakModel
 from opentxssd.facts import ports

@@ -9,10 +9,10 @@ import random
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
 
-from cocotb_tests.amount import LONG
-from cocotb_tests.models.datapath_engine import COMMITTING, OPEN, RSP, EngineModel, words
-from cocotb_tests.models.frame_memory import BEATS, FrameMemory
-from cocotb_tests.models.stepped import Pin, Sink, Source, Stepper, reader
+from cocotb_tests.bench.amount import LONG
+from cocotb_tests.bench.datapath_engine import COMMITTING, OPEN, RSP, EngineModel, words
+from cocotb_tests.bench.frame_memory import BEATS, FrameMemory
+from cocotb_tests.bench.streams import Pin, Sink, Source, Stepper, reader
 from opentxssd.facts import TAGS, TXIDS, LogKind, Opcode, Status, WordKind, ports, word
 from soc import geometry
 

@@ -10,7 +10,7 @@ import zlib
 
 import numpy as np
 
-from cocotb_tests import bch_codec
+from cocotb_tests.bench import bch_codec
 from cocotb_tests.models.bch_model import Bch
 from opentxssd.facts import BLOCK, NUMBER
 

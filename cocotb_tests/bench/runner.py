@@ -18,7 +18,7 @@ from cocotb_tools.runner import Verilator, get_results
 
 from soc import facts
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parent.parent.parent
 BUILD = ROOT / "build"
 runs = 0  # of simulations in this process; conftest.py tells by it which tests are not cocotb's
 

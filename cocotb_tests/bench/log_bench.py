@@ -14,8 +14,8 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, ReadOnly
 
+from cocotb_tests.bench.streams import Pin, reader
 from cocotb_tests.models.log_model import COMMIT, FRAMES, MAP, PAGE, PLACES, RELOCATE, Entry, LogModel
-from cocotb_tests.models.stepped import Pin, reader
 
 DRIVE, GENERATION = 0x1A2B3C4D, 0x55667788
 ROOT = Path(__file__).resolve().parent.parent.parent

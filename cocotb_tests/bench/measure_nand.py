@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Not a test: what bench/n1.py runs on one NAND channel and its dies.
 
-Environment: `TIMES` of the array (JSON, names of models/nand_pins.py), `MODE` (SDR timing mode), `CAPABILITIES` (of the part: bits of models/nand_host.py),
+Environment: `TIMES` of the array (JSON, names of bench/nand_pins.py), `MODE` (SDR timing mode), `CAPABILITIES` (of the part: bits of bench/nand_host.py),
 `OUT` (the file for the figures, in clocks of 10 ns).
 """
 
@@ -12,8 +12,8 @@ from pathlib import Path
 
 import cocotb
 
-from cocotb_tests.models.nand_host import CACHE_READ, SEVERAL_PLANES, Host, Op, Status
-from cocotb_tests.models.nand_pins import Nand, Part
+from cocotb_tests.bench.nand_host import CACHE_READ, SEVERAL_PLANES, Host, Op, Status
+from cocotb_tests.bench.nand_pins import Nand, Part
 
 PAGES, BLOCKS = 32, 8
 EACH = 8  # commands per way

@@ -3,13 +3,12 @@
 
 import random
 import struct
-import zlib
 
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import Event, FallingEdge, First, Lock, RisingEdge, Timer, ValueChange
 
-from cocotb_tests.models.stepped import reader
+from cocotb_tests.bench.streams import reader
 from opentxssd.facts import BEATS
 from opentxssd.facts import NandOp as Op
 from opentxssd.facts import PageStatus as Status  # noqa: F401 (for tests)
@@ -18,12 +17,6 @@ OWN = 6  # the timing mode with the part's own times
 CPL = ["way", "slot", "status", "kind", "generation", "lpn", "sequence", "corrected"]
 FIELDS = {"wreq": ["way", "slot"], "rdata": ["way", "slot", "data", "last"], "fix": ["way", "slot", "byte", "mask"], "cpl": CPL}
 CACHE_PROGRAM, CACHE_READ, SEVERAL_PLANES, STATUS_ENHANCED = 1, 2, 4, 8  # bits of `capabilities`
-
-
-def oob(data, kind, generation, lpn, sequence):
-    """The 20 spare bytes of a page, written without looking at the RTL."""
-    fields = bytes([kind]) + struct.pack("<II", generation, lpn) + sequence.to_bytes(6, "little")
-    return b"\xff" + fields + struct.pack("<I", zlib.crc32(data + fields))
 
 
 class Host:

@@ -5,7 +5,7 @@
 
 import random
 
-from cocotb_tests.models.stepped import Pin, Sink, reader
+from cocotb_tests.bench.streams import Pin, Sink, reader
 from opentxssd.facts import BEATS
 
 BURST, OKAY, SLVERR = 32, 0, 2
