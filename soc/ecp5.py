@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """From LiteX' sources to an ECP5 bitstream: constraints of a board, Yosys once, nextpnr for each seed of its placer, ecppack for the best.
 
-`Constraints(path)` is constraints/BOARD.lpf. `netlist` runs Yosys again only when something that it reads has changed, and gives the reset a clock network (`global_reset`).
-`place` gives up a placement whose wires the router cannot part from each other within `ROUNDS` rounds or `SECONDS` of processor time, and says how far it came.
+`Constraints(path)` is constraints/BOARD.lpf. `netlist` runs Yosys again only when something that it reads has changed, and takes two nets off the wires that reach all over the
+chip (`global_reset`, `short_memories`). `place` gives up a placement whose wires the router cannot part from each other within `ROUNDS` rounds or `SECONDS` of processor time, and
+says how far it came.
 """
 
 import hashlib
@@ -109,6 +110,22 @@ def global_reset(module):
     return count
 
 
+def short_memories(module):
+    """A distributed memory of fewer than 16 places has address bits that are always 0, the same ones on both ports. They become copies of its first bit, which is there anyway: a
+    place has another address then, the same for both ports. As 0 they are thousands of pins of one net, all over the chip. One with contents stays as it is. Gives the bits."""
+    count = 0
+    for cell in module["cells"].values():
+        if cell["type"] != "TRELLIS_DPR16X4" or set(cell["parameters"]["INITVAL"]) != {"x"}:
+            continue
+        read, write = (cell["connections"][port] for port in ("RAD", "WAD"))
+        unused = [i for i in range(1, 4) if read[i] == write[i] == "0"]
+        if isinstance(read[0], int) and isinstance(write[0], int):
+            for i in unused:
+                read[i], write[i] = read[0], write[0]
+            count += len(unused)
+    return count
+
+
 def netlist(platform, name, folder):
     """FOLDER/NAME.json out of the script that LiteX has written; kept while the script and what it reads stay the same. LiteX' comments hold the date, so they do not count."""
     script = (folder / f"{name}.ys").read_text()
@@ -120,7 +137,8 @@ def netlist(platform, name, folder):
         return
     call(folder, f"{name}_yosys.log", "yosys", "-q", "-l", f"{name}.rpt", f"{name}.ys")
     design = json.loads(json_file.read_text())
-    global_reset(design["modules"][name])
+    for mend in (global_reset, short_memories):
+        mend(design["modules"][name])
     json_file.write_text(json.dumps(design))
     kept.write_text(state.hexdigest())
 

@@ -77,14 +77,19 @@ CLOCK, RESET, CLEAR, OTHER, TWO, THREE = range(2, 8)
 DCCA_PINS = {"CLKI": "input", "CE": "input", "CLKO": "output"}
 
 
+def memory(read, write, contents="x" * 64):
+    return {"type": "TRELLIS_DPR16X4", "parameters": {"INITVAL": contents}, "connections": {"RAD": read, "WAD": write}}
+
+
 def some_netlist():
-    """Two flip-flops and a LUT at the reset, one flip-flop at another net, one at a constant, one without; bits as Yosys writes them."""
+    """Two flip-flops and a LUT at the reset, one flip-flop at another net, one at a constant, one without; a memory of two places. Bits as Yosys writes them."""
 
     def flop(**pins):
         return {"type": "TRELLIS_FF", "connections": {"CLK": [CLOCK], **{name: [bit] for name, bit in pins.items()}}}
 
     gate = {"type": "LUT4", "connections": {"A": [RESET], "B": [CLEAR]}}
     cells = {"a": flop(LSR=RESET), "b": flop(LSR=RESET, CE=RESET), "c": flop(LSR=CLEAR), "d": flop(LSR="0"), "e": flop(), "gate": gate}
+    cells["memory"] = memory([TWO, "0", "0", "0"], [THREE, "0", "0", "0"])
     return {"cells": cells, "netnames": {"clock": {"bits": [CLOCK]}, "reset": {"bits": [RESET]}, "clear": {"bits": [CLEAR]}, "bus": {"bits": [OTHER, TWO, "x", THREE]}}}
 
 
@@ -108,6 +113,39 @@ def test_without_a_reset_a_netlist_stays_as_it_is():
     assert ecp5.global_reset(module) == 0 and module == before
 
 
+@pytest.mark.parametrize("width", range(1, 5))
+def test_a_memory_with_fewer_places_reads_what_was_written(width):
+    """Both ports drive the memory's address bits, before and after, with all pairs of places; which address a place has may change."""
+    read, write = list(range(10, 10 + width)), list(range(20, 20 + width))
+    pins = memory([*read, *"0000"[width:]], [*write, *"0000"[width:]])
+    assert ecp5.short_memories({"cells": {"m": pins}}) == 4 - width
+
+    def address(port, nets, place):
+        level = {net: place >> i & 1 for i, net in enumerate(nets)} | {"0": 0}
+        return sum(level[bit] << i for i, bit in enumerate(pins["connections"][port]))
+
+    assert "0" not in pins["connections"]["RAD"] + pins["connections"]["WAD"]
+    for written in range(1 << width):
+        hits = [place for place in range(1 << width) if address("RAD", read, place) == address("WAD", write, written)]
+        assert hits == [written]
+
+
+@pytest.mark.parametrize(
+    "pins",
+    [
+        memory([10, 11, "0", "0"], [20, 21, "0", "0"], "0" * 64),
+        memory([10, 11, "0", "1"], [20, 21, 22, "1"]),
+        memory(["0", 11, "0", "0"], [20, 21, "0", "0"]),
+        memory([10, 11, "0", "0"], ["0", 21, "0", "0"]),
+        {"type": "DP16KD", "parameters": {"INITVAL": "x" * 64}, "connections": {"RAD": [10, "0"], "WAD": [11, "0"]}},
+    ],
+    ids=["has contents", "ports that differ, ones", "no first bit to read", "no first bit to write", "block memory"],
+)
+def test_other_memories_stay_as_they_are(pins):
+    before = json.dumps(pins)
+    assert ecp5.short_memories({"cells": {"m": pins}}) == 0 and json.dumps(pins) == before
+
+
 YOSYS = """#!/usr/bin/env python3
 import json, pathlib
 pathlib.Path("some.json").write_text(json.dumps({{"modules": {{"some": {netlist}}}}}))
@@ -126,11 +164,15 @@ def test_what_is_placed_is_the_netlist_with_its_reset_and_made_once(tmp_path, mo
     platform = SimpleNamespace(sources=[("top.v", "verilog", "work")])
     for _ in range(2):
         ecp5.netlist(platform, "some", tmp_path)
-        assert "global_reset" in json.loads((tmp_path / "some.json").read_text())["modules"]["some"]["cells"]
+        cells = json.loads((tmp_path / "some.json").read_text())["modules"]["some"]["cells"]
+        assert "global_reset" in cells and cells["memory"]["connections"]["RAD"] == [TWO] * 4
     assert (tmp_path / "calls").read_text() == "yosys\n"
     (tmp_path / "top.v").write_text("module some; wire a;\n")
     ecp5.netlist(platform, "some", tmp_path)
     assert (tmp_path / "calls").read_text() == "yosys\n" * 2
+    monkeypatch.setattr(ecp5, "__file__", str(tmp_path / "top.v"))  # the netlist is mended in another way
+    ecp5.netlist(platform, "some", tmp_path)
+    assert (tmp_path / "calls").read_text() == "yosys\n" * 3
 
 
 @pytest.fixture
