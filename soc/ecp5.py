@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """From LiteX' sources to an ECP5 bitstream: constraints of a board, Yosys once, nextpnr for each seed of its placer, ecppack for the best.
 
-`Constraints(path)` is constraints/BOARD.lpf. `netlist` runs Yosys again only when something that it reads has changed. `place` gives up a placement whose wires the router cannot
-part from each other within `ROUNDS` rounds or `SECONDS` of processor time, and says how far it came.
+`Constraints(path)` is constraints/BOARD.lpf. `netlist` runs Yosys again only when something that it reads has changed, and takes two nets off the wires that reach all over the
+chip (`global_reset`, `short_memories`). `place` gives up a placement whose wires the router cannot part from each other within `ROUNDS` rounds or `SECONDS` of processor time, and
+says how far it came.
 """
 
 import hashlib
@@ -10,6 +11,7 @@ import json
 import re
 import resource
 import subprocess
+from collections import Counter
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -89,16 +91,55 @@ def call(folder, log, *command):
             raise Failed(f"{command[0]} failed, see {folder / log}")
 
 
+def global_reset(module):
+    """The net that sets or resets the most flip-flops reaches them over a DCCA, that is one of the 16 networks for clocks, and not over the wires between LUTs, which nextpnr would
+    take for it: it gives such a network to clocks only. LUTs and memories that read the net stay where they are. Gives the number of flip-flops."""
+    flops = [cell["connections"] for cell in module["cells"].values() if cell["type"] == "TRELLIS_FF"]
+    loads = Counter(pins["LSR"][0] for pins in flops if isinstance(pins.get("LSR", ["0"])[0], int))
+    if not loads:
+        return 0
+    (reset, count), far = loads.most_common(1)[0], 1 + max(bit for net in module["netnames"].values() for bit in net["bits"] if isinstance(bit, int))
+    for pins in flops:
+        if pins.get("LSR") == [reset]:
+            pins["LSR"] = [far]
+    ports = {"CLKI": ("input", reset), "CE": ("input", "1"), "CLKO": ("output", far)}
+    none = {"hide_name": 0, "attributes": {}}
+    directions, connections = {p: d for p, (d, _) in ports.items()}, {p: [bit] for p, (_, bit) in ports.items()}
+    module["cells"]["global_reset"] = none | {"type": "DCCA", "parameters": {}, "port_directions": directions, "connections": connections}
+    module["netnames"]["global_reset"] = none | {"bits": [far]}
+    return count
+
+
+def short_memories(module):
+    """A distributed memory of fewer than 16 places has address bits that are always 0, the same ones on both ports. They become copies of its first bit, which is there anyway: a
+    place has another address then, the same for both ports. As 0 they are thousands of pins of one net, all over the chip. One with contents stays as it is. Gives the bits."""
+    count = 0
+    for cell in module["cells"].values():
+        if cell["type"] != "TRELLIS_DPR16X4" or set(cell["parameters"]["INITVAL"]) != {"x"}:
+            continue
+        read, write = (cell["connections"][port] for port in ("RAD", "WAD"))
+        unused = [i for i in range(1, 4) if read[i] == write[i] == "0"]
+        if isinstance(read[0], int) and isinstance(write[0], int):
+            for i in unused:
+                read[i], write[i] = read[0], write[0]
+            count += len(unused)
+    return count
+
+
 def netlist(platform, name, folder):
     """FOLDER/NAME.json out of the script that LiteX has written; kept while the script and what it reads stay the same. LiteX' comments hold the date, so they do not count."""
     script = (folder / f"{name}.ys").read_text()
-    state = hashlib.sha256(script.encode())
+    state = hashlib.sha256(script.encode() + Path(__file__).read_bytes())
     for path in [*(Path(source) for source, *_ in platform.sources), *sorted(folder.glob("*.init"))]:
         state.update(COMMENT.sub(b"", (folder / path).read_bytes()))
     json_file, kept = folder / f"{name}.json", folder / f"{name}.json.sha256"
     if json_file.exists() and kept.exists() and kept.read_text() == state.hexdigest():
         return
     call(folder, f"{name}_yosys.log", "yosys", "-q", "-l", f"{name}.rpt", f"{name}.ys")
+    design = json.loads(json_file.read_text())
+    for mend in (global_reset, short_memories):
+        mend(design["modules"][name])
+    json_file.write_text(json.dumps(design))
     kept.write_text(state.hexdigest())
 
 

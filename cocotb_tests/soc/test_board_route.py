@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Constraints of the board as its build reads them, and how a placement ends (soc/ecp5.py), with a router of a few lines in place of nextpnr."""
+"""Constraints of the board as its build reads them, its reset, and how a placement ends (soc/ecp5.py), with a router of a few lines in place of nextpnr."""
 
 import json
 import re
@@ -71,6 +71,108 @@ def test_pads_that_are_not_all_said_are_refused(tmp_path, text):
 def test_a_line_without_its_end_is_refused(tmp_path):
     with pytest.raises(ValueError, match="some.lpf:2"):
         constraints(tmp_path, '# a comment\nFREQUENCY PORT "clk100" 100.0 MHz')
+
+
+CLOCK, RESET, CLEAR, OTHER, TWO, THREE = range(2, 8)
+DCCA_PINS = {"CLKI": "input", "CE": "input", "CLKO": "output"}
+
+
+def memory(read, write, contents="x" * 64):
+    return {"type": "TRELLIS_DPR16X4", "parameters": {"INITVAL": contents}, "connections": {"RAD": read, "WAD": write}}
+
+
+def some_netlist():
+    """Two flip-flops and a LUT at the reset, one flip-flop at another net, one at a constant, one without; a memory of two places. Bits as Yosys writes them."""
+
+    def flop(**pins):
+        return {"type": "TRELLIS_FF", "connections": {"CLK": [CLOCK], **{name: [bit] for name, bit in pins.items()}}}
+
+    gate = {"type": "LUT4", "connections": {"A": [RESET], "B": [CLEAR]}}
+    cells = {"a": flop(LSR=RESET), "b": flop(LSR=RESET, CE=RESET), "c": flop(LSR=CLEAR), "d": flop(LSR="0"), "e": flop(), "gate": gate}
+    cells["memory"] = memory([TWO, "0", "0", "0"], [THREE, "0", "0", "0"])
+    return {"cells": cells, "netnames": {"clock": {"bits": [CLOCK]}, "reset": {"bits": [RESET]}, "clear": {"bits": [CLEAR]}, "bus": {"bits": [OTHER, TWO, "x", THREE]}}}
+
+
+def test_the_reset_reaches_its_flip_flops_over_a_clock_network():
+    module, before = some_netlist(), some_netlist()
+    assert ecp5.global_reset(module) == 2
+    buffer, net = module["cells"].pop("global_reset"), module["netnames"].pop("global_reset")
+    far = THREE + 1  # no net has this number yet
+    assert (buffer["type"], buffer["port_directions"], net["bits"]) == ("DCCA", DCCA_PINS, [far])
+    assert buffer["connections"] == {"CLKI": [RESET], "CE": ["1"], "CLKO": [far]}
+    for name in "ab":
+        before["cells"][name]["connections"]["LSR"] = [far]
+    assert module == before
+
+
+def test_without_a_reset_a_netlist_stays_as_it_is():
+    module, before = some_netlist(), some_netlist()
+    for cells in (module["cells"], before["cells"]):
+        for name in "abc":
+            del cells[name]
+    assert ecp5.global_reset(module) == 0 and module == before
+
+
+@pytest.mark.parametrize("width", range(1, 5))
+def test_a_memory_with_fewer_places_reads_what_was_written(width):
+    """Both ports drive the memory's address bits, before and after, with all pairs of places; which address a place has may change."""
+    read, write = list(range(10, 10 + width)), list(range(20, 20 + width))
+    pins = memory([*read, *"0000"[width:]], [*write, *"0000"[width:]])
+    assert ecp5.short_memories({"cells": {"m": pins}}) == 4 - width
+
+    def address(port, nets, place):
+        level = {net: place >> i & 1 for i, net in enumerate(nets)} | {"0": 0}
+        return sum(level[bit] << i for i, bit in enumerate(pins["connections"][port]))
+
+    assert "0" not in pins["connections"]["RAD"] + pins["connections"]["WAD"]
+    for written in range(1 << width):
+        hits = [place for place in range(1 << width) if address("RAD", read, place) == address("WAD", write, written)]
+        assert hits == [written]
+
+
+@pytest.mark.parametrize(
+    "pins",
+    [
+        memory([10, 11, "0", "0"], [20, 21, "0", "0"], "0" * 64),
+        memory([10, 11, "0", "1"], [20, 21, 22, "1"]),
+        memory(["0", 11, "0", "0"], [20, 21, "0", "0"]),
+        memory([10, 11, "0", "0"], ["0", 21, "0", "0"]),
+        {"type": "DP16KD", "parameters": {"INITVAL": "x" * 64}, "connections": {"RAD": [10, "0"], "WAD": [11, "0"]}},
+    ],
+    ids=["has contents", "ports that differ, ones", "no first bit to read", "no first bit to write", "block memory"],
+)
+def test_other_memories_stay_as_they_are(pins):
+    before = json.dumps(pins)
+    assert ecp5.short_memories({"cells": {"m": pins}}) == 0 and json.dumps(pins) == before
+
+
+YOSYS = """#!/usr/bin/env python3
+import json, pathlib
+pathlib.Path("some.json").write_text(json.dumps({{"modules": {{"some": {netlist}}}}}))
+with open("calls", "a") as calls: calls.write("yosys\\n")
+"""
+
+
+def test_what_is_placed_is_the_netlist_with_its_reset_and_made_once(tmp_path, monkeypatch):
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    (tools / "yosys").write_text(YOSYS.format(netlist=some_netlist()))
+    (tools / "yosys").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tools), prepend=":")
+    (tmp_path / "some.ys").write_text("synth\n")
+    (tmp_path / "top.v").write_text("module some; // 1\n")
+    platform = SimpleNamespace(sources=[("top.v", "verilog", "work")])
+    for _ in range(2):
+        ecp5.netlist(platform, "some", tmp_path)
+        cells = json.loads((tmp_path / "some.json").read_text())["modules"]["some"]["cells"]
+        assert "global_reset" in cells and cells["memory"]["connections"]["RAD"] == [TWO] * 4
+    assert (tmp_path / "calls").read_text() == "yosys\n"
+    (tmp_path / "top.v").write_text("module some; wire a;\n")
+    ecp5.netlist(platform, "some", tmp_path)
+    assert (tmp_path / "calls").read_text() == "yosys\n" * 2
+    monkeypatch.setattr(ecp5, "__file__", str(tmp_path / "top.v"))  # the netlist is mended in another way
+    ecp5.netlist(platform, "some", tmp_path)
+    assert (tmp_path / "calls").read_text() == "yosys\n" * 3
 
 
 @pytest.fixture
