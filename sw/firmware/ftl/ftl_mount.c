@@ -3,6 +3,7 @@
 
 #include "ftl_bbt.h"
 #include "ftl_blocks.h"
+#include "ftl_collect.h"
 #include "ftl_dies.h"
 #include "ftl_erase.h"
 #include "ftl_log.h"
@@ -32,7 +33,7 @@ static enum ftl_error enough_blocks(struct ftl *f) {
     const struct ftl_geometry *g = &f->geometry;
     uint32_t data = (g->lbas + g->pages - 1) / g->pages + 2 * ftl_dies_used(g), log = (FTL_LOG_RESERVE + FTL_LANE_AHEAD + FTL_AHEAD) * g->lanes;
     f->report.good_blocks = ftl_blocks_good(f);
-    f->report.needed = data + log + 2 * ftl_blocks_mount_reserve(g) - FTL_MOUNT_SPARE;
+    f->report.needed = data + log + 2 * ftl_blocks_mount_reserve(g) - FTL_MOUNT_SPARE + FTL_COLLECT_BLOCKS;
     if (f->report.good_blocks < f->report.needed) return FTL_ERR_BLOCKS;
     return ftl_root_anchors(f) < 2 ? FTL_ERR_ANCHOR : FTL_OK;
 }
@@ -128,6 +129,7 @@ enum ftl_error ftl_mount(struct ftl *f) {
     if (error != FTL_OK) return error;
     ftl_root_leave_old(f);
     ftl_blocks_settle(f);
+    ftl_collect_count(f);
     ftl_bbt_write(f); /* a copy whose blocks were in use until now */
     f->report = (struct ftl_report){
         .formatted = blank,

@@ -20,6 +20,7 @@ enum ftl_error ftl_check_entry(struct ftl *f, const struct ftl_entry *e) {
         return e->lpn < g->lbas && e->arg <= g->lbas - e->lpn ? FTL_OK : FTL_ERR_LOG;
     case FTL_COMMIT:
     case FTL_ABORT:
+    case FTL_NOTE:
         return FTL_OK;
     default:
         return FTL_ERR_LOG; /* of a later version of this format */
@@ -79,6 +80,8 @@ static enum ftl_error apply(struct ftl *f, struct ftl_replay *r, const struct ft
     }
     case FTL_COMMIT:
         apply_commit(r, e, index);
+        return FTL_OK;
+    case FTL_NOTE:
         return FTL_OK;
     default: /* ABORT */
         r->tx[e->serial % FTL_TXIDS].seen = 0;

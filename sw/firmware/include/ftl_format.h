@@ -92,7 +92,7 @@ enum ftl_entry_word {
     FTL_ENTRY_EPOCH = 6,
     FTL_ENTRY_ARG = 7,
 };
-enum ftl_entry_kind { FTL_MAP = 1, FTL_COMMIT = 2, FTL_ABORT = 3, FTL_TRIM = 4, FTL_PREPARE = 5, FTL_RELOCATE = 6 };
+enum ftl_entry_kind { FTL_MAP = 1, FTL_COMMIT = 2, FTL_ABORT = 3, FTL_TRIM = 4, FTL_PREPARE = 5, FTL_RELOCATE = 6, FTL_NOTE = 8 };
 #define FTL_ENTRY_ORDERED 1u /* flags */
 #define FTL_ENTRY_IN_TX 2u
 

@@ -22,9 +22,13 @@ uint32_t drive_value(uint32_t lpn) {
 void drive_supply(uint32_t steps) {
     while (steps-- > 0) {
         ftl_supply_step(&drive.ftl, &drive.supply);
+        if (sim.no_collect) drive.supply.hopeless = true;
+        else ftl_collect_step(&drive.ftl, &drive.supply, &drive.retire, &drive.collect);
         ftl_retire_step(&drive.ftl, &drive.supply, &drive.retire);
         ftl_patrol_step(&drive.ftl, &drive.retire, &drive.patrol);
         (void)fail_step();
+        note_step();
+        reads_step();
     }
     sim_learn(&drive.ftl);
 }
@@ -58,7 +62,10 @@ void drive_start(void) {
         if (number_of(l) >= DRIVE_LPNS || drive_lpn(number_of(l)) != l) CHECK(hal_map()[l] == FTL_WORD_NONE);
     for (uint32_t i = 0; i < DRIVE_LPNS; i++) drive.before[i] = drive_value(drive_lpn(i));
     map_start();
+    for (uint32_t die = 0; die < sim.g.dies; die++)
+        for (uint32_t b = 0; b < sim.g.blocks; b++) CHECK(sim.live[ftl_block_id(&sim.g, die, b)] == map_references(ftl_block_id(&sim.g, die, b)));
     sim.on_verify = verified;
+    reads_start();
     ftl_retire_begin(&drive.ftl, &drive.retire);
     drive_supply(30);
 }
@@ -92,6 +99,7 @@ void hw_advance(void) {
     while (hw.watermark < hw.head && hw.done[hw.watermark]) hw.watermark++;
     while (hw.flights != 0 && hw.flight[0].done) {
         hw.durable = hw.flight[0].end;
+        if (hw.flight[0].mark > hw.durable_mark) hw.durable_mark = hw.flight[0].mark;
         hw.flights--;
         memmove(&hw.flight[0], &hw.flight[1], hw.flights * sizeof hw.flight[0]);
     }
