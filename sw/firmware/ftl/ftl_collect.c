@@ -69,7 +69,7 @@ static void end_victim(struct ftl *f, const struct ftl_retire *r, struct ftl_col
     uint32_t block = c->victim - 1;
     c->victim = 0;
     if (!ftl_blocks_is_data(f, block) || ftl_blocks_is_bad(f, block)) return;
-    if (hal_live(block) != 0 && f->blocks.total == 0 && r->left == 0) return; /* there was no block to move to */
+    if (hal_live(block) != 0 && f->blocks.total <= FTL_RESCUE_BLOCKS && r->left == 0) return; /* there was no block to move to */
     if (hal_live(block) != 0) {
         ftl_blocks_set_aside(f, block);
         return;
@@ -106,10 +106,14 @@ static bool search(struct ftl *f, struct ftl_collect *c) {
     return c->seen >= FTL_COLLECT_WINDOW || c->words >= g->dies * f->blocks.words;
 }
 
+/* No block is left, not even for a page that could not be programmed, and one such page may be what holds up the watermark. */
+static bool stuck(const struct ftl *f, const struct ftl_collect *c) { return f->blocks.total == 0 && (c->tickets == 0 || hal_log_mark() < c->ticket[0].head); }
+
 void ftl_collect_step(struct ftl *f, struct ftl_supply *s, struct ftl_retire *r, struct ftl_collect *c) {
     if (c->tickets != 0 && ripe(c)) use_ticket(f, c);
     if (c->victim != 0 && !ftl_retire_has(r, c->victim - 1) && ftl_retire_settled(r) && c->tickets < FTL_TICKETS) end_victim(f, r, c);
-    if (c->tickets != 0 || c->victim != 0 || !ftl_supply_low(f)) s->hopeless = false;
+    if (stuck(f, c)) s->hopeless = true;
+    else if (c->tickets != 0 || c->victim != 0 || !ftl_supply_low(f)) s->hopeless = false;
     if (!ftl_supply_low(f) || c->victim != 0 || !search(f, c)) return;
     bool worth = c->best != 0 && ftl_retire_collect(r, c->best - 1);
     if (worth) {

@@ -33,7 +33,7 @@ static enum ftl_error enough_blocks(struct ftl *f) {
     const struct ftl_geometry *g = &f->geometry;
     uint32_t data = (g->lbas + g->pages - 1) / g->pages + 2 * ftl_dies_used(g), log = (FTL_LOG_RESERVE + FTL_LANE_AHEAD + FTL_AHEAD) * g->lanes;
     f->report.good_blocks = ftl_blocks_good(f);
-    f->report.needed = data + log + 2 * ftl_blocks_mount_reserve(g) - FTL_MOUNT_SPARE + FTL_COLLECT_BLOCKS;
+    f->report.needed = data + log + 2 * ftl_blocks_mount_reserve(g) - FTL_MOUNT_SPARE + FTL_KEPT_FREE;
     if (f->report.good_blocks < f->report.needed) return FTL_ERR_BLOCKS;
     return ftl_root_anchors(f) < 2 ? FTL_ERR_ANCHOR : FTL_OK;
 }

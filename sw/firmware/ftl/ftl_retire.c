@@ -47,7 +47,7 @@ static bool is_data(const struct ftl *f, const struct hal_nand_done *d, uint32_t
 
 /* An erased block to move pages to. False: there is none. */
 static bool open_block(struct ftl *f, struct ftl_retire *r) {
-    uint32_t block = f->blocks.total > 0 ? ftl_blocks_take_near(f, 0) : FTL_NO_BLOCK;
+    uint32_t block = f->blocks.total > FTL_RESCUE_BLOCKS ? ftl_blocks_take_near(f, 0) : FTL_NO_BLOCK;
     if (block == FTL_NO_BLOCK) return false;
     struct hal_nand_op o = {.op = HAL_ERASE, .ppn = ftl_first_ppn(&f->geometry, block)};
     struct hal_nand_done d;
@@ -133,7 +133,7 @@ void ftl_retire_step(struct ftl *f, struct ftl_supply *s, struct ftl_retire *r) 
 
 bool ftl_retire_collect(struct ftl_retire *r, uint32_t block) {
     if (r->jobs == FTL_RETIRE_JOBS) return false;
-    add_job(r, block, hal_log_head());
+    add_job(r, block, 0);
     return true;
 }
 

@@ -44,7 +44,7 @@ void ftl_retire_begin(struct ftl *f, struct ftl_retire *r);
  * to be read and programmed, or for one erase. */
 void ftl_retire_step(struct ftl *f, struct ftl_supply *s, struct ftl_retire *r);
 
-/* The live pages of a block that is not bad shall move too (ftl_collect.h). False: not now. */
+/* The live pages of a closed block that is not bad shall move too (ftl_collect.h), at once. False: not now. */
 bool ftl_retire_collect(struct ftl_retire *r, uint32_t block);
 /* Whether a block is to be gone through. */
 bool ftl_retire_has(const struct ftl_retire *r, uint32_t block);

@@ -43,7 +43,7 @@ static bool wants(const struct ftl_queue *q) { return (uint32_t)q->waiting + q->
 
 /* True: every lane has all it wants, or there is nothing for it. */
 static bool supply_log(struct ftl *f, struct ftl_supply *s) {
-    uint32_t room = hal_log_room(), reserve = FTL_COLLECT_BLOCKS, ended = 0;
+    uint32_t room = hal_log_room(), reserve = FTL_KEPT_FREE, ended = 0;
     bool content = true;
     for (uint32_t l = 0; l < f->geometry.lanes; l++) {
         struct ftl_queue *q = &s->lane[l];
@@ -63,7 +63,7 @@ static bool supply_log(struct ftl *f, struct ftl_supply *s) {
     return content;
 }
 
-static uint32_t data_reserve(const struct ftl *f) { return FTL_COLLECT_BLOCKS + FTL_LOG_RESERVE * f->geometry.lanes; }
+static uint32_t data_reserve(const struct ftl *f) { return FTL_KEPT_FREE + FTL_LOG_RESERVE * f->geometry.lanes; }
 
 bool ftl_supply_low(const struct ftl *f) { return f->blocks.total <= data_reserve(f) + ftl_dies_used(&f->geometry); }
 
@@ -72,7 +72,7 @@ bool ftl_supply_plenty(const struct ftl *f) { return f->blocks.total > data_rese
 /* Whether data may take one more block. */
 static bool data_may(const struct ftl *f, const struct ftl_supply *s) {
     if (f->blocks.total > data_reserve(f)) return true;
-    return s->owed != 0 && f->blocks.total > FTL_COLLECT_BLOCKS + FTL_LOG_LAST * f->geometry.lanes;
+    return s->owed != 0 && (s->dry || f->blocks.total > FTL_KEPT_FREE + FTL_LOG_LAST * f->geometry.lanes);
 }
 
 /* The die gets a block; the one that it has surely left is closed. */
@@ -102,6 +102,7 @@ static void supply_data(struct ftl *f, struct ftl_supply *s, bool may_take) {
         if (q->waiting != 0 || q->coming != 0) none = false;
         die = die + 1 == g->dies ? 0 : die + 1;
     }
+    s->dry = none;
     s->next_die = die + 1 == g->dies ? 0 : die + 1;
     bool full = none && !could && s->hopeless;
     if (s->full != full) {

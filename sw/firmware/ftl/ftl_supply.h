@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The running drive's erased blocks: erase ahead, hand over.
  *
- * The log comes first: while data still gets blocks, its lanes have theirs. Free blocks (those of the next mount, ftl_blocks.h, are not among them) are kept back in two steps, counted over all dies:
- *   FTL_COLLECT_BLOCKS          only the collector gets these (ftl_collect.h), so that it can always begin
- *   + FTL_LOG_RESERVE per lane  only it and the log get these, so that FLUSH, COMMIT and TRIM go on when data has no more room
+ * The log comes first: while data still gets blocks, its lanes have theirs. Free blocks (those of the next mount, ftl_blocks.h, are not among them) are kept back in steps, counted over all dies:
+ *   FTL_RESCUE_BLOCKS           only data gets these, for a block that failed: a page that could not be programmed holds up the log's watermark, and so all tickets
+ *   + FTL_COLLECT_BLOCKS        only pages that move get these, too (ftl_collect.h, ftl_retire.h), so that collection can always begin
+ *   + FTL_LOG_RESERVE per lane  only these and the log, so that FLUSH, COMMIT and TRIM go on when data has no more room
  * `full` is set when data can get no further block, none is on its way, and the collector makes none (`hopeless`). A block whose erase fails becomes bad.
  * `log_full` has a bit for each lane that can get no further block, none being on its way. Hardware keeps the pages that COMMIT, ABORT and
  * FLUSH need then (CommandExecutor.scala); here it is enough to say so.
  * A block that was handed over for data is closed, and may be collected, when its die has taken FTL_DIE_BLOCKS more: the hardware has no more than these.
- * For each block that fails while the drive runs, data gets one of the log's reserve, but FTL_LOG_LAST per lane: what a failing block takes away comes back. */
+ * For each block that fails while the drive runs, data gets one of the log's reserve, but FTL_LOG_LAST per lane, and when it has no page left any that there is: what a failing block takes away comes back. */
 #ifndef FTL_SUPPLY_H
 #define FTL_SUPPLY_H
 
 #include "ftl.h"
 
+#define FTL_RESCUE_BLOCKS 1u
 #define FTL_COLLECT_BLOCKS 1u
+#define FTL_KEPT_FREE (FTL_RESCUE_BLOCKS + FTL_COLLECT_BLOCKS)
 #define FTL_DIE_BLOCKS 5u /* blocks of a die that the hardware has, the open one among them (PageAllocator.scala) */
 #define FTL_LOG_RESERVE 4u
 #define FTL_LOG_LAST 2u
@@ -38,6 +41,7 @@ struct ftl_supply {
     uint32_t next_die; /* where the search for work goes on */
     uint32_t owed;     /* blocks that data gets although it has its share */
     bool hold;         /* no new erases: somebody waits until nothing is in flight */
+    bool dry;      /* no erased block waits for data, and none is coming */
     bool hopeless; /* the collector cannot make a free block */
     bool full;
     uint32_t log_full;

@@ -178,6 +178,12 @@ void drive_close(void) {
     place(p);
 }
 
+/* The next page of the log has no place and will get none. */
+static bool no_place(void) {
+    uint32_t l = hw.pages % sim.g.lanes;
+    return hw.lane[l].page == sim.g.pages && sim.lane[l].n == 0 && sim.log_full >> l & 1u;
+}
+
 static bool first_of_die(uint32_t data) {
     uint32_t die = ftl_die_of(&sim.g, hw.data[data].ppn >> sim.g.page_bits);
     for (uint32_t i = 0; i < data; i++)
@@ -282,6 +288,7 @@ static bool committing(uint32_t lpn) {
 static bool no_room(uint32_t pages) {
     drive_supply(8);
     bool log_full = hw.head + pages + 2 > DRIVE_LOG || hw.head - hw.watermark > 800 || hw.stopped;
+    for (uint32_t l = 0; l < sim.g.lanes; l++) log_full = log_full || (sim.log_full >> l & 1u && sim.lane[l].n == 0); /* writes leave the last blocks to COMMIT and FLUSH */
     return log_full || pages_left() < pages || hw.datas + pages > DATA_FLIGHT || drive.items + 1 >= DRIVE_ITEMS;
 }
 
@@ -384,6 +391,7 @@ void drive_flush(void) {
     for (uint32_t tries = 0; !hw.stopped && (hw.durable < upto || hw.watermark < upto); tries++) {
         CHECK(tries < 100000);
         drive_supply(2);
+        if (hw.closed < upto && no_place()) hw.stopped = true;
         if ((hw.closed < upto || fail_wants_close()) && drive_can_close()) drive_close();
         else drive_finish_one();
     }

@@ -329,7 +329,7 @@ static void log_page_unread_in_one_mount_and_read_in_the_next(void) {
     uint32_t kept = 0;
     for (uint32_t cut = 1; !ended; cut++) {
         sim_seed(cut);
-        sim_new(1, 1, 33 + FTL_KEPT_BLOCKS, 8, 64);
+        sim_new(1, 1, 34 + FTL_KEPT_BLOCKS, 8, 64);
         mounted();
         for (uint32_t n = 0; n < 3; n++) log_pages(5);
         uint32_t number = 14, ppn = log_page(number); /* its entry is below no watermark of another page, and the last to name its block */
