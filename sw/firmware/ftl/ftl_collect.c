@@ -69,7 +69,7 @@ static void end_victim(struct ftl *f, const struct ftl_retire *r, struct ftl_col
     uint32_t block = c->victim - 1;
     c->victim = 0;
     if (!ftl_blocks_is_data(f, block) || ftl_blocks_is_bad(f, block)) return;
-    if (hal_live(block) != 0 && f->blocks.total <= FTL_RESCUE_BLOCKS && r->left == 0) return; /* there was no block to move to */
+    if (hal_live(block) != 0 && f->blocks.total <= ftl_supply_kept_from_moves(&f->geometry) && r->left == 0) return; /* there was no block to move to */
     if (hal_live(block) != 0) {
         ftl_blocks_set_aside(f, block);
         return;

@@ -47,7 +47,7 @@ static bool is_data(const struct ftl *f, const struct hal_nand_done *d, uint32_t
 
 /* An erased block to move pages to. False: there is none. */
 static bool open_block(struct ftl *f, struct ftl_retire *r) {
-    uint32_t block = f->blocks.total > FTL_RESCUE_BLOCKS ? ftl_blocks_take_near(f, 0) : FTL_NO_BLOCK;
+    uint32_t block = f->blocks.total > ftl_supply_kept_from_moves(&f->geometry) ? ftl_blocks_take_near(f, 0) : FTL_NO_BLOCK;
     if (block == FTL_NO_BLOCK) return false;
     struct hal_nand_op o = {.op = HAL_ERASE, .ppn = ftl_first_ppn(&f->geometry, block)};
     struct hal_nand_done d;

@@ -43,11 +43,15 @@ static bool wants(const struct ftl_queue *q) { return (uint32_t)q->waiting + q->
 
 /* True: every lane has all it wants, or there is nothing for it. */
 static bool supply_log(struct ftl *f, struct ftl_supply *s) {
-    uint32_t room = hal_log_room(), reserve = FTL_KEPT_FREE, ended = 0;
+    uint32_t room = hal_log_room(), reserve = ftl_supply_kept(&f->geometry), ended = 0;
     bool content = true;
     for (uint32_t l = 0; l < f->geometry.lanes; l++) {
         struct ftl_queue *q = &s->lane[l];
-        if (q->waiting != 0 && room >> l & 1u) hal_log_block(l, pop(q));
+        if (q->waiting != 0 && room >> l & 1u) {
+            uint32_t block = pop(q);
+            hal_log_block(l, block);
+            ftl_holders_put(&f->log[l], block);
+        }
         while (wants(q) && f->blocks.total > reserve && !s->hold && ftl_io_room(&f->io)) {
             uint32_t block = ftl_blocks_take_near(f, l);
             if (block == FTL_NO_BLOCK) break;
@@ -63,7 +67,13 @@ static bool supply_log(struct ftl *f, struct ftl_supply *s) {
     return content;
 }
 
-static uint32_t data_reserve(const struct ftl *f) { return FTL_KEPT_FREE + FTL_LOG_RESERVE * f->geometry.lanes; }
+uint32_t ftl_checkpoint_blocks(const struct ftl_geometry *g) { return (g->map_pages + g->directories + g->pages - 1) / g->pages; }
+
+uint32_t ftl_supply_kept_from_moves(const struct ftl_geometry *g) { return FTL_RESCUE_BLOCKS + ftl_checkpoint_blocks(g); }
+
+uint32_t ftl_supply_kept(const struct ftl_geometry *g) { return ftl_supply_kept_from_moves(g) + FTL_COLLECT_BLOCKS; }
+
+static uint32_t data_reserve(const struct ftl *f) { return ftl_supply_kept(&f->geometry) + FTL_LOG_RESERVE * f->geometry.lanes; }
 
 bool ftl_supply_low(const struct ftl *f) { return f->blocks.total <= data_reserve(f) + ftl_dies_used(&f->geometry); }
 
@@ -72,7 +82,7 @@ bool ftl_supply_plenty(const struct ftl *f) { return f->blocks.total > data_rese
 /* Whether data may take one more block. */
 static bool data_may(const struct ftl *f, const struct ftl_supply *s) {
     if (f->blocks.total > data_reserve(f)) return true;
-    return s->owed != 0 && (s->dry || f->blocks.total > FTL_KEPT_FREE + FTL_LOG_LAST * f->geometry.lanes);
+    return s->owed != 0 && (s->dry || f->blocks.total > ftl_supply_kept(&f->geometry) + FTL_LOG_LAST * f->geometry.lanes);
 }
 
 /* The die gets a block; the one that it has surely left is closed. */

@@ -3,6 +3,7 @@
  *
  * The log comes first: while data still gets blocks, its lanes have theirs. Free blocks (those of the next mount, ftl_blocks.h, are not among them) are kept back in steps, counted over all dies:
  *   FTL_RESCUE_BLOCKS           only data gets these, for a block that failed: a page that could not be programmed holds up the log's watermark, and so all tickets
+ *   + ftl_checkpoint_blocks     only a checkpoint gets these, too (ftl_checkpoint.h)
  *   + FTL_COLLECT_BLOCKS        only pages that move get these, too (ftl_collect.h, ftl_retire.h), so that collection can always begin
  *   + FTL_LOG_RESERVE per lane  only these and the log, so that FLUSH, COMMIT and TRIM go on when data has no more room
  * `full` is set when data can get no further block, none is on its way, and the collector makes none (`hopeless`). A block whose erase fails becomes bad.
@@ -17,7 +18,6 @@
 
 #define FTL_RESCUE_BLOCKS 1u
 #define FTL_COLLECT_BLOCKS 1u
-#define FTL_KEPT_FREE (FTL_RESCUE_BLOCKS + FTL_COLLECT_BLOCKS)
 #define FTL_DIE_BLOCKS 5u /* blocks of a die that the hardware has, the open one among them (PageAllocator.scala) */
 #define FTL_LOG_RESERVE 4u
 #define FTL_LOG_LAST 2u
@@ -53,6 +53,13 @@ void ftl_supply_step(struct ftl *f, struct ftl_supply *s);
 /* Whether so many blocks are free that pages may be written again only because they have many corrected bits: more than a sixteenth of all beside those that are
  * kept back. */
 bool ftl_supply_plenty(const struct ftl *f);
+
+/* Free blocks that are kept from data and log; of them those that pages which move may have, too. */
+uint32_t ftl_supply_kept(const struct ftl_geometry *g);
+uint32_t ftl_supply_kept_from_moves(const struct ftl_geometry *g);
+
+/* Blocks that a checkpoint may take beside those that it gives back. */
+uint32_t ftl_checkpoint_blocks(const struct ftl_geometry *g);
 
 /* Whether free blocks are so few that blocks should be collected. */
 bool ftl_supply_low(const struct ftl *f);

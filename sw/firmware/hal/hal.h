@@ -92,6 +92,21 @@ bool hal_log_note(void);
 bool hal_relocate_room(void);
 void hal_relocate(uint32_t lpn, uint32_t old_ppn, uint32_t new_ppn, uint64_t sequence);
 
+/* Where the log goes on: the next page that has no place yet, the index of its first entry, and for each lane the place of the lane's next page. All earlier entries are in earlier pages; one
+ * of these that fails later is placed again in its lane, so the page may be found some places further. */
+struct hal_log_place {
+    uint32_t page;
+    uint64_t first;
+    struct {
+        uint32_t block, page;
+    } lane[4];
+};
+void hal_log_place(struct hal_log_place *place);
+/* The index of the first log entry of a txid's present use; false: the txid is FREE, or has none. */
+bool hal_tx_first(uint32_t txid, uint64_t *index);
+/* The committed version of a block, as a map word of kind NONE, NAND or BUF. */
+uint32_t hal_lookup(uint32_t lpn);
+
 /* Pages of a block that are in use or may come into use: named by the map or a version, or handed out for data and not known to be dead. What changed some clocks ago is in it. */
 uint32_t hal_live(uint32_t block_id);
 /* The same at the start: before hal_enable(), for each block once. */

@@ -25,6 +25,7 @@ void drive_supply(uint32_t steps) {
         if (sim.no_collect) drive.supply.hopeless = true;
         else ftl_collect_step(&drive.ftl, &drive.supply, &drive.retire, &drive.collect);
         ftl_retire_step(&drive.ftl, &drive.supply, &drive.retire);
+        if (!sim.no_collect) ftl_checkpoint_step(&drive.ftl, &drive.supply, &drive.checkpoint);
         ftl_patrol_step(&drive.ftl, &drive.retire, &drive.patrol);
         (void)fail_step();
         note_step();
@@ -249,7 +250,8 @@ void drive_finish_log(void) {
     for (uint32_t i = 0; i < hw.flights; i++)
         for (uint32_t tries = 0; !hw.flight[i].done && !hw.stopped; tries++) {
             if (hw.flight[i].ppn == NO_PAGE) place(&hw.flight[i]);
-            if (hw.flight[i].ppn != NO_PAGE) finish_log(i);
+            if (hw.flight[i].ppn == NO_PAGE) break; /* it waits for a block */
+            finish_log(i);
             CHECK(tries < 8);
         }
     hw_advance();
@@ -330,6 +332,8 @@ bool drive_trim(uint32_t lpn) {
 
 static uint32_t serial_of(uint32_t txid) { return drive.tx[txid].use << 5 | txid; }
 
+bool drive_open(uint32_t serial) { return drive.tx[serial % FTL_TXIDS].open && serial_of(serial % FTL_TXIDS) == serial; }
+
 static void tx_put(struct drive_tx *t, uint32_t lpn, uint32_t value) {
     uint32_t i = 0;
     while (i < t->n && t->lpn[i] != lpn) i++;
@@ -391,7 +395,7 @@ void drive_flush(void) {
     for (uint32_t tries = 0; !hw.stopped && (hw.durable < upto || hw.watermark < upto); tries++) {
         CHECK(tries < 100000);
         drive_supply(2);
-        if (hw.closed < upto && no_place()) hw.stopped = true;
+        if (no_place() && (hw.closed < upto || (hw.flights != 0 && hw.flight[hw.flights - 1].ppn == NO_PAGE))) hw.stopped = true;
         if ((hw.closed < upto || fail_wants_close()) && drive_can_close()) drive_close();
         else drive_finish_one();
     }

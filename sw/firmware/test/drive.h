@@ -5,6 +5,7 @@
 #ifndef DRIVE_H
 #define DRIVE_H
 
+#include "ftl_checkpoint.h"
 #include "ftl_collect.h"
 #include "ftl_log.h"
 #include "ftl_patrol.h"
@@ -38,6 +39,7 @@ struct drive {
     struct ftl_supply supply;
     struct ftl_retire retire;
     struct ftl_collect collect;
+    struct ftl_checkpoint checkpoint;
     struct ftl_patrol patrol;
     uint32_t full_taken_back; /* events that the firmware took with `full` taken back first */
     uint32_t moved; /* pages of the map that changed place by a move of the firmware */

@@ -34,6 +34,18 @@ static uint32_t count(const struct location *l, uint32_t block) {
     return n;
 }
 
+uint32_t hal_lookup(uint32_t lpn) {
+    const struct location *l = &base[number_of(lpn)];
+    if (drive_lpn(number_of(lpn)) != lpn || l->ppn == NO_PAGE) return FTL_WORD_NONE;
+    return l->complete ? FTL_WORD_NAND(l->ppn) : FTL_WORD_BUFFER << 30;
+}
+
+bool map_pending(uint32_t serial) {
+    for (uint32_t p = 0; p < pendings; p++)
+        if (pending[p].serial == serial) return true;
+    return false;
+}
+
 uint32_t map_references(uint32_t block) {
     uint32_t n = count(base, block);
     for (uint32_t t = 0; t < FTL_TXIDS; t++) n += count(open_tx[t], block);

@@ -86,7 +86,7 @@ static void blank_pages(void) {
 
 void sim_new(uint32_t channels, uint32_t ways, uint32_t blocks, uint32_t pages, uint32_t lbas) {
     memset(&sim, 0, sizeof sim);
-    sim.g = (struct ftl_geometry){.channels = channels, .ways = ways, .blocks = blocks, .pages = pages, .lbas = lbas, .frames = SIM_FRAMES, .firmware_frames = 8, .tx_slots = 64, .nand_id = 0x64a610d3ec, .nand_modes = 0x3f, .planes = 1, .spare_bytes = 128};
+    sim.g = (struct ftl_geometry){.channels = channels, .ways = ways, .blocks = blocks, .pages = pages, .lbas = lbas, .frames = SIM_FRAMES, .firmware_frames = 8, .tx_slots = 64, .nand_id = 0x64a610d3ec, .nand_modes = 0x3f, .planes = 1, .checkpoint_pages = channels * ways * blocks * pages / 16, .spare_bytes = 128};
     ftl_geometry_init(&sim.g);
     sim.part = part_of(&sim.g);
     blank_pages();

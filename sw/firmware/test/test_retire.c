@@ -195,7 +195,7 @@ static void full_drive_gets_a_block_for_one_that_fails(void) {
     CHECK(sim.full && ppn != 0 && drive.ftl.blocks.total == total && !drive_page(&ppn));
     sim.fail_next[FTL_KIND_DATA] = 1; /* and no page for it */
     drive_flush();
-    CHECK(drive.full_taken_back == 1 && drive.ftl.blocks.total < total && drive.ftl.blocks.total >= FTL_KEPT_FREE);
+    CHECK(drive.full_taken_back == 1 && drive.ftl.blocks.total < total && drive.ftl.blocks.total >= ftl_supply_kept(&sim.g));
     remounted();
     drive_judge();
 }

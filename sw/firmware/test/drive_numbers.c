@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads of the host that are under way, which pages are in use, and notes of the firmware in the log: what ftl_collect.c asks of the hardware. Nothing that is erased may be needed
- * by one of them. */
+/* Reads of the host that are under way, which pages are in use, numbers of the log and notes in it: what ftl_collect.c and ftl_checkpoint.c ask of the hardware. Nothing that is erased may
+ * be needed by a read. */
 #include <string.h>
 
 #include "drive_hw.h"
@@ -69,6 +69,28 @@ void reads_step(void) {
         if (read_of[i].busy && sim_random(6) == 0) drive_read_ends(i);
         else if (!read_of[i].busy && sim_random(12) == 0) (void)drive_read_begins(i, drive_lpn(sim_random(DRIVE_LPNS)));
     }
+}
+
+void hal_log_place(struct hal_log_place *place) {
+    uint32_t n = 0;
+    while (n < hw.flights && (hw.flight[n].ppn != NO_PAGE || hw.flight[n].places != 0)) n++;
+    place->page = n < hw.flights ? hw.flight[n].number : hw.pages;
+    place->first = n < hw.flights ? hw.flight[n].first : hw.closed;
+    for (uint32_t l = 0; l < sim.g.lanes; l++) {
+        bool over = hw.lane[l].page == sim.g.pages;
+        place->lane[l].block = over ? hw.lane[l].next : hw.lane[l].block;
+        place->lane[l].page = over ? 0 : hw.lane[l].page;
+    }
+}
+
+bool hal_tx_first(uint32_t txid, uint64_t *index) {
+    for (uint64_t i = 0; i < hw.head; i++) {
+        const struct ftl_entry *e = &hw.entry[i];
+        if (!(e->flags & FTL_ENTRY_IN_TX) || e->serial % FTL_TXIDS != txid || !(map_pending(e->serial) || drive_open(e->serial))) continue;
+        *index = i;
+        return true;
+    }
+    return false;
 }
 
 uint64_t hal_log_durable_mark(void) { return hw.durable_mark; }
