@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 TITLE = "bus use of one NAND channel over ways and timing modes"
 CLOCK_PS, PAGE, DATA = 10_000, 4_224, 4_096
-PLAIN, CACHE, PLANES = 0, 3, 4 | 8  # what the part can and the channel uses: bits of `can` in models/nand_host.py
+PLAIN, CACHE, PLANES = 0, 3, 4 | 8  # what the part can and the channel uses: bits of `capabilities`, see models/nand_host.py
 CASES = [(5, 1, PLAIN), (5, 2, PLAIN), (5, 4, PLAIN), (5, 8, PLAIN), (4, 4, PLAIN), (0, 4, PLAIN), (5, 1, CACHE), (5, 1, PLANES), (5, 2, CACHE)]  # mode, ways
 NAMES = {PLAIN: "-", CACHE: "cache", PLANES: "planes"}
 READ_SHARE, PROGRAM_SHARE, LONE_US = 93.0, 95.0, 1.0
@@ -24,26 +24,26 @@ IO = 4  # ns for pads and board: all that tREA of mode 5 leaves at 100 MHz
 ARRAY = {"r": 25_000, "prog": 200_000, "bers": 1_500_000, "rst": 5_000}
 
 
-def measure(mode, ways, can):
+def measure(mode, ways, capabilities):
     parameters = {"Ways": ways, "ClkPs": CLOCK_PS, "TIoNs": IO}
-    if can:
-        parameters |= {"Cache": int(can == CACHE), "Planes": 2 if can == PLANES else 1, "PageBits": 5}
-    out = ROOT / f"build/bench/n1_{mode}_{ways}_{can}.json"
+    if capabilities:
+        parameters |= {"Cache": int(capabilities == CACHE), "Planes": 2 if capabilities == PLANES else 1, "PageBits": 5}
+    out = ROOT / f"build/bench/n1_{mode}_{ways}_{capabilities}.json"
     out.parent.mkdir(parents=True, exist_ok=True)
     sources = [*runner.rtl(), "sim/otx_nand_die.sv", "cocotb_tests/tb/tb_nand_channel.sv"]
-    env = {"TIMES": json.dumps(ARRAY), "MODE": str(mode), "CAN": str(can), "OUT": str(out)}
+    env = {"TIMES": json.dumps(ARRAY), "MODE": str(mode), "CAPABILITIES": str(capabilities), "OUT": str(out)}
     runner.run("tb_nand_channel", sources, "cocotb_tests.measure_nand", parameters=parameters, extra_args=verilator_args(), env=env)
     return json.loads(out.read_text())
 
 
-def row(mode, ways, can, seen):
+def row(mode, ways, capabilities, seen):
     ns = CLOCK_PS / 1000
     read_bus, write_bus = PAGE * MODES["rc"][mode], PAGE * MODES["wc"][mode]  # ns of a page at the mode's shortest cycles
-    best_program = max(write_bus, ARRAY["prog"] / ways / (2 if can == PLANES else 1))
+    best_program = max(write_bus, ARRAY["prog"] / ways / (2 if capabilities == PLANES else 1))
     return {
         "mode": mode,
         "ways": ways,
-        "part": NAMES[can],
+        "part": NAMES[capabilities],
         "read_mb_s": round(DATA / (seen["read"] * ns) * 1000, 2),
         "read_bus_percent": round(100 * read_bus / (seen["read"] * ns), 1),
         "program_mb_s": round(DATA / (seen["program"] * ns) * 1000, 2),

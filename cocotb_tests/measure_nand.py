@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Not a test: what bench/n1.py runs on one NAND channel and its dies.
 
-Environment: `TIMES` of the array (JSON, names of models/nand_pins.py), `MODE` (SDR timing mode), `CAN` (what the part can: bits of models/nand_host.py),
+Environment: `TIMES` of the array (JSON, names of models/nand_pins.py), `MODE` (SDR timing mode), `CAPABILITIES` (of the part: bits of models/nand_host.py),
 `OUT` (the file for the figures, in clocks of 10 ns).
 """
 
@@ -46,21 +46,21 @@ async def busy(host, ways, choose):
 
 @cocotb.test()
 async def figures(dut):
-    ways, times, mode, can = len(dut.way_idle), json.loads(os.environ["TIMES"]), int(os.environ["MODE"]), int(os.environ["CAN"])
-    planes = 2 if can & SEVERAL_PLANES else 1
+    ways, times, mode, capabilities = len(dut.way_idle), json.loads(os.environ["TIMES"]), int(os.environ["MODE"]), int(os.environ["CAPABILITIES"])
+    planes = 2 if capabilities & SEVERAL_PLANES else 1
     nand, host, rng = Nand(), Host(dut), random.Random(1)
-    assert nand.open(ways=ways, blocks=BLOCKS, pages=PAGES, times=times, part=Part(cache=int(can & CACHE_READ > 0), planes=planes, enhanced=1)) is None
+    assert nand.open(ways=ways, blocks=BLOCKS, pages=PAGES, times=times, part=Part(cache=int(capabilities & CACHE_READ > 0), planes=planes, status_enhanced=1)) is None
     dut.mode.value = 0
     await host.start()
     for way in range(ways):
         assert (await host.run(way, Op.RESET))["status"] == Status.OK
         assert (await host.run(way, Op.SET_FEATURES, kind=1, lpn=mode))["status"] == Status.OK
-    dut.mode.value, dut.can.value = mode, can
+    dut.mode.value, dut.capabilities.value = mode, capabilities
     out, data, following = {}, rng.randbytes(4096), [0] * ways
 
     def program(way, _):
         following[way] += 1
-        return Op.PROGRAM, dict(row=row(following[way] - 1), data=data, kind=1, may=1)
+        return Op.PROGRAM, dict(row=row(following[way] - 1), data=data, kind=1, allow_cache=1)
 
     def row(n):
         """Of the n-th page: of the planes' blocks in turn."""

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// otx_nand_way with any bus, any ready/busy and any operations: every operation taken ends once, in its place; what goes beside another one may, and what a chip was told beforehand is what it is asked for.
+// otx_nand_way with any bus, any ready/busy and any operations: every operation taken ends once, in its slot; what goes beside another one may, and what a chip was told beforehand is what it is asked for.
 //
-// The bus is the sequencer's contract: a turn begins when it is asked for and ends with what the way's outputs say; `chained` and `paired` count as they are at some time in the turn.
+// The bus is otx_nand_turn's contract: a turn begins when it is asked for and ends with what the way's outputs say; `chained` and `paired` count as they are at some time in the turn.
 
 `default_nettype none
 
@@ -14,45 +14,45 @@ module check_nand_way #(
     input logic       tick,
     input logic       wants_start,
     input logic       wants_end,
-    input logic       was_over,     // a turn that looks, or polls, ends with `done`
+    input logic       was_over,     // a turn with `check_suspended` or `check_array_ready` ends with `done`
     input logic       freezes,
     input logic       offers,
     input logic [3:0] offered_op,
     input logic [2:0] offered_row,  // a page of two, a plane of two, a block of two in each
-    input logic       offered_may,
+    input logic       offered_allow_cache,
     input logic       nand_rb_n
 );
   localparam logic [3:0] OpRead = 4'd3, OpProgram = 4'd6, OpErase = 4'd7, OpStatus = 4'd8;
   localparam int Most = 2;
 
-  (* anyconst *) logic [2:0] can;
+  (* anyconst *) logic [2:0] capabilities;
   logic started_q = 1'b0, turn_q = 1'b0, suspended_q = 1'b0, frozen_q = 1'b0, chained_q = 1'b0, paired_q = 1'b0;
   // A cache program was the last that went to the chip (STATUS, which is done in its first turn, does not count); the own one belongs to a sequence, or to one of two planes, that was begun before it.
   logic open_q = 1'b0, after_q = 1'b0;
   // The own operation and the one beside it: here, given to the chip; the own one as a cache program, as the first of two planes, a READ of which the page is still to come to the cache register.
-  logic own_q = 1'b0, next_q = 1'b0, own_gone_q = 1'b0, next_gone_q = 1'b0, place_q = 1'b0, cached_q = 1'b0, two_q = 1'b0, ahead_q = 1'b0, next_cached_q = 1'b0;
+  logic own_q = 1'b0, next_q = 1'b0, own_gone_q = 1'b0, next_gone_q = 1'b0, slot_q = 1'b0, cached_q = 1'b0, two_q = 1'b0, ahead_q = 1'b0, next_cached_q = 1'b0;
   logic [3:0] own_op_q = 4'd0, next_op_q = 4'd0;
   logic [2:0] own_row_q = 3'd0, next_row_q = 3'd0;
   logic [1:0] reads_q = 2'd0;
-  logic idle, request, brief, urgent, start, issued, done, collect, late, reads, writes, erases, pause, resumes, looks, chained, paired, polls, earlier, goes_on, take, reset, ends, inner, first, place, take_place, own_done;
+  logic idle, request, brief, urgent, start, issued, done, collect, late, accepts_read, accepts_program, accepts_erase, pause, resumes, check_suspended, chained, paired, check_array_ready, use_failc, goes_on, take, reset, ends, inner, first, slot, take_slot, own_done;
   logic [3:0] op;
 
   assign reset = !started_q;
   assign start = started_q && request && !turn_q && wants_start;
   assign ends = turn_q && wants_end;
-  assign take = started_q && offers && (idle || (reads && offered_op == OpRead) || (writes && offered_op == OpProgram) || (erases && offered_op == OpErase));
-  assign goes_on = ends && !late && (looks || polls) && collect && !was_over;
+  assign take = started_q && offers && (idle || (accepts_read && offered_op == OpRead) || (accepts_program && offered_op == OpProgram) || (accepts_erase && offered_op == OpErase));
+  assign goes_on = ends && !late && (check_suspended || check_array_ready) && collect && !was_over;
   assign done = ends && !goes_on && (late || collect || op == OpStatus);
   assign issued = ends && !done && !goes_on;
-  assign inner = own_q && place != place_q;           // the turn is that of the one beside
+  assign inner = own_q && slot != slot_q;           // the turn is that of the one beside
   assign first = !collect && !pause;
   assign own_done = done && !inner;
 
   otx_nand_way #(
       .Bits(3), .TRstMaxNs(1), .TProgMaxNs(1500), .TBersMaxNs(1500), .TRMaxNs(1), .TSuspNs(TSuspNs), .SuspendReads(Most), .Cache(Cache), .Planes(Planes), .PageBits(1)
   ) dut (
-      .clk, .reset, .tick, .wb(3'd1), .can, .take, .take_op(offered_op), .take_row({21'd0, offered_row}), .take_may(offered_may), .take_place, .idle, .op, .place, .request, .brief, .urgent, .start, .issued, .done, .collect,
-      .late, .reads, .writes, .erases, .pause, .resumes, .looks, .chained, .paired, .went_chained(chained_q), .went_paired(paired_q), .polls, .earlier, .goes_on, .nand_rb_n
+      .clk, .reset, .tick, .wb(3'd1), .capabilities, .take, .take_op(offered_op), .take_row({21'd0, offered_row}), .take_allow_cache(offered_allow_cache), .take_slot, .idle, .op, .slot, .request, .brief, .urgent, .start, .issued, .done, .collect,
+      .late, .accepts_read, .accepts_program, .accepts_erase, .pause, .resumes, .check_suspended, .chained, .paired, .went_chained(chained_q), .went_paired(paired_q), .check_array_ready, .use_failc, .goes_on, .nand_rb_n
   );
 
   always_ff @(posedge clk) begin
@@ -61,7 +61,7 @@ module check_nand_way #(
     if (turn_q && freezes) frozen_q <= 1'b1;
     if (!frozen_q) {chained_q, paired_q} <= {chained, paired};
     if (ends) turn_q <= 1'b0;
-    if (goes_on && looks) suspended_q <= 1'b1;
+    if (goes_on && check_suspended) suspended_q <= 1'b1;
     if (issued && pause && resumes) suspended_q <= 1'b0;
     if (issued && pause && op == OpRead) ahead_q <= 1'b0;
     if (issued) open_q <= op == OpProgram && first && chained_q && !paired_q;
@@ -70,7 +70,7 @@ module check_nand_way #(
     if (issued && first && inner && own_op_q == next_op_q) {next_gone_q, next_cached_q, ahead_q} <= {1'b1, chained_q && op == OpProgram, 1'b0};
     if (take && idle) begin
       {own_q, own_gone_q} <= 2'b10;
-      place_q <= take_place;
+      slot_q <= take_slot;
       {own_op_q, own_row_q} <= {offered_op, offered_row};
       reads_q <= '0;
     end
@@ -83,7 +83,7 @@ module check_nand_way #(
     if (own_done) begin
       own_q <= next_q || (take && !idle);
       next_q <= 1'b0;
-      place_q <= !place_q;
+      slot_q <= !slot_q;
       {own_op_q, own_row_q} <= next_q ? {next_op_q, next_row_q} : {offered_op, offered_row};
       {own_gone_q, cached_q, two_q} <= next_q && next_gone_q ? {1'b1, next_cached_q, 1'b0} : 3'd0;
       ahead_q <= next_q && next_gone_q && next_op_q == OpRead;
@@ -99,11 +99,11 @@ module check_nand_way #(
     if (turn_q && wants_end) assume (frozen_q || collect || pause);
     if (started_q) begin
       assert (idle == !own_q);
-      assert (!((reads || writes || erases) && next_q));
-      if (take && !idle) assert (take_place != place_q);
-      if (reads) assert (own_op_q == OpProgram || own_op_q == OpErase || (Cache && can[1] && own_op_q == OpRead));
-      if (writes) assert (own_op_q == OpProgram && ((Cache && can[0]) || (Planes > 1 && can[2])));
-      if (erases) assert (own_op_q == OpErase && Planes > 1 && can[2]);
+      assert (!((accepts_read || accepts_program || accepts_erase) && next_q));
+      if (take && !idle) assert (take_slot != slot_q);
+      if (accepts_read) assert (own_op_q == OpProgram || own_op_q == OpErase || (Cache && capabilities[1] && own_op_q == OpRead));
+      if (accepts_program) assert (own_op_q == OpProgram && ((Cache && capabilities[0]) || (Planes > 1 && capabilities[2])));
+      if (accepts_erase) assert (own_op_q == OpErase && Planes > 1 && capabilities[2]);
       assert (reads_q <= 2'(Most));
       if (request || turn_q) begin
         assert (own_q);
@@ -116,20 +116,20 @@ module check_nand_way #(
         if (inner && op == OpRead && own_op_q != OpRead) assert (suspended_q && !pause);
         if (!inner && !pause && own_op_q != OpRead) assert (!suspended_q);
         if (pause && !late) assert (brief);
-        if (looks) assert (collect && next_q && next_op_q == OpRead);
+        if (check_suspended) assert (collect && next_q && next_op_q == OpRead);
         // Cache read: the page of the own one is in the cache register when it is collected
         if (pause && op == OpRead) assert (Cache && ahead_q && !inner && !next_gone_q);
         if (collect && op == OpRead && !inner && !late) assert (!ahead_q);
-        if (first && inner && op == OpRead && own_op_q == OpRead) assert (Cache && can[1] && chained);
+        if (first && inner && op == OpRead && own_op_q == OpRead) assert (Cache && capabilities[1] && chained);
         // Cache program: only the next page of the block goes out behind one; whose status it is that is collected
         if (first && inner && op == OpProgram && !two_q) assert (cached_q && next_row_q[2:1] == own_row_q[2:1]);
-        if (collect && !late && !inner && op == OpProgram) assert (polls == (cached_q && !next_gone_q) && earlier == (cached_q && next_gone_q));
+        if (collect && !late && !inner && op == OpProgram) assert (check_array_ready == (cached_q && !next_gone_q) && use_failc == (cached_q && next_gone_q));
         // Planes: the second one follows, and nothing is asked before
         if (two_q && !next_gone_q && !late) assert (first && inner && !chained && !paired && next_op_q == own_op_q && next_row_q[1] != own_row_q[1] && (own_op_q == OpErase || next_row_q[0] == own_row_q[0]));
       end
-      if (issued && first && op == OpProgram && chained_q && !paired_q) assert (Cache && can[0] && !(inner ? next_row_q[0] : own_row_q[0]));
-      if (issued && first && !inner && (op == OpProgram || op == OpErase) && paired_q) assert (Planes > 1 && can[2] && next_q && next_op_q == op);
-      if (goes_on && looks) assert (next_q && !suspended_q);
+      if (issued && first && op == OpProgram && chained_q && !paired_q) assert (Cache && capabilities[0] && !(inner ? next_row_q[0] : own_row_q[0]));
+      if (issued && first && !inner && (op == OpProgram || op == OpErase) && paired_q) assert (Planes > 1 && capabilities[2] && next_q && next_op_q == op);
+      if (goes_on && check_suspended) assert (next_q && !suspended_q);
       if (own_done) assert (!suspended_q || late);
     end
   end

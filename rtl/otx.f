@@ -22,7 +22,7 @@ rtl/nand/otx_nand_oob.sv
 rtl/nand/otx_nand_pack.sv
 rtl/nand/otx_nand_scrambler.sv
 rtl/nand/otx_nand_script.sv
-rtl/nand/otx_nand_sequencer.sv
 rtl/nand/otx_nand_times.sv
+rtl/nand/otx_nand_turn.sv
 rtl/nand/otx_nand_unpack.sv
 rtl/nand/otx_nand_way.sv

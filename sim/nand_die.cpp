@@ -144,7 +144,7 @@ bool Die::has(uint8_t c) const {
   switch (c) {
     case 0x15: case 0x31: case 0x3F: return part.cache;
     case 0x11: case 0xD1: return drive_.planes() > 1;
-    case 0x78: return part.enhanced;
+    case 0x78: return part.status_enhanced;
     case 0x84: case 0x61: return part.suspend_ns;
     case 0xEC: return part.onfi;
     case 0xEE: case 0xEF: return has_feature(0x01) || has_feature(0x89);

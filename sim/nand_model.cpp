@@ -86,7 +86,7 @@ std::vector<uint8_t> onfi_parameter_page(const Drive &drive, uint32_t die) {
   text(0, 4, "ONFI");
   put(4, 2, 0x0002);  // revision 1.0
   put(6, 2, drive.planes() > 1 ? 0x0008 : 0);  // multi-plane programs and erases
-  put(8, 2, (drive.part.features ? 0x0004 : 0) | (drive.part.cache ? 0x0003 : 0) | (drive.part.enhanced ? 0x0008 : 0));  // SET and GET FEATURES, cache programs and reads, 78h
+  put(8, 2, (drive.part.features ? 0x0004 : 0) | (drive.part.cache ? 0x0003 : 0) | (drive.part.status_enhanced ? 0x0008 : 0));  // SET and GET FEATURES, cache programs and reads, 78h
   text(32, 12, "OPENTXSSD");
   text(44, 20, "NAND MODEL");
   put(64, 1, drive.part.retries ? 0x2C : drive.id[0]);  // the vendor whose block has read retry

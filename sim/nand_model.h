@@ -47,7 +47,7 @@ struct otx_nand_part {
   uint32_t suspend_ns;  // a program or erase under way is suspended within this time; 0: the part cannot
   uint32_t cache;     // 1: cache program (15h) and cache read (31h, 3Fh)
   uint32_t planes;    // 1, 2 or 4: of a block by its lowest bits; programs and erases of several planes at once (11h, D1h); 0 means 1
-  uint32_t enhanced;  // 1: status of one block's plane, 78h
+  uint32_t status_enhanced;  // 1: status of one block's plane, 78h
   uint32_t retries;   // read retry levels beyond level 0 (feature 89h), 0 to 7; 0: none. Such a part has EFh and EEh, ONFI or not
 };
 

@@ -50,7 +50,7 @@ MEANS = {
     "lost_log_pages": "Log pages that the recovery could not read; QUERY 9.",
     "doubtful": "Blocks whose newest version the recovery could not read; QUERY 10.",
     "nand_mode": "SDR timing mode of all channels, 0 to 5; 6: the part's own times.",
-    "nand_can": "What may be used of the part: bit 0 cache program, 1 cache read, 2 several planes, 3 status by 78h, 6:4 read levels.",
+    "nand_capabilities": "What may be used of the part: bit 0 cache program, 1 cache read, 2 several planes, 3 READ STATUS ENHANCED (78h), 6:4 read levels.",
     "alloc_left": "Pages that the allocator will still give.",
     "log_left": "Log pages that still have a place.",
     "log_pages": "Log pages begun in this session.",
@@ -188,9 +188,9 @@ class OtxCore(LiteXModule):
     def state(self, g):
         """Control and state registers: one port each."""
         ports = {}
-        can = 7 if g.read_retries else 4
+        nand = [("nand_mode", 3), ("nand_capabilities", 7 if g.read_retries else 4)]
         recovery = [(name, 32) for name in ["dropped", "lost_log_pages", "doubtful"]]  # what QUERY says of it
-        controls = [("enable", 1), ("full", 1), ("log_full", g.lanes), ("read_only", 1), ("generation", 32), ("drive_id", 32), *recovery, ("nand_mode", 3), ("nand_can", can)]
+        controls = [("enable", 1), ("full", 1), ("log_full", g.lanes), ("read_only", 1), ("generation", 32), ("drive_id", 32), *recovery, *nand]
         for name, width in controls:
             register = CSRStorage(width, name=name, description=MEANS[name])
             setattr(self, name, register)

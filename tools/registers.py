@@ -28,7 +28,7 @@ them; another SoC may have another base. A register of up to 32 bits is one word
 something on a write says so. What can be written is 0 after reset, `refresh_at` five eighths of what can be corrected.
 
 Not in this SoC, but in those of drives with read retry (`read_retries` of `soc/geometry.py`): `retried_reads`, 16 bits,
-pages that were whole only at another read level. Without it `nand_can` has only four bits.
+pages that were whole only at another read level. Without it `nand_capabilities` has only four bits.
 """
 
 

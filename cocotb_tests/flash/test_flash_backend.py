@@ -26,8 +26,8 @@ class Bench(FlashBench):
         self.dies = [(c, w) for w in range(g.ways) for c in range(g.channels)]
         self.nand = Nand()
         times = {name: getattr(g.timing, f"t_{name}") for name in TIMES}
-        part = Part(onfi=0, cache=1, planes=2, enhanced=1, retries=3) if CAPABLE else None
-        dut.nandMode.value, dut.nandCan.value = OWN, 0x3F if CAPABLE else 0
+        part = Part(onfi=0, cache=1, planes=2, status_enhanced=1, retries=3) if CAPABLE else None
+        dut.nandMode.value, dut.nandCapabilities.value = OWN, 0x3F if CAPABLE else 0
         assert self.nand.open(g.channels, g.ways, BLOCKS, PAGES, times=times, seed=SEED, part=part) is None
 
     async def mount(self):
@@ -192,7 +192,7 @@ def run_on(testcase=None, capable=False):
     part = dict(planes=2, retries=3, cache=1) if capable else {}
     sources = [verilog("otx_flash_backend", 2, 2, **part), *rtl(), "sim/otx_nand_die.sv", "cocotb_tests/tb/tb_flash_backend.sv"]
     env = {"OTX_CHANNELS": "2", "OTX_WAYS": "2", "OTX_CAPABLE": str(int(capable))}
-    run("tb_flash_backend", sources, __name__, parameters={"CanBits": 7} if capable else {}, extra_args=verilator_args(), optimise="-O1", env=env, testcase=testcase)
+    run("tb_flash_backend", sources, __name__, parameters={"CapabilityBits": 7} if capable else {}, extra_args=verilator_args(), optimise="-O1", env=env, testcase=testcase)
 
 
 def test_flash_backend():

@@ -23,7 +23,7 @@ PAGE_READS = (Op.READ, Op.READ_OOB, Op.VERIFY)
 READ_RETRY = 0x89  # feature
 OK, FAIL, CRC, BLANK, TIMEOUT = range(5)
 OOB = "kind generation lpn sequence".split()
-CMD = ["way", "op", "row", *OOB, "may"]
+CMD = ["way", "op", "row", *OOB, "allowCache"]
 ERASED = {"kind": 0xFF, "generation": 0xFFFF_FFFF, "lpn": 0xFFFF_FFFF, "sequence": 0xFFFF_FFFF_FFFF}
 CHUNK = 512
 
@@ -47,11 +47,11 @@ class ChannelModel:
         self.rng, self.stall, self.wrong, self.told = rng or random.Random(channel), stall, wrong, 0
         name = f"channels_{channel}"
         self.cmd = Sink(dut, f"{name}_cmd", CMD, self.command, stall, self.rng, changes=True)
-        self.wreq = Source(dut, f"{name}_wreq", ["way", "place"], stall, self.rng, self.asked)
+        self.wreq = Source(dut, f"{name}_wreq", ["way", "slot"], stall, self.rng, self.asked)
         self.wdata = Sink(dut, f"{name}_wdata", ["data", "last"], self.word_in, stall, self.rng)
-        self.rdata = Source(dut, f"{name}_rdata", ["way", "place", "data", "last"], stall, self.rng, self.word_out)
-        self.fix = Source(dut, f"{name}_fix", ["way", "place", "byte", "mask"], stall, self.rng, self.fixed)
-        self.cpl = Source(dut, f"{name}_cpl", ["way", "status", *OOB, "corrected", "place"], stall, self.rng, self.completed)
+        self.rdata = Source(dut, f"{name}_rdata", ["way", "slot", "data", "last"], stall, self.rng, self.word_out)
+        self.fix = Source(dut, f"{name}_fix", ["way", "slot", "byte", "mask"], stall, self.rng, self.fixed)
+        self.cpl = Source(dut, f"{name}_cpl", ["way", "status", *OOB, "corrected", "slot"], stall, self.rng, self.completed)
         self.parts = [self.cmd, self.wreq, self.wdata, self.rdata, self.fix, self.cpl]
         self.idle = Pin(getattr(dut, f"{name}_wayIdle"), (1 << ways) - 1)
         self.pages = {}  # (way, row): (words, oob)
@@ -133,7 +133,7 @@ class ChannelModel:
             oob = oob | {"kind": 0xFF}
         del run["due"]
         wrong = run.get("wrong", self.bad.get(at, ())) if run["op"] in PAGE_READS else ()
-        self.cpl.queue.append({"way": way, "status": status, **oob, "corrected": most_wrong(wrong), "place": 0})
+        self.cpl.queue.append({"way": way, "status": status, **oob, "corrected": most_wrong(wrong), "slot": 0})
 
     def misread(self, run):
         return (run["way"], run["row"]) in self.pages and self.level[run["way"]] != self.drift(run["way"], run["row"])
@@ -150,7 +150,7 @@ class ChannelModel:
             self.on_bus = way = self.bus.pop(0)
             run = self.under_way[way]
             if run["op"] == Op.PROGRAM:
-                self.wreq.queue.append({"way": way, "place": 0})
+                self.wreq.queue.append({"way": way, "slot": 0})
             else:
                 words = PARAMETERS if run["op"] == Op.PARAM else self.pages.get((way, run["row"]), ([(1 << 64) - 1] * BEATS,))[0]
                 words, wrong = list(words), list(self.bad.get((way, run["row"]), ()))
@@ -160,8 +160,8 @@ class ChannelModel:
                     wrong = [(byte, self.rng.randrange(1, 256)) for byte in self.rng.sample(range(4096), self.rng.randint(1, 6))]
                 for byte, mask in wrong:
                     words[byte // 8] ^= mask << byte % 8 * 8
-                run["wrong"], self.fixes = wrong, [{"way": way, "place": 0, "byte": byte, "mask": mask} for byte, mask in wrong]
-                self.rdata.queue += [{"way": way, "place": 0, "data": w, "last": int(i == BEATS - 1)} for i, w in enumerate(words)]
+                run["wrong"], self.fixes = wrong, [{"way": way, "slot": 0, "byte": byte, "mask": mask} for byte, mask in wrong]
+                self.rdata.queue += [{"way": way, "slot": 0, "data": w, "last": int(i == BEATS - 1)} for i, w in enumerate(words)]
         self.idle.set(sum(1 << w for w in range(self.ways) if w not in self.under_way))
         for part in self.parts:
             part.drive()

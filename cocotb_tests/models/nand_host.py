@@ -14,9 +14,9 @@ from cocotb_tests.models.stepped import reader
 
 BEATS = 512
 OWN = 6  # the timing mode with the part's own times
-CPL = ["way", "place", "status", "kind", "generation", "lpn", "sequence", "corrected"]
-FIELDS = {"wreq": ["way", "place"], "rdata": ["way", "place", "data", "last"], "fix": ["way", "place", "byte", "mask"], "cpl": CPL}
-CACHE_PROGRAM, CACHE_READ, SEVERAL_PLANES, STATUS_ENHANCED = 1, 2, 4, 8  # bits of `can`
+CPL = ["way", "slot", "status", "kind", "generation", "lpn", "sequence", "corrected"]
+FIELDS = {"wreq": ["way", "slot"], "rdata": ["way", "slot", "data", "last"], "fix": ["way", "slot", "byte", "mask"], "cpl": CPL}
+CACHE_PROGRAM, CACHE_READ, SEVERAL_PLANES, STATUS_ENHANCED = 1, 2, 4, 8  # bits of `capabilities`
 
 
 class Op(IntEnum):
@@ -34,14 +34,14 @@ def oob(data, kind, generation, lpn, sequence):
 
 
 class Host:
-    """`stall` is the share of beats before which a stream rests for some clocks. A command is known by its way and the place that it got there."""
+    """`stall` is the share of beats before which a stream rests for some clocks. A command is known by its way and the slot that it got there."""
 
     def __init__(self, dut, stall=0.0, seed=1):
         self.dut, self.stall, self.rng = dut, stall, random.Random(seed)
         ways = len(dut.way_idle)
-        self.ways, self.pages = ways, {}  # (way, place): page to program
-        self.read = {}  # (way, place): page that came
-        self.waits = {}  # (way, place): Event of the command that is there
+        self.ways, self.pages = ways, {}  # (way, slot): page to program
+        self.read = {}  # (way, slot): page that came
+        self.waits = {}  # (way, slot): Event of the command that is there
         self.order = []  # of completions: way, op
         self.late = 0  # clocks that each of the last two beats of a page waits
         self.fixes = []  # of all pages: way, byte, mask
@@ -55,8 +55,8 @@ class Host:
             "cmd_generation",
             "cmd_lpn",
             "cmd_sequence",
-            "cmd_may",
-            "can",
+            "cmd_allow_cache",
+            "capabilities",
             "wreq_ready",
             "wdata_valid",
             "wdata_data",
@@ -70,8 +70,8 @@ class Host:
         dut.mode.value = OWN
         self.handles = {name: (getattr(dut, name + "_valid"), getattr(dut, name + "_ready")) for name in FIELDS}
         self.values = {name: {f: reader(getattr(dut, f"{name}_{f}")) for f in ["valid", *fields]} for name, fields in FIELDS.items()}
-        self.offers = [dut.way_idle, dut.way_reads, dut.way_writes, dut.way_erases]
-        self.way_idle, self.way_reads, self.way_writes, self.way_erases = map(reader, self.offers)
+        self.offers = [dut.way_idle, dut.way_accepts_read, dut.way_accepts_program, dut.way_accepts_erase]
+        self.way_idle, self.way_accepts_read, self.way_accepts_program, self.way_accepts_erase = map(reader, self.offers)
         self.wdata_ready = reader(dut.wdata_ready)
 
     async def start(self, period_ps=10000):
@@ -114,8 +114,8 @@ class Host:
         d = self.dut
         while True:
             beat = await self._beat("wreq")
-            at = beat["way"], beat["place"]
-            assert at in self.pages, f"a page was asked for that way and place {at} have no use for"
+            at = beat["way"], beat["slot"]
+            assert at in self.pages, f"a page was asked for that way and slot {at} have no use for"
             words = struct.unpack(f"<{BEATS}Q", self.pages.pop(at))
             for i, word in enumerate(words):
                 await self._rest()
@@ -134,34 +134,34 @@ class Host:
                     for _ in range(self.late):
                         await FallingEdge(self.dut.clk)
                 beat = await self._beat("rdata")
-                at = (beat["way"], beat["place"]) if i == 0 else at
-                assert (beat["way"], beat["place"]) == at and beat["last"] == (i == BEATS - 1), f"beat {i}: way {beat['way']}, last {beat['last']}"
+                at = (beat["way"], beat["slot"]) if i == 0 else at
+                assert (beat["way"], beat["slot"]) == at and beat["last"] == (i == BEATS - 1), f"beat {i}: way {beat['way']}, last {beat['last']}"
                 words.append(beat["data"])
-            assert at not in self.read, f"way and place {at}: two pages for one command"
+            assert at not in self.read, f"way and slot {at}: two pages for one command"
             self.read[at] = bytearray(struct.pack(f"<{BEATS}Q", *words))
 
     async def _fix(self):
         """Corrections go into the page that has come, which is whole by then."""
         while True:
             fix = await self._beat("fix")
-            at = fix["way"], fix["place"]
-            assert at in self.read, f"way and place {at}: a correction without a page"
+            at = fix["way"], fix["slot"]
+            assert at in self.read, f"way and slot {at}: a correction without a page"
             self.read[at][fix["byte"]] ^= fix["mask"]
             self.fixes.append((fix["way"], fix["byte"], fix["mask"]))
 
     async def _complete(self):
         while True:
             cpl = await self._beat("cpl")
-            at = cpl["way"], cpl["place"]
+            at = cpl["way"], cpl["slot"]
             event = self.waits.pop(at, None)
-            assert event is not None, f"way and place {at} complete a command that was not given"
+            assert event is not None, f"way and slot {at} complete a command that was not given"
             cpl["data"], cpl["read"] = self.read.pop(at, None), event.op == Op.READ
             self.pages.pop(at, None)  # of a PROGRAM that timed out
             self.order.append((cpl["way"], event.op))
             event.cpl = cpl
             event.set()
 
-    async def issue(self, way, op, row=0, data=None, kind=0, generation=0, lpn=0, sequence=0, may=0, beside=False):
+    async def issue(self, way, op, row=0, data=None, kind=0, generation=0, lpn=0, sequence=0, allow_cache=0, beside=False):
         """Returns, when the command has been taken, an Event that is set with `.cpl` at its completion. `beside`: as soon as the way takes one of its kind, idle or not."""
         d = self.dut
         while True:
@@ -172,15 +172,15 @@ class Host:
                 await FallingEdge(d.clk)
                 if not self._offered(way, op if beside else None):  # somebody else was first
                     continue
-                for name, value in dict(way=way, op=op, row=row, kind=kind, generation=generation, lpn=lpn, sequence=sequence, may=may).items():
+                for name, value in dict(way=way, op=op, row=row, kind=kind, generation=generation, lpn=lpn, sequence=sequence, allow_cache=allow_cache).items():
                     getattr(d, "cmd_" + name).value = int(value)
                 event = Event()
                 event.op = op
                 d.cmd_valid.value = 1
                 await RisingEdge(d.clk)
                 assert int(d.cmd_ready.value), f"way {way} does not take the command that it offered to take"
-                at = way, int(d.cmd_place.value)
-                assert at not in self.waits, f"way and place {at} are given to two commands"
+                at = way, int(d.cmd_slot.value)
+                assert at not in self.waits, f"way and slot {at} are given to two commands"
                 self.waits[at] = event
                 if op == Op.PROGRAM:
                     self.pages[at] = data
@@ -189,7 +189,7 @@ class Host:
                 return event
 
     def _offered(self, way, beside):
-        kinds = {Op.READ: self.way_reads, Op.PROGRAM: self.way_writes, Op.ERASE: self.way_erases}
+        kinds = {Op.READ: self.way_accepts_read, Op.PROGRAM: self.way_accepts_program, Op.ERASE: self.way_accepts_erase}
         return (self.way_idle() | (kinds[beside]() if beside in kinds else 0)) >> way & 1
 
     async def run(self, way, op, row=0, **fields):

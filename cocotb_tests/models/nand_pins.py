@@ -54,13 +54,13 @@ class Times(ctypes.Structure):
 class Part(ctypes.Structure):
     """A part, ONFI or not; `modes` has bit m for timing mode m, `suspend` ns are the longest time to suspend a program or erase (0: it cannot).
 
-    `cache`: cache programs and reads; `planes`: 1, 2 or 4, several in one program or erase; `enhanced`: status of a plane;
+    `cache`: cache programs and reads; `planes`: 1, 2 or 4, several in one program or erase; `status_enhanced`: status of a plane;
     `retries`: read retry levels beyond 0."""
 
-    _fields_ = [(n, ctypes.c_uint32) for n in ("onfi", "features", "modes", "suspend", "cache", "planes", "enhanced", "retries")]
+    _fields_ = [(n, ctypes.c_uint32) for n in ("onfi", "features", "modes", "suspend", "cache", "planes", "status_enhanced", "retries")]
 
-    def __init__(self, features=1, modes=0x3F, suspend=0, onfi=1, cache=0, planes=1, enhanced=0, retries=0):
-        super().__init__(onfi, features, modes, suspend, cache, planes, enhanced, retries)
+    def __init__(self, features=1, modes=0x3F, suspend=0, onfi=1, cache=0, planes=1, status_enhanced=0, retries=0):
+        super().__init__(onfi, features, modes, suspend, cache, planes, status_enhanced, retries)
 
 
 def digest():

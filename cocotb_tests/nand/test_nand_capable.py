@@ -19,11 +19,11 @@ OLD = 5 * PAGES  # the pages that are read
 async def drive(dut, stall=0.0):
     """The part and the host; the pages of a block from OLD on are written on each way."""
     nand = Nand()
-    part = Part(onfi=0, suspend=SUSPEND_NS, cache=1, planes=2, enhanced=1)
+    part = Part(onfi=0, suspend=SUSPEND_NS, cache=1, planes=2, status_enhanced=1)
     assert nand.open(pages=PAGES, times=LONG, seed=SEED, part=part) is None
     host = Host(dut, stall, SEED)
     await host.start(CLK_PS)
-    dut.can.value = ALL
+    dut.capabilities.value = ALL
     for way in range(2):
         same(await host.run(way, Op.RESET), Status.OK)
         for number in range(PAGES):
@@ -50,7 +50,7 @@ async def the_end_of_a_cache_sequence_is_not_suspended(dut):
     nand, host = await drive(dut)
     for turn, (between, suspends) in enumerate(((None, False), (Op.STATUS, False), (Op.READ_OOB, True), (Op.ERASE, True))):
         row = (7 + turn) * PAGES
-        same(await host.run(0, Op.PROGRAM, row, data=page(7), may=1, **FIELDS), Status.OK)
+        same(await host.run(0, Op.PROGRAM, row, data=page(7), allow_cache=1, **FIELDS), Status.OK)
         if between is not None:
             same(await host.run(0, between, OLD + PAGES if between == Op.ERASE else OLD), Status.OK)
         run = await host.issue(0, Op.PROGRAM, row + 1, data=page(8), **FIELDS)
@@ -65,8 +65,8 @@ async def the_end_of_a_cache_sequence_is_not_suspended(dut):
 async def what_goes_together_is_not_suspended(dut):
     """Two planes, and cache programs: a read given beside them comes when they are over."""
     nand, host = await drive(dut)
-    for op, rows, may in ((Op.ERASE, (8 * PAGES, 9 * PAGES), 0), (Op.PROGRAM, (8 * PAGES, 9 * PAGES), 0), (Op.PROGRAM, (10 * PAGES, 10 * PAGES + 1), 1)):
-        events = [await host.issue(0, op, row, data=page(3), may=may, beside=True, **FIELDS) for row in rows]
+    for op, rows, allow_cache in ((Op.ERASE, (8 * PAGES, 9 * PAGES), 0), (Op.PROGRAM, (8 * PAGES, 9 * PAGES), 0), (Op.PROGRAM, (10 * PAGES, 10 * PAGES + 1), 1)):
+        events = [await host.issue(0, op, row, data=page(3), allow_cache=allow_cache, beside=True, **FIELDS) for row in rows]
         read = await host.issue(0, Op.READ, OLD, beside=True)
         await read.wait()
         assert all(event.is_set() for event in events), f"{op.name}: the read was first"
@@ -102,13 +102,13 @@ async def random_work(dut, stall, steps):
             rows = [b * PAGES + n for n in range(rng.randrange(1, PAGES + 1)) for b in blocks]
             if rng.random() < 0.5:
                 rows.sort()
-            may = rng.choice((0, 0.5, 1))
+            cached = rng.choice((0, 0.5, 1))
             failing = rng.randrange(1, len(rows) + 1) if rng.random() < 0.3 else 0
             if failing:
                 nand.fail(way, FAIL_PROGRAM, failing)
             data, events = {row: page(1000 * way + 100 * step + row) for row in rows}, []
             for row in rows:
-                events.append(await host.issue(way, Op.PROGRAM, row, data=data[row], may=int(rng.random() < may), beside=rng.random() < 0.5, **FIELDS))
+                events.append(await host.issue(way, Op.PROGRAM, row, data=data[row], allow_cache=int(rng.random() < cached), beside=rng.random() < 0.5, **FIELDS))
             bad = set()
             for row, event in zip(rows, events, strict=True):
                 await event.wait()

@@ -17,12 +17,12 @@ CACHE = CACHE_PROGRAM | CACHE_READ
 TRANSFER = 4224 * 30 / 1000  # us of a page on the bus
 
 
-async def drive(dut, can, stall=0.0, **times):
+async def drive(dut, capabilities, stall=0.0, **times):
     nand = Nand()
-    assert nand.open(pages=PAGES, times=LONG | times, seed=SEED, part=Part(onfi=0, cache=1, planes=PLANES, enhanced=1)) is None
+    assert nand.open(pages=PAGES, times=LONG | times, seed=SEED, part=Part(onfi=0, cache=1, planes=PLANES, status_enhanced=1)) is None
     host = Host(dut, stall, SEED)
     await host.start(CLK_PS)
-    dut.can.value = can
+    dut.capabilities.value = capabilities
     for way in range(2):
         same(await host.run(way, Op.RESET), Status.OK)
     return nand, host
@@ -34,7 +34,7 @@ def us(host, begin):
 
 async def programs(host, way, rows, **fields):
     """Gives all of them as the way takes them; returns their events."""
-    return [await host.issue(way, Op.PROGRAM, row, data=page(row), may=1, beside=True, **FIELDS | fields) for row in rows]
+    return [await host.issue(way, Op.PROGRAM, row, data=page(row), allow_cache=1, beside=True, **FIELDS | fields) for row in rows]
 
 
 async def ended(events, status=Status.OK):
@@ -151,9 +151,9 @@ async def other_reads_wait_for_the_end(dut):
 
 @sentence
 async def planes_program_together_and_fail_alone(dut):
-    for can in (SEVERAL_PLANES | STATUS_ENHANCED, SEVERAL_PLANES, SEVERAL_PLANES | STATUS_ENHANCED | CACHE):
+    for capabilities in (SEVERAL_PLANES | STATUS_ENHANCED, SEVERAL_PLANES, SEVERAL_PLANES | STATUS_ENHANCED | CACHE):
         for failing in (0, 1, 2):
-            nand, host = await drive(dut, can)
+            nand, host = await drive(dut, capabilities)
             if failing:
                 nand.fail(0, FAIL_PROGRAM, failing)
             begin = host.clocks()
@@ -161,7 +161,7 @@ async def planes_program_together_and_fail_alone(dut):
             events = await programs(host, 0, rows)
             for n, (row, event) in enumerate(zip(rows, events, strict=True)):
                 await event.wait()
-                wrong = failing == n + 1 or (failing and not can & STATUS_ENHANCED)  # 70h tells of both at once
+                wrong = failing == n + 1 or (failing and not capabilities & STATUS_ENHANCED)  # 70h tells of both at once
                 same(event.cpl, Status.FAIL if wrong else Status.OK)
                 assert (nand.peek(0, row) == stored(page(row), **FIELDS)) == (failing != n + 1)
             assert us(host, begin) < 2 * TRANSFER + LONG["prog"] / 1000 + 6
@@ -245,15 +245,15 @@ async def what_the_part_cannot_is_not_used(dut):
 @sentence
 async def a_hung_array_gives_timeouts_and_the_other_way_goes_on(dut):
     """The second of two cache programs, of two cache reads, of two planes never ends."""
-    for can, op, rows in ((CACHE, Op.PROGRAM, (1, 2)), (CACHE, Op.READ, (0, 1)), (SEVERAL_PLANES, Op.PROGRAM, (PAGES, 0))):
-        nand, host = await drive(dut, can, prog=20_000, r=5_000)
+    for capabilities, op, rows in ((CACHE, Op.PROGRAM, (1, 2)), (CACHE, Op.READ, (0, 1)), (SEVERAL_PLANES, Op.PROGRAM, (PAGES, 0))):
+        nand, host = await drive(dut, capabilities, prog=20_000, r=5_000)
         same(await host.run(1, Op.PROGRAM, 0, data=page(0), **FIELDS), Status.OK)
         if op == Op.READ:
             await ended(await programs(host, 0, range(2)))
-        elif can & CACHE:
+        elif capabilities & CACHE:
             await ended(await programs(host, 0, [0]))
         nand.fail(0, HANG)
-        events = [await host.issue(0, op, row, data=page(row), may=1, beside=True) for row in rows]
+        events = [await host.issue(0, op, row, data=page(row), allow_cache=1, beside=True) for row in rows]
         same(await host.run(1, Op.READ, 0), Status.OK, data=page(0))
         for event in events:
             await event.wait()
@@ -261,9 +261,9 @@ async def a_hung_array_gives_timeouts_and_the_other_way_goes_on(dut):
         host.stop()
 
 
-async def random_work(dut, can, stall, steps):
+async def random_work(dut, capabilities, stall, steps):
     """Both ways: blocks are erased, filled with pages as fast as the way takes them, and read, with failures now and then."""
-    nand, host = await drive(dut, can, stall, prog=30_000, bers=40_000, r=20_000)
+    nand, host = await drive(dut, capabilities, stall, prog=30_000, bers=40_000, r=20_000)
 
     async def work(way):
         rng = random.Random(10 * SEED + way)
@@ -273,12 +273,12 @@ async def random_work(dut, can, stall, steps):
             count = rng.randrange(1, PAGES + 1)
             rows = [b * PAGES + n for n in range(count) for b in blocks] if rng.random() < 0.5 else [b * PAGES + n for b in blocks for n in range(count)]
             data = {row: page(1000 * way + 100 * step + row) for row in rows}
-            failing = rng.randrange(1, len(rows) + 1) if rng.random() < 0.3 and (can & STATUS_ENHANCED or not can & SEVERAL_PLANES) else 0
+            failing = rng.randrange(1, len(rows) + 1) if rng.random() < 0.3 and (capabilities & STATUS_ENHANCED or not capabilities & SEVERAL_PLANES) else 0
             if failing:
                 nand.fail(way, FAIL_PROGRAM, failing)
             events = []
             for row in rows:
-                events.append(await host.issue(way, Op.PROGRAM, row, data=data[row], may=int(rng.random() < 0.8), beside=True, **FIELDS))
+                events.append(await host.issue(way, Op.PROGRAM, row, data=data[row], allow_cache=int(rng.random() < 0.8), beside=True, **FIELDS))
                 if rng.random() < 0.2:
                     await host.rest(rng.randrange(8_000))
             bad = set()
@@ -299,8 +299,8 @@ async def random_work(dut, can, stall, steps):
     await host.together([work(way) for way in range(2)])
     used = [nand.count(n) for n in (CACHE_READS, CACHE_PROGRAMS, PLANE_OPERATIONS)]
     dut._log.info(f"cache reads, cache programs, operations of several planes: {used}")
-    wanted = [bool(can & CACHE_READ), bool(can & CACHE_PROGRAM), bool(can & SEVERAL_PLANES)]
-    assert all(n == 0 or can for n, can in zip(used, wanted, strict=True)) and (steps == 1 or all(n > 0 or not can for n, can in zip(used, wanted, strict=True)))
+    wanted = [bool(capabilities & CACHE_READ), bool(capabilities & CACHE_PROGRAM), bool(capabilities & SEVERAL_PLANES)]
+    assert all(n == 0 or want for n, want in zip(used, wanted, strict=True)) and (steps == 1 or all(n > 0 or not want for n, want in zip(used, wanted, strict=True)))
 
 
 @sentence

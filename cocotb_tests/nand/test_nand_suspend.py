@@ -103,7 +103,7 @@ async def a_read_that_comes_as_the_operation_ends_goes_on_alone(dut):
         row = (6 + n // PAGES) * PAGES + n % PAGES
         data = page(200 + step)
         program = await host.issue(0, Op.PROGRAM, row, data=data, **FIELDS)
-        while not int(dut.way_reads.value) & 1:
+        while not int(dut.way_accepts_read.value) & 1:
             await host.clock()
         await host.rest(step * 40)
         read = await host.issue(0, Op.READ, OLD + step % PAGES, beside=True)

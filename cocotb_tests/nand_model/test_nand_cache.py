@@ -11,7 +11,7 @@ from opentxssd.faults import Cut, Dead, Fault, Faults, Place
 BLANK = b"\xff" * FULL
 CBSY, RCBSY, DBSY = 1_000, 500, 500
 TIMES = QUICK | {"r": 20_000, "prog": 30_000, "bers": 60_000}
-ALL = dict(onfi=0, cache=1, planes=2, enhanced=1)
+ALL = dict(onfi=0, cache=1, planes=2, status_enhanced=1)
 
 
 @pytest.fixture
@@ -82,18 +82,18 @@ def pages(nand, count):
 # ---- what the part says of itself
 
 
-@pytest.mark.parametrize("cache, planes, enhanced", [(0, 1, 0), (1, 1, 0), (0, 2, 0), (0, 4, 1), (1, 2, 1), (0, 0, 0)])
-def test_parameter_page_lists_what_the_part_can(nand, cache, planes, enhanced):
-    assert nand.open(**SMALL, part=Part(features=0, cache=cache, planes=planes, enhanced=enhanced)) is None
+@pytest.mark.parametrize("cache, planes, status_enhanced", [(0, 1, 0), (1, 1, 0), (0, 2, 0), (0, 4, 1), (1, 2, 1), (0, 0, 0)])
+def test_parameter_page_lists_what_the_part_can(nand, cache, planes, status_enhanced):
+    assert nand.open(**SMALL, part=Part(features=0, cache=cache, planes=planes, status_enhanced=status_enhanced)) is None
     page = parameters(Bus(nand).reset())
     several = planes > 1
-    assert page[6:8] == bytes([8 * several, 0]) and page[8:10] == bytes([3 * cache | 8 * enhanced, 0])
+    assert page[6:8] == bytes([8 * several, 0]) and page[8:10] == bytes([3 * cache | 8 * status_enhanced, 0])
     assert page[113] == {0: 0, 1: 0, 2: 1, 4: 2}[planes] and page[114] == 2 * several
     assert page[:256] == page[256:512]
 
 
 def test_commands_that_the_part_has_not_are_unknown(nand):
-    for lacks, commands in ({"cache": 0}, (0x15, 0x31, 0x3F)), ({"planes": 1}, (0x11, 0xD1)), ({"enhanced": 0}, (0x78,)):
+    for lacks, commands in ({"cache": 0}, (0x15, 0x31, 0x3F)), ({"planes": 1}, (0x11, 0xD1)), ({"status_enhanced": 0}, (0x78,)):
         for command in commands:
             bus = start(nand, part=lacks)
             broken_by(nand, lambda bus=bus, command=command: bus.command(command), f"unknown command {command:02X}h")

@@ -90,7 +90,7 @@ class Golden:
 class Run:
     def __init__(self, nand, seed, planes, faults):
         self.nand, self.rng, self.faults = nand, random.Random(seed), faults
-        assert nand.open(**DIE, times=TIMES, seed=seed, faults=faults, part=Part(onfi=0, cache=1, planes=planes, enhanced=1)) is None
+        assert nand.open(**DIE, times=TIMES, seed=seed, faults=faults, part=Part(onfi=0, cache=1, planes=planes, status_enhanced=1)) is None
         self.die, self.bus, self.met = Golden(planes), Look(nand).reset(), Counter()
 
     def data(self):

@@ -8,7 +8,7 @@ module tb_flash_backend #(
     parameter int Channels = 2,
     parameter int Ways     = 2,
     parameter int ClkPs    = 10000,
-    parameter int CanBits  = 4       // 7 with read retry
+    parameter int CapabilityBits = 4  // 7 with read retry
 ) (
     input  wire clk,
     input  wire reset,
@@ -90,7 +90,7 @@ module tb_flash_backend #(
     output wire [Channels*Ways-1:0] freeBlockRoom,
     input  wire [31:0] generation,
     input  wire [2:0] nandMode,
-    input  wire [CanBits-1:0] nandCan,
+    input  wire [CapabilityBits-1:0] nandCapabilities,
     input  wire [3:0] refreshAt,
     output wire weak_valid,
     input  wire weak_ready,

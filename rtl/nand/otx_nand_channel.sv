@@ -4,10 +4,10 @@
 // `cmd` may change `cmd_way` until it is taken: `cmd_ready` follows `cmd_way` and is low while that way has a command under way (`way_idle` shows all ways). Commands to different ways finish in any order.
 // `wreq`/`wdata`: 512 beats per request, in the order of the requests. `rdata`: 512 beats of one page without others between, all taken before its `cpl`. READ data is sent whatever its status
 // turns out to be (CRC and BLANK come after the beats), except that TIMEOUT sends none. Fields of `cpl` echo the command unless the page's OOB or an identification replaces them.
-// A way has two places for commands when TSuspNs, Cache or Planes say that the part may do more than one thing: `cmd_place` is where the command offered would go, and the other streams name the place of the command they belong to.
-// `way_reads`, `way_writes`, `way_erases`: a READ, PROGRAM or ERASE is taken beside the one under way: a READ beside a PROGRAM or ERASE, which is suspended for it up to `SuspendReads` times (it must not be of the page
-// or block that is programmed or erased), and with cache or several planes an operation of the same kind. So far as `can` of the part: 0 cache program (of a PROGRAM with `cmd_may` that is not the last page of its block, so that
-// its completion may come up to 8 us later; the next one of the same block goes to the chip meanwhile), 1 cache read, 2 several planes, 3 status by 78h. `can` must not change while a command is under way.
+// A way has two slots for commands when TSuspNs, Cache or Planes say that the part may do more than one thing: `cmd_slot` is where the command offered would go, and the other streams name the slot of the command they belong to.
+// `way_accepts_read`, `way_accepts_program`, `way_accepts_erase`: a READ, PROGRAM or ERASE is taken beside the one under way: a READ beside a PROGRAM or ERASE, which is suspended for it up to `SuspendReads` times (it must not be of the page
+// or block that is programmed or erased), and with cache or several planes an operation of the same kind. So far as `capabilities`, what may be used of the part, has the bit: 0 cache program (of a PROGRAM with `cmd_allow_cache` that is not the last page of its block, so that
+// its completion may come up to 8 us later; the next one of the same block goes to the chip meanwhile), 1 cache read, 2 several planes, 3 READ STATUS ENHANCED (78h). `capabilities` must not change while a command is under way.
 // Array operations overlap; page transfers share the bus, brief turns go first. A page moves at one byte per tRC or tWC of the timing mode.
 // `wdata` and `rdata` pass a stream register each, which takes up to two beats more when the other end is stalled. A stalled `wdata`, `rdata` or `cpl` holds the bus for all ways. TIMEOUT after twice the longest busy time (up to 4 us and one clock per us later); all operations but RESET and STATUS then also wait for R/B# before they start.
 // `mode` is the SDR timing mode of all ways: ONFI 0 to 5, 6 the part's own times (the parameters), 7 as 0. A change counts when no turn is on the bus, so before the next one. SET_FEATURES sends the four bytes of `cmd_lpn`,
@@ -47,8 +47,8 @@ module otx_nand_channel #(
     parameter int TRMaxNs    = 25000,
     parameter int TSuspNs    = 0,        // longest time the part takes to suspend a program or erase, 0: it cannot
     parameter int SuspendReads = 4,
-    parameter bit Cache      = 1'b0,     // cache operations, of a part that `can`
-    parameter int Planes     = 1,        // 1, 2 or 4: of a part that `can`, by the lowest bits of the block
+    parameter bit Cache      = 1'b0,     // cache operations, of a part that has them (`capabilities`)
+    parameter int Planes     = 1,        // 1, 2 or 4: of a part that has them (`capabilities`), by the lowest bits of the block
     parameter int PageBits   = 6,        // of a page in its block
     parameter bit Scramble   = 1'b0,     // data bytes are stored XOR a key of their row (otx_nand_scrambler)
     parameter int T          = 8,        // wrong bits of a chunk that are corrected: 8, or 24 (parts with 192 spare bytes or more)
@@ -59,10 +59,10 @@ module otx_nand_channel #(
     input  logic            clk,
     input  logic            reset,
     input  logic [     2:0] mode,
-    input  logic [     3:0] can,
+    input  logic [     3:0] capabilities,
     input  logic            cmd_valid,
     output logic            cmd_ready,
-    output logic            cmd_place,
+    output logic            cmd_slot,
     input  logic [     3:0] cmd_way,
     input  logic [     3:0] cmd_op,
     input  logic [    23:0] cmd_row,
@@ -70,11 +70,11 @@ module otx_nand_channel #(
     input  logic [    31:0] cmd_generation,
     input  logic [    31:0] cmd_lpn,
     input  logic [    47:0] cmd_sequence,
-    input  logic            cmd_may,
+    input  logic            cmd_allow_cache,
     output logic            wreq_valid,
     input  logic            wreq_ready,
     output logic [     3:0] wreq_way,
-    output logic            wreq_place,
+    output logic            wreq_slot,
     input  logic            wdata_valid,
     output logic            wdata_ready,
     input  logic [    63:0] wdata_data,
@@ -82,7 +82,7 @@ module otx_nand_channel #(
     output logic            rdata_valid,
     input  logic            rdata_ready,
     output logic [     3:0] rdata_way,
-    output logic            rdata_place,
+    output logic            rdata_slot,
     output logic [    63:0] rdata_data,
     output logic            rdata_last,
     output logic            cpl_valid,
@@ -94,11 +94,11 @@ module otx_nand_channel #(
     output logic [    31:0] cpl_lpn,
     output logic [    47:0] cpl_sequence,
     output logic [CountBits-1:0] cpl_corrected,
-    output logic            cpl_place,
+    output logic            cpl_slot,
     output logic            fix_valid,
     input  logic            fix_ready,
     output logic [     3:0] fix_way,
-    output logic            fix_place,
+    output logic            fix_slot,
     output logic [    11:0] fix_byte,
     output logic [     7:0] fix_mask,
     output logic            ask_valid,       // to and from otx_nand_corrector
@@ -114,9 +114,9 @@ module otx_nand_channel #(
     input  logic [CountBits-1:0] found_count,
     input  logic [    31:0] found_sum,
     output logic [Ways-1:0] way_idle,
-    output logic [Ways-1:0] way_reads,
-    output logic [Ways-1:0] way_writes,
-    output logic [Ways-1:0] way_erases,
+    output logic [Ways-1:0] way_accepts_read,
+    output logic [Ways-1:0] way_accepts_program,
+    output logic [Ways-1:0] way_accepts_erase,
     output logic [Ways-1:0] nand_ce_n,
     input  logic [Ways-1:0] nand_rb_n,
     output logic            nand_cle,
@@ -148,12 +148,12 @@ module otx_nand_channel #(
   localparam bit Second = TSuspNs != 0 || Cache || Planes > 1;
   localparam logic [3:0] OpRead = 4'd3, OpProgram = 4'd6, OpErase = 4'd7;
 
-  logic [143:0] held[Second ? 2**(WayBits+1) : Ways];  // what the command said, per place and way
+  logic [143:0] held[Second ? 2**(WayBits+1) : Ways];  // what the command said, per slot and way
   logic [143:0] now;
-  logic [Ways-1:0] take, request, brief, urgent, begins, issued, done, collect, late, pause, resumes, looks, chained, paired, polls, earlier, goes_on, take_place, places;
-  logic seq_goes_on, went_chained, went_paired, place;
+  logic [Ways-1:0] take, request, brief, urgent, begins, issued, done, collect, late, pause, resumes, check_suspended, chained, paired, check_array_ready, use_failc, goes_on, take_slot, slots;
+  logic turn_goes_on, went_chained, went_paired, slot;
   logic [Ways*4-1:0] op;
-  logic pick_valid, start, seq_issued, seq_done, tick;
+  logic pick_valid, start, turn_issued, turn_done, tick;
   logic [3:0] pick_way, way;
   logic resting;
   logic [2:0] mode_q;  // that the bus is in
@@ -162,15 +162,15 @@ module otx_nand_channel #(
   logic bus_valid, bus_ready, bus_quiet, back_valid;
   logic [1:0] bus_kind;
   logic [7:0] bus_byte, back_byte;
-  logic in_valid, in_ready, out_valid, out_ready, out_last, end_valid, end_ready, wrong_valid, wrong_ready;  // sequencer's ends of wdata, rdata, cpl and fix
+  logic in_valid, in_ready, out_valid, out_ready, out_last, end_valid, end_ready, wrong_valid, wrong_ready;  // otx_nand_turn's ends of wdata, rdata, cpl and fix
   logic [63:0] in_data, out_data;
   logic unused;
 
   assign unused = wdata_last;
-  assign place = places[way[WayBits-1:0]];
-  assign wreq_place = place;
-  assign cpl_place = place;
-  assign fix_place = place;
+  assign slot = slots[way[WayBits-1:0]];
+  assign wreq_slot = slot;
+  assign cpl_slot = slot;
+  assign fix_slot = slot;
   assign wreq_way = way;
   assign cpl_way = way;
   assign tick = tick_q == 0;
@@ -182,34 +182,34 @@ module otx_nand_channel #(
 
   always_comb begin
     cmd_ready = 1'b0;
-    cmd_place = 1'b0;
+    cmd_slot = 1'b0;
     for (int i = 0; i < Ways; i++)
     if (cmd_way == 4'(i)) begin
-      cmd_ready = way_idle[i] || (way_reads[i] && cmd_op == OpRead) || (way_writes[i] && cmd_op == OpProgram) || (way_erases[i] && cmd_op == OpErase);
-      cmd_place = take_place[i];
+      cmd_ready = way_idle[i] || (way_accepts_read[i] && cmd_op == OpRead) || (way_accepts_program[i] && cmd_op == OpProgram) || (way_accepts_erase[i] && cmd_op == OpErase);
+      cmd_slot = take_slot[i];
     end
   end
 
   for (genvar i = 0; i < Ways; i++) begin : g_way
     assign take[i]   = cmd_valid && cmd_ready && cmd_way == 4'(i);
     assign begins[i] = start && pick_way == 4'(i);
-    assign issued[i] = seq_issued && way == 4'(i);
-    assign done[i]   = seq_done && way == 4'(i);
-    assign goes_on[i] = seq_goes_on && way == 4'(i);
+    assign issued[i] = turn_issued && way == 4'(i);
+    assign done[i]   = turn_done && way == 4'(i);
+    assign goes_on[i] = turn_goes_on && way == 4'(i);
     otx_nand_way #(
         .Bits(Bits), .TRstMaxNs(TRstMaxNs), .TProgMaxNs(TProgMaxNs), .TBersMaxNs(TBersMaxNs), .TRMaxNs(TRMaxNs), .TSuspNs(TSuspNs), .SuspendReads(SuspendReads),
         .Cache(Cache), .Planes(Planes), .PageBits(PageBits)
     ) state (
-        .clk, .reset, .tick, .wb, .can(can[2:0]), .take(take[i]), .take_op(cmd_op), .take_row(cmd_row), .take_may(cmd_may), .take_place(take_place[i]), .idle(way_idle[i]), .op(op[i*4+:4]), .place(places[i]), .request(request[i]), .brief(brief[i]), .urgent(urgent[i]),
+        .clk, .reset, .tick, .wb, .capabilities(capabilities[2:0]), .take(take[i]), .take_op(cmd_op), .take_row(cmd_row), .take_allow_cache(cmd_allow_cache), .take_slot(take_slot[i]), .idle(way_idle[i]), .op(op[i*4+:4]), .slot(slots[i]), .request(request[i]), .brief(brief[i]), .urgent(urgent[i]),
         .start(begins[i]), .issued(issued[i]), .done(done[i]), .collect(collect[i]), .late(late[i]),
-        .reads(way_reads[i]), .writes(way_writes[i]), .erases(way_erases[i]), .pause(pause[i]), .resumes(resumes[i]), .looks(looks[i]), .chained(chained[i]), .paired(paired[i]), .went_chained, .went_paired, .polls(polls[i]), .earlier(earlier[i]),
+        .accepts_read(way_accepts_read[i]), .accepts_program(way_accepts_program[i]), .accepts_erase(way_accepts_erase[i]), .pause(pause[i]), .resumes(resumes[i]), .check_suspended(check_suspended[i]), .chained(chained[i]), .paired(paired[i]), .went_chained, .went_paired, .check_array_ready(check_array_ready[i]), .use_failc(use_failc[i]),
         .goes_on(goes_on[i]), .nand_rb_n(nand_rb_n[i])
     );
   end
 
   if (Second) begin : g_two
-    assign now = held[{place, way[WayBits-1:0]}];
-    always_ff @(posedge clk) if (cmd_valid && cmd_ready) held[{cmd_place, cmd_way[WayBits-1:0]}] <= {cmd_sequence, cmd_lpn, cmd_generation, cmd_kind, cmd_row};
+    assign now = held[{slot, way[WayBits-1:0]}];
+    always_ff @(posedge clk) if (cmd_valid && cmd_ready) held[{cmd_slot, cmd_way[WayBits-1:0]}] <= {cmd_sequence, cmd_lpn, cmd_generation, cmd_kind, cmd_row};
   end else begin : g_one
     assign now = held[way[WayBits-1:0]];
     always_ff @(posedge clk) if (cmd_valid && cmd_ready) held[cmd_way[WayBits-1:0]] <= {cmd_sequence, cmd_lpn, cmd_generation, cmd_kind, cmd_row};
@@ -217,11 +217,11 @@ module otx_nand_channel #(
 
   otx_nand_arbiter #(.Ways(Ways)) arbiter (.clk, .reset, .request, .brief, .urgent, .taken(start), .pick_valid, .pick_way);
 
-  otx_nand_sequencer #(.Ways(Ways), .RowBytes(RowBytes), .Bits(Bits), .Scramble(Scramble), .T(T)) sequencer (
+  otx_nand_turn #(.Ways(Ways), .RowBytes(RowBytes), .Bits(Bits), .Scramble(Scramble), .T(T)) turn (
       .clk, .reset, .cs, .resting, .pick_valid, .pick_way, .start, .way, .op(op[way[WayBits-1:0]*4+:4]), .collect(collect[way[WayBits-1:0]]), .late(late[way[WayBits-1:0]]),
-      .pause(pause[way[WayBits-1:0]]), .resumes(resumes[way[WayBits-1:0]]), .looks(looks[way[WayBits-1:0]]), .chained(chained[way[WayBits-1:0]]), .paired(paired[way[WayBits-1:0]]), .polls(polls[way[WayBits-1:0]]), .earlier(earlier[way[WayBits-1:0]]),
-      .enhanced(can[3]), .went_chained, .went_paired, .goes_on(seq_goes_on), .row(now[23:0]), .kind(now[31:24]), .generation(now[63:32]), .lpn(now[95:64]), .sequence_number(now[143:96]),
-      .issued(seq_issued), .done(seq_done), .wreq_valid, .wreq_ready, .wdata_valid(in_valid), .wdata_ready(in_ready), .wdata_data(in_data),
+      .pause(pause[way[WayBits-1:0]]), .resumes(resumes[way[WayBits-1:0]]), .check_suspended(check_suspended[way[WayBits-1:0]]), .chained(chained[way[WayBits-1:0]]), .paired(paired[way[WayBits-1:0]]), .check_array_ready(check_array_ready[way[WayBits-1:0]]), .use_failc(use_failc[way[WayBits-1:0]]),
+      .status_enhanced(capabilities[3]), .went_chained, .went_paired, .goes_on(turn_goes_on), .row(now[23:0]), .kind(now[31:24]), .generation(now[63:32]), .lpn(now[95:64]), .sequence_number(now[143:96]),
+      .issued(turn_issued), .done(turn_done), .wreq_valid, .wreq_ready, .wdata_valid(in_valid), .wdata_ready(in_ready), .wdata_data(in_data),
       .rdata_valid(out_valid), .rdata_ready(out_ready), .rdata_data(out_data), .rdata_last(out_last), .cpl_valid(end_valid), .cpl_ready(end_ready), .cpl_status, .cpl_kind, .cpl_generation, .cpl_lpn, .cpl_sequence, .cpl_corrected,
       .fix_valid(wrong_valid), .fix_ready(wrong_ready), .fix_byte, .fix_mask, .ask_valid, .ask_ready, .ask_chunk, .ask_byte,
       .found_valid, .found_ready, .found_byte, .found_mask, .found_last, .found_failed, .found_count, .found_sum,
@@ -233,8 +233,8 @@ module otx_nand_channel #(
   );
 
   otx_skid #(.Width(70)) rdata_skid (
-      .clk, .reset, .up_valid(out_valid), .up_ready(out_ready), .up_payload({place, way, out_last, out_data}), .down_valid(rdata_valid), .down_ready(rdata_ready),
-      .down_payload({rdata_place, rdata_way, rdata_last, rdata_data})
+      .clk, .reset, .up_valid(out_valid), .up_ready(out_ready), .up_payload({slot, way, out_last, out_data}), .down_valid(rdata_valid), .down_ready(rdata_ready),
+      .down_payload({rdata_slot, rdata_way, rdata_last, rdata_data})
   );
 
   otx_nand_times #(

@@ -4,7 +4,7 @@
 // Layout: chunks of 512 data bytes (T=24: 1,024), the last with spare bytes 0-23 too; from spare byte 24 on their parity, 13 (42) bytes each. `start` begins a page at byte 0, with `from_last` at the data of the last chunk, which then is
 // the only chunk that counts. Bytes pass in order, one in a clock with `byte_valid`: `page_byte` in, `sent_byte` out in the same clock, which is the parity from spare byte 24 on. With `check` the page is one that is read.
 // After its last byte: `dirty`, some chunk is not a code word; `erased`, no chunk that counts has more than T bits that are 0. A written page is never erased: each of its code words has none, or 2T + 1 or more such bits, and the last chunk of a written page has some.
-// `repair` high until `repaired` (one clock): the wrong bits come on `fix`, for data bytes as {number in the page, mask}; spare bytes 0-19 are corrected by 20 clocks of `turn`, in which the spare bytes go round, each XOR `turn_mask`;
+// `repair` high until `repaired` (one clock): the wrong bits come on `fix`, for data bytes as {number in the page, mask}; spare bytes 0-19 are corrected by 20 clocks of `rotate`, in which the spare bytes go round, each XOR `rotate_mask`;
 // `sum_valid` with `sum`: XOR this to the CRC. `failed`: a chunk cannot be corrected (the chunks after it are then left as they are). `most`: most wrong bits of a chunk. All three stay until `start`.
 // Reset ends a repair; the rest needs none.
 
@@ -36,8 +36,8 @@ module otx_nand_ecc #(
     input  logic                  fix_ready,
     output logic [          11:0] fix_byte,
     output logic [           7:0] fix_mask,
-    output logic                  turn,
-    output logic [           7:0] turn_mask,
+    output logic                  rotate,
+    output logic [           7:0] rotate_mask,
     output logic                  sum_valid,
     output logic                  ask_valid,
     input  logic                  ask_ready,
@@ -77,7 +77,7 @@ module otx_nand_ecc #(
   logic [CountBits-1:0] zeroes[Chunks];
   logic [7:0] rest_byte, differs;
   logic counts, asks;
-  logic [4:0] turn_q;  // spare byte that goes round
+  logic [4:0] rotate_q;  // spare byte that goes round
   logic in_data, in_fields, found;
 
   assign counts = !last_only_q || chunk_q == LastChunk;
@@ -100,10 +100,10 @@ module otx_nand_ecc #(
   assign fix_valid = found && in_data;
   assign fix_byte = {chunk_q, found_byte[PlaceBits-1:0]};
   assign fix_mask = found_mask;
-  assign turn = found && in_fields;
-  assign turn_mask = turn_q == found_byte[4:0] ? found_mask : '0;
+  assign rotate = found && in_fields;
+  assign rotate_mask = rotate_q == found_byte[4:0] ? found_mask : '0;
   assign sum_valid = state_q == StFound && found_valid && found_last && !found_failed;
-  assign found_ready = state_q == StFound && (found_last || (in_data ? fix_ready : !in_fields || turn_q == SpareFields - 1'b1));
+  assign found_ready = state_q == StFound && (found_last || (in_data ? fix_ready : !in_fields || rotate_q == SpareFields - 1'b1));
 
   always_ff @(posedge clk) begin
     if (byte_valid) begin : count
@@ -119,7 +119,7 @@ module otx_nand_ecc #(
 
   always_ff @(posedge clk) begin
     repaired <= 1'b0;
-    turn_q   <= turn && turn_q != SpareFields - 1'b1 ? turn_q + 1'b1 : '0;
+    rotate_q <= rotate && rotate_q != SpareFields - 1'b1 ? rotate_q + 1'b1 : '0;
     if (byte_valid) begin
       first_q <= !parity_q && at_q[PlaceBits-1:0] == '1 && at_q[12:PlaceBits] < (ChunkBits + 1)'(Chunks - 1);
       if (!parity_q) at_q <= at_q + 1'b1;

@@ -2,8 +2,8 @@
 // What one turn on the bus consists of: ten steps that are the same for every operation, of which each operation leaves some out.
 //
 // Steps: 0 command, 1-2 column, 3-5 row (lowest byte first), 6 data in, 7 second command, 8 data out, 9 end. Combinational.
-// With `collect` the status of a PROGRAM or ERASE is asked for with 70h, or, `enhanced`, with 78h and its row. `chained`: PROGRAM ends with 15h, READ with 31h; `paired`, which goes first: 11h and D1h (ONFI 4.0 sections 5.9 to 5.18).
-// `busy` tells that the array is at work after this turn. `first` is the first step worth looking at.
+// With `collect` the status of a PROGRAM or ERASE is asked for with 70h, or, `status_enhanced`, with 78h (READ STATUS ENHANCED) and its row. `chained`: PROGRAM ends with 15h, READ with 31h; `paired`, which goes first: 11h and D1h (ONFI 4.0 sections 5.9 to 5.18).
+// `busy` tells that the array is at work after this turn. `first` is the first step that does something.
 
 `default_nettype none
 
@@ -23,7 +23,7 @@ module otx_nand_script #(
     input  logic        resumes,
     input  logic        chained,
     input  logic        paired,
-    input  logic        enhanced,
+    input  logic        status_enhanced,
     input  logic [23:0] row,
     input  logic [ 7:0] kind,       // address of READ_ID and of a feature
     input  logic [ 3:0] step,
@@ -46,7 +46,7 @@ module otx_nand_script #(
   assign feature = op == OpSetFeatures || op == OpGetFeatures;
   assign asks_status = collect || !(has_row || feature || op == OpReset || op == OpReadId || op == OpParam);
   assign first = collect && (reads_page || op == OpParam || op == OpGetFeatures) ? 4'd8 : 4'd0;
-  assign asks_row = collect && enhanced && (op == OpProgram || op == OpErase);
+  assign asks_row = collect && status_enhanced && (op == OpProgram || op == OpErase);
   assign busy = !collect && (has_row || feature || op == OpReset || op == OpParam);
 
   always_comb begin

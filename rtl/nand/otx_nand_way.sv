@@ -3,14 +3,14 @@
 //
 // `take` gives it an operation while `idle`. `request` asks the arbiter for the bus (`brief`: this turn carries no page of data, `urgent`: that of a READ); `start` answers. The turn ends with `issued` (the array is
 // now at work), `done` (the operation is over) or `goes_on` (it is not over). In a turn `collect` tells which one it is and `late` that ready/busy did not come back within twice its longest time.
-// A way has two places for commands: its own operation has one, the next one the other; `place` is that of this turn, `take_place` where the command that is offered would go. The next one is taken when
-// `reads`, `writes` or `erases` offers it (a READ, PROGRAM, ERASE); an offer stays until some command is taken or the way is idle. When the own one ends the next becomes it.
-// Suspension (TSuspNs not 0): a READ beside a program or erase in the array, at most `SuspendReads` for each. A brief turn with `pause` suspends the array once it has run for TSuspNs; the turn that collects then (`looks`)
+// A way has two slots for commands: its own operation has one, the next one the other; `slot` is that of this turn, `take_slot` where the command that is offered would go. The next one is taken when
+// `accepts_read`, `accepts_program` or `accepts_erase` offers it (a READ, PROGRAM, ERASE); an offer stays until some command is taken or the way is idle. When the own one ends the next becomes it.
+// Suspension (TSuspNs not 0): a READ beside a program or erase in the array, at most `SuspendReads` for each. A brief turn with `pause` suspends the array once it has run for TSuspNs; the turn that collects then (`check_suspended`: status bit of the vendor)
 // `goes_on`, or is `done` when the array was ready before. The READ follows, then, after `Gap` clocks in which the next may come, another turn with `pause` and `resumes`. What is one of two planes or of a cache sequence
 // is not suspended, nor a PROGRAM that follows a cache program without another command (but STATUS) between them, which to the chip is the end of a sequence.
-// Cache read (`can[1]`): a READ beside a READ. Once the array has the first page, a turn with `chained` gives the next one's address; the first is collected while the array reads on; `Gap` clocks without another READ, and a
-// turn with `pause` ends it. Cache program (`can[0]`): a PROGRAM that `take_may` be one goes `chained`; then the array is at work and R/B# high. The next one goes out when it is of the same block; the way collects after it
-// with `earlier` (status of the one before). Without one it looks every `PollUs` microseconds (`polls`). Several planes (`can[2]`): a PROGRAM whose next one comes before its last byte has gone, or an ERASE (it
+// Cache read (`capabilities[1]`): a READ beside a READ. Once the array has the first page, a turn with `chained` gives the next one's address; the first is collected while the array reads on; `Gap` clocks without another READ, and a
+// turn with `pause` ends it. Cache program (`capabilities[0]`): a PROGRAM with `take_allow_cache` goes `chained`; then the array is at work and R/B# high. The next one goes out when it is of the same block; the way collects after it
+// with `use_failc` (status bit FAILC, of the one before). Without one it asks every `PollUs` microseconds whether the array is ready (`check_array_ready`, status bit ARDY). Several planes (`capabilities[2]`): a PROGRAM whose next one comes before its last byte has gone, or an ERASE (it
 // waits `Gap` clocks for its next), goes `paired` when the next one is of another plane (and, PROGRAM, of the same page of its block); that follows once the chip is ready again, and both end one after the other.
 // `chained` and `paired` may change in a turn: `went_chained` and `went_paired` tell, with `issued`, what became of it.
 // R/B# is seen three clocks late, and not before tWB has passed. All but RESET and STATUS also wait for a high R/B# before their first turn, with a time limit.
@@ -34,15 +34,15 @@ module otx_nand_way #(
     input  logic       reset,
     input  logic       tick,     // one clock in about a microsecond
     input  logic [Bits-1:0] wb,  // tWB in clocks
-    input  logic [2:0] can,      // of the part: 0 cache program, 1 cache read, 2 several planes
+    input  logic [2:0] capabilities,  // what may be used of the part: 0 cache program, 1 cache read, 2 several planes
     input  logic       take,
     input  logic [3:0] take_op,
     input  logic [23:0] take_row,
-    input  logic       take_may,
-    output logic       take_place,
+    input  logic       take_allow_cache,
+    output logic       take_slot,
     output logic       idle,
     output logic [3:0] op,
-    output logic       place,
+    output logic       slot,
     output logic       request,
     output logic       brief,
     output logic       urgent,
@@ -51,18 +51,18 @@ module otx_nand_way #(
     input  logic       done,
     output logic       collect,
     output logic       late,
-    output logic       reads,
-    output logic       writes,
-    output logic       erases,
+    output logic       accepts_read,
+    output logic       accepts_program,
+    output logic       accepts_erase,
     output logic       pause,
     output logic       resumes,
-    output logic       looks,
+    output logic       check_suspended,
     output logic       chained,
     output logic       paired,
     input  logic       went_chained,
     input  logic       went_paired,
-    output logic       polls,
-    output logic       earlier,
+    output logic       check_array_ready,
+    output logic       use_failc,
     input  logic       goes_on,
     input  logic       nand_rb_n
 );
@@ -93,7 +93,7 @@ module otx_nand_way #(
     StIssue,    // the end of the first turn
     StSettle,   // tWB to pass
     StBusy,     // R/B# to come back, or the time limit
-    StArray,    // the next PROGRAM, or the time of the next look
+    StArray,    // the next PROGRAM, or the time to ask for ARDY again
     StGap,      // the next READ, or the end of the gap
     StReturn,   // the bus again
     StCollect   // the end of the second turn
@@ -110,7 +110,7 @@ module otx_nand_way #(
 
   state_e state_q;
   phase_e phase_q;
-  logic own_q, next_q, may_q, next_may_q, same_q, pairs_q;  // place of the own one; the next one is here; either may be a cache program; the next one is of the same block, of a page beside
+  logic own_q, next_q, cacheable_q, next_cacheable_q, same_q, pairs_q;  // slot of the own one; the next one is here; either may go as a cache program; the next one is of the same block, of a page beside
   logic array_q, paired_q;                                   // the own one went out as a cache program, as the first of two planes
   logic sequence_q, ending_q;                                // the last command out was a cache program; was one when the own one went out
   logic [23:0] row_q;                                        // of the one that came last
@@ -137,26 +137,26 @@ module otx_nand_way #(
   assign idle = state_q == StIdle;
   assign of_next = Second && (phase_q == PhRead || (phase_q == PhNext && !collect));
   assign op = of_next ? next_op_q : op_q;
-  assign place = own_q ^ of_next;
-  assign take_place = own_q ^ (Second && !idle);
+  assign slot = own_q ^ of_next;
+  assign take_slot = own_q ^ (Second && !idle);
   assign pause = (phase_q == PhSuspend || phase_q == PhResume || phase_q == PhEnd) && !collect;
   assign resumes = phase_q == PhResume;
-  assign looks = phase_q == PhSuspend && collect;
-  assign paired = Pairs && can[2] && phase_q == PhOwn && next_q && pairs_q;
-  assign chained = Cache && (phase_q == PhNext ? next_op_q == OpRead || (next_may_q && !paired_q) : phase_q == PhOwn && may_q);
-  assign polls = array_q && phase_q == PhOwn;
-  assign earlier = Cache && phase_q == PhNext && op_q == OpProgram && !paired_q;
+  assign check_suspended = phase_q == PhSuspend && collect;
+  assign paired = Pairs && capabilities[2] && phase_q == PhOwn && next_q && pairs_q;
+  assign chained = Cache && (phase_q == PhNext ? next_op_q == OpRead || (next_cacheable_q && !paired_q) : phase_q == PhOwn && cacheable_q);
+  assign check_array_ready = array_q && phase_q == PhOwn;
+  assign use_failc = Cache && phase_q == PhNext && op_q == OpProgram && !paired_q;
   assign ends = done && phase_q != PhRead;
   assign follows = next_q || (Second && take);
   assign last_page = take_row[PageBits-1:0] == '1;
 
   // What may come beside the own operation.
   always_comb begin
-    reads = Suspend && (op_q == OpProgram || op_q == OpErase) && !array_q && !paired_q && !(Cache && ending_q) && reads_q != SuspendReads[$bits(reads_q)-1:0] && (phase_q == PhResume || (phase_q == PhOwn && state_q >= StSettle));
-    if (Cache && can[1] && op_q == OpRead && !idle) reads = 1'b1;
-    writes = op_q == OpProgram && phase_q == PhOwn && !idle && (may_q || (Pairs && can[2]));
-    erases = Pairs && can[2] && op_q == OpErase && phase_q == PhOwn && !idle;
-    if (next_q) {reads, writes, erases} = '0;
+    accepts_read = Suspend && (op_q == OpProgram || op_q == OpErase) && !array_q && !paired_q && !(Cache && ending_q) && reads_q != SuspendReads[$bits(reads_q)-1:0] && (phase_q == PhResume || (phase_q == PhOwn && state_q >= StSettle));
+    if (Cache && capabilities[1] && op_q == OpRead && !idle) accepts_read = 1'b1;
+    accepts_program = op_q == OpProgram && phase_q == PhOwn && !idle && (cacheable_q || (Pairs && capabilities[2]));
+    accepts_erase = Pairs && capabilities[2] && op_q == OpErase && phase_q == PhOwn && !idle;
+    if (next_q) {accepts_read, accepts_program, accepts_erase} = '0;
   end
 
   always_comb begin
@@ -180,11 +180,11 @@ module otx_nand_way #(
     case (state_q)
       StIdle: begin
         op_q <= take_op;
-        may_q <= Cache && can[0] && take_may && take_op == OpProgram && !last_page;
+        cacheable_q <= Cache && capabilities[0] && take_allow_cache && take_op == OpProgram && !last_page;
         time_q <= '0;
         late_q <= 1'b0;
         reads_q <= '0;
-        settle_q <= (Bits + 1)'(Pairs && can[2] && take_op == OpErase ? Gap : 0);
+        settle_q <= (Bits + 1)'(Pairs && capabilities[2] && take_op == OpErase ? Gap : 0);
         if (take) state_q <= StWant;
       end
       StWant: begin
@@ -226,7 +226,7 @@ module otx_nand_way #(
           if (array_q) begin
             time_q  <= '0;
             state_q <= StArray;
-          end else if (paired_q || (Cache && can[1] && op_q == OpRead && next_q)) begin
+          end else if (paired_q || (Cache && capabilities[1] && op_q == OpRead && next_q)) begin
             phase_q <= PhNext;
             state_q <= StWant;
           end
@@ -251,8 +251,8 @@ module otx_nand_way #(
       StReturn: if (start) state_q <= StCollect;
       StCollect:
       if (Second && goes_on) begin
-        state_q <= Cache && polls ? StArray : StWant;
-        if (!polls) begin
+        state_q <= Cache && check_array_ready ? StArray : StWant;
+        if (!check_array_ready) begin
           phase_q <= PhRead;
           time_q  <= '0;
         end
@@ -271,7 +271,7 @@ module otx_nand_way #(
     if (Second && take && !idle) begin
       next_q <= 1'b1;
       next_op_q <= take_op;
-      next_may_q <= Cache && can[0] && take_may && !last_page;
+      next_cacheable_q <= Cache && capabilities[0] && take_allow_cache && !last_page;
       same_q <= take_op == OpProgram && take_row[23:PageBits] == row_q[23:PageBits];
       pairs_q <= take_op != OpRead && take_row[PageBits+:PlaneBits] != row_q[PageBits+:PlaneBits] && (take_op == OpErase || take_row[PageBits-1:0] == row_q[PageBits-1:0]);
       reads_q <= reads_q + 1'b1;
@@ -287,14 +287,14 @@ module otx_nand_way #(
       if (follows) begin
         own_q <= !own_q;
         op_q <= next_q ? next_op_q : take_op;
-        may_q <= next_q ? next_may_q : Cache && can[0] && take_may && take_op == OpProgram && !last_page;
+        cacheable_q <= next_q ? next_cacheable_q : Cache && capabilities[0] && take_allow_cache && take_op == OpProgram && !last_page;
         reads_q <= '0;
         settle_q <= (Bits + 1)'(Gap);  // of a READ whose page is read already, or an ERASE
         state_q <= StWant;
         if (phase_q == PhNext) begin  // its command has gone out
           late_q  <= late_q;
-          array_q <= next_may_q && op_q == OpProgram && !paired_q;
-          state_q <= late_q ? StReturn : op_q == OpRead ? StGap : next_may_q && !paired_q ? StArray : StReturn;
+          array_q <= next_cacheable_q && op_q == OpProgram && !paired_q;
+          state_q <= late_q ? StReturn : op_q == OpRead ? StGap : next_cacheable_q && !paired_q ? StArray : StReturn;
         end
       end
     end

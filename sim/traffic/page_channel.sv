@@ -21,10 +21,10 @@ module otx_nand_channel #(
     input  wire                    clk,
     input  wire                    reset,
     input  wire  [            2:0] mode,
-    input  wire  [            3:0] can,
+    input  wire  [            3:0] capabilities,
     input  wire                    cmd_valid,
     output wire                    cmd_ready,
-    output wire                    cmd_place,
+    output wire                    cmd_slot,
     input  wire  [            3:0] cmd_way,
     input  wire  [            3:0] cmd_op,
     input  wire  [           23:0] cmd_row,
@@ -32,11 +32,11 @@ module otx_nand_channel #(
     input  wire  [           31:0] cmd_generation,
     input  wire  [           31:0] cmd_lpn,
     input  wire  [           47:0] cmd_sequence,
-    input  wire                    cmd_may,
+    input  wire                    cmd_allow_cache,
     output wire                    wreq_valid,
     input  wire                    wreq_ready,
     output wire  [            3:0] wreq_way,
-    output wire                    wreq_place,
+    output wire                    wreq_slot,
     input  wire                    wdata_valid,
     output wire                    wdata_ready,
     input  wire  [           63:0] wdata_data,
@@ -44,7 +44,7 @@ module otx_nand_channel #(
     output wire                    rdata_valid,
     input  wire                    rdata_ready,
     output wire  [            3:0] rdata_way,
-    output wire                    rdata_place,
+    output wire                    rdata_slot,
     output logic [           63:0] rdata_data,
     output wire                    rdata_last,
     output wire                    cpl_valid,
@@ -56,11 +56,11 @@ module otx_nand_channel #(
     output logic [           31:0] cpl_lpn,
     output logic [           47:0] cpl_sequence,
     output logic [  CountBits-1:0] cpl_corrected,
-    output wire                    cpl_place,
+    output wire                    cpl_slot,
     output wire                    fix_valid,
     input  wire                    fix_ready,
     output wire  [            3:0] fix_way,
-    output wire                    fix_place,
+    output wire                    fix_slot,
     output wire  [           11:0] fix_byte,
     output wire  [            7:0] fix_mask,
     output wire                    ask_valid,
@@ -76,9 +76,9 @@ module otx_nand_channel #(
     input  wire  [  CountBits-1:0] found_count,
     input  wire  [           31:0] found_sum,
     output wire  [       Ways-1:0] way_idle,
-    output wire  [       Ways-1:0] way_reads,
-    output wire  [       Ways-1:0] way_writes,
-    output wire  [       Ways-1:0] way_erases,
+    output wire  [       Ways-1:0] way_accepts_read,
+    output wire  [       Ways-1:0] way_accepts_program,
+    output wire  [       Ways-1:0] way_accepts_erase,
     output wire  [       Ways-1:0] nand_ce_n,
     input  wire  [       Ways-1:0] nand_rb_n,
     output wire                    nand_cle,
@@ -121,8 +121,8 @@ module otx_nand_channel #(
     die = otx_page_die($sformatf("%m"), ClkPs);
   end
 
-  assign {cmd_place, wreq_way, wreq_place, rdata_way, rdata_place, cpl_way, cpl_place} = '0;
-  assign {fix_valid, fix_way, fix_place, fix_byte, fix_mask, ask_valid, ask_chunk, ask_byte, way_reads, way_writes, way_erases} = '0;
+  assign {cmd_slot, wreq_way, wreq_slot, rdata_way, rdata_slot, cpl_way, cpl_slot} = '0;
+  assign {fix_valid, fix_way, fix_slot, fix_byte, fix_mask, ask_valid, ask_chunk, ask_byte, way_accepts_read, way_accepts_program, way_accepts_erase} = '0;
   assign {nand_cle, nand_ale, nand_dq_o, nand_dq_oe} = '0;
   assign {nand_ce_n, nand_we_n, nand_re_n, nand_wp_n, found_ready} = '1;
   assign way_idle = state_q == StIdle;
@@ -176,7 +176,7 @@ module otx_nand_channel #(
     if (reset) state_q <= StIdle;
   end
 
-  wire unused = &{1'b0, mode, can, cmd_may, wdata_last, fix_ready, ask_ready, found_valid, found_byte, found_mask, found_last, found_failed, found_count, found_sum, nand_rb_n, nand_dq_i};
+  wire unused = &{1'b0, mode, capabilities, cmd_allow_cache, wdata_last, fix_ready, ask_ready, found_valid, found_byte, found_mask, found_last, found_failed, found_count, found_sum, nand_rb_n, nand_dq_i};
 endmodule
 
 // Nobody asks it.

@@ -27,7 +27,7 @@ try:
     from litex_boards.targets.lambdaconcept_ecpix5 import _CRG
     from migen import Instance
 
-    from soc import ecp5, geometry, stages, streams
+    from soc import ecp5, geometry, register_slices, streams
     from soc.dram_axi import DramAxi
     from soc.host_port import HostPort
     from soc.soc import ROM_BYTES, SRAM_BYTES, OtxSoC, write_includes
@@ -88,9 +88,9 @@ class Ecpix5(OtxSoC):
         setattr(self, f"{name}_remap", AXIRemapper(axi, moved, origin=offset, size=half))
         wide = streams.axi_port(axi.id_width, ports[0].data_width)
         setattr(self, f"{name}_wide", DramAxi(moved, wide))
-        setattr(self, f"{name}_axi", LiteDRAMAXI2Native(wide, stages.buffered_port(self, f"{name}_commands", ports[0])))
+        setattr(self, f"{name}_axi", LiteDRAMAXI2Native(wide, register_slices.buffered_port(self, f"{name}_commands", ports[0])))
         bus, far, near = (wishbone.Interface(data_width=32, address_width=32, addressing="word") for _ in range(3))
-        setattr(self, f"{name}_stage", stages.WishboneStage(bus, far))
+        setattr(self, f"{name}_slice", register_slices.WishboneSlice(bus, far))
         self.comb += [far.connect(near, omit={"adr"}), near.adr.eq(offset // 4 | far.adr & (half // 4 - 1))]
         word = wishbone.Interface(data_width=ports[1].data_width, address_width=32, addressing="word")
         setattr(self, f"{name}_word", wishbone.UpConverter(near, word))

@@ -27,14 +27,14 @@ static void put_mode(uint32_t mode) {
     console_number(mode);
 }
 
-static void put_can(uint32_t can) {
-    static const char *const words[] = {"set features", "cache read", "cache program", "multi-plane", "multi-plane read", "enhanced status", "read retry"};
-    if (can != 0) console_text("; lists ");
-    for (uint32_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (can >> i & 1u) {
-            console_text(words[i]);
-            can &= ~(1u << i);
-            if (can != 0) console_text(", ");
+static void put_capabilities(uint32_t capabilities) {
+    static const char *const names[] = {"set features", "cache read", "cache program", "multi-plane", "multi-plane read", "enhanced status", "read retry"};
+    if (capabilities != 0) console_text("; lists ");
+    for (uint32_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (capabilities >> i & 1u) {
+            console_text(names[i]);
+            capabilities &= ~(1u << i);
+            if (capabilities != 0) console_text(", ");
         }
 }
 
@@ -60,7 +60,7 @@ void boot_report_part(const struct ftl_report *r) {
         console_text(" because the dies do not work with ");
         put_mode(r->wanted_mode);
     }
-    put_can(r->part.can);
+    put_capabilities(r->part.capabilities);
     if (r->part.onfi && r->part.copy == FTL_PARAM_COPIES) console_text("; parameter page by majority");
     else if (r->part.copy != 0) console_text("; first copy of the parameter page is wrong");
     console_text("\n");

@@ -7,7 +7,7 @@
 /* Modes: those whose times are not shorter than the part's own in any place, as far as its times are known (docs/boards.md); mode 0 is for all.
  * K9F8G08U0M: tCLS, tALS and tDS of 12 ns are more than mode 3 keeps. IDs and sizes of the others: Linux, drivers/mtd/nand/raw/nand_ids.c. */
 static const struct ftl_part table[] = {
-    {.id = ID(0xec, 0xd3, 0x10, 0xa6, 0x64), .name = "Samsung K9F8G08U0M", .page_bytes = 4096, .spare_bytes = 128, .pages = 64, .blocks = 4096, .luns = 1, .modes = 7, .can = FTL_CAN_MULTI_PLANE},
+    {.id = ID(0xec, 0xd3, 0x10, 0xa6, 0x64), .name = "Samsung K9F8G08U0M", .page_bytes = 4096, .spare_bytes = 128, .pages = 64, .blocks = 4096, .luns = 1, .modes = 7, .capabilities = FTL_CAN_MULTI_PLANE},
     {.id = ID(0x98, 0xdc, 0x90, 0x26, 0x76), .name = "Toshiba TC58NVG2S0F", .page_bytes = 4096, .spare_bytes = 224, .pages = 64, .blocks = 2048, .luns = 1, .modes = 1},
     {.id = ID(0x98, 0xd3, 0x90, 0x26, 0x76), .name = "Toshiba TC58NVG3S0F", .page_bytes = 4096, .spare_bytes = 232, .pages = 64, .blocks = 4096, .luns = 1, .modes = 1},
 };
@@ -71,11 +71,11 @@ static void parse(const uint32_t *copy, struct ftl_part *part) {
     part->blocks = number(copy, 96, 4);
     part->luns = number(copy, 100, 1);
     part->modes = (number(copy, 129, 2) & 0x3fu) | 1u;
-    part->can = (optional & 4 ? FTL_CAN_SET_FEATURES : 0u) | (optional & 2 ? FTL_CAN_CACHE_READ : 0u) | (optional & 1 ? FTL_CAN_CACHE_PROGRAM : 0u) | (optional & 8 ? FTL_CAN_STATUS_ENHANCED : 0u) |
+    part->capabilities = (optional & 4 ? FTL_CAN_SET_FEATURES : 0u) | (optional & 2 ? FTL_CAN_CACHE_READ : 0u) | (optional & 1 ? FTL_CAN_CACHE_PROGRAM : 0u) | (optional & 8 ? FTL_CAN_STATUS_ENHANCED : 0u) |
                 (features & 8 ? FTL_CAN_MULTI_PLANE : 0u) | (features & 64 ? FTL_CAN_MULTI_PLANE_READ : 0u);
-    part->planes = part->can & FTL_CAN_MULTI_PLANE ? 1u << (byte_at(copy, 113) & 15u) : 1u;
-    part->retries = part->can & FTL_CAN_SET_FEATURES ? retries(copy) : 0;
-    if (part->retries != 0) part->can |= FTL_CAN_READ_RETRY;
+    part->planes = part->capabilities & FTL_CAN_MULTI_PLANE ? 1u << (byte_at(copy, 113) & 15u) : 1u;
+    part->retries = part->capabilities & FTL_CAN_SET_FEATURES ? retries(copy) : 0;
+    if (part->retries != 0) part->capabilities |= FTL_CAN_READ_RETRY;
     if (features & 1) part->page_bytes = 0; /* 16 data lines: no page of this drive */
 }
 
@@ -101,11 +101,11 @@ uint32_t ftl_part_use(const struct ftl_part *p, const struct ftl_geometry *g) {
     bool cache_ops = g->cache_ops != 0;
     uint32_t levels = p->retries < g->read_retries ? p->retries : g->read_retries;
     if (!p->onfi) return 0;
-    return (p->can & FTL_CAN_CACHE_PROGRAM && cache_ops ? 1u : 0u) | (p->can & FTL_CAN_CACHE_READ && cache_ops ? 2u : 0u) | (g->planes > 1 && p->planes == g->planes ? 4u : 0u) |
-           (p->can & FTL_CAN_STATUS_ENHANCED ? 8u : 0u) | levels << 4;
+    return (p->capabilities & FTL_CAN_CACHE_PROGRAM && cache_ops ? 1u : 0u) | (p->capabilities & FTL_CAN_CACHE_READ && cache_ops ? 2u : 0u) | (g->planes > 1 && p->planes == g->planes ? 4u : 0u) |
+           (p->capabilities & FTL_CAN_STATUS_ENHANCED ? 8u : 0u) | levels << 4;
 }
 
 bool ftl_part_same(const struct ftl_part *a, const struct ftl_part *b) {
-    return a->id == b->id && a->page_bytes == b->page_bytes && a->spare_bytes == b->spare_bytes && a->pages == b->pages && a->blocks == b->blocks && a->luns == b->luns && a->modes == b->modes && a->can == b->can && a->planes == b->planes &&
+    return a->id == b->id && a->page_bytes == b->page_bytes && a->spare_bytes == b->spare_bytes && a->pages == b->pages && a->blocks == b->blocks && a->luns == b->luns && a->modes == b->modes && a->capabilities == b->capabilities && a->planes == b->planes &&
            a->retries == b->retries;
 }

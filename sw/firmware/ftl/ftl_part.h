@@ -13,7 +13,7 @@
 #define FTL_ONFI 0x49464e4full /* "ONFI", what READ_ID gives at address 20h in its first four bytes */
 #define FTL_OWN_MODE 6u        /* of the bus: the times the controller was built with for its own part */
 
-enum ftl_can { /* what the part lists */
+enum ftl_capability { /* what the part lists */
     FTL_CAN_SET_FEATURES = 1,
     FTL_CAN_CACHE_READ = 2,
     FTL_CAN_CACHE_PROGRAM = 4,
@@ -31,7 +31,7 @@ struct ftl_part {
     uint16_t spare_bytes;
     uint32_t page_bytes, pages, blocks, luns; /* pages per block, blocks per LUN, LUNs behind one CE# */
     uint32_t modes;                           /* bit m: ONFI SDR timing mode m */
-    uint32_t can;                             /* enum ftl_can */
+    uint32_t capabilities;                    /* enum ftl_capability */
     uint32_t planes;                          /* 1, 2, 4: by the lowest bits of a block */
     uint32_t retries;                         /* read levels beyond level 0 (feature 89h) */
 };
@@ -43,7 +43,7 @@ bool ftl_part_of_id(uint64_t id, struct ftl_part *part);
  * right; it is written over the first copy. False: unreadable. The ID stays as it is. */
 bool ftl_part_of_page(uint32_t *words, struct ftl_part *part);
 
-/* What the channels may use of it (hal_nand_can), as far as the board wants cache operations, has so many planes and tries so many read levels; only what a parameter page lists: the commands of others differ. */
+/* What the channels may use of it (hal_nand_capabilities), as far as the board wants cache operations, has so many planes and tries so many read levels; only what a parameter page lists: the commands of others differ. */
 uint32_t ftl_part_use(const struct ftl_part *part, const struct ftl_geometry *g);
 
 /* Whether both are the same as far as the drive is concerned. */

@@ -101,7 +101,7 @@ static uint32_t best_mode(const struct ftl_part *p, const struct ftl_geometry *g
 static enum ftl_error to_mode(struct ftl *f) {
     uint32_t mode = f->report.mode;
     enum ftl_error error = FTL_OK;
-    if (f->report.part.can & FTL_CAN_SET_FEATURES) {
+    if (f->report.part.capabilities & FTL_CAN_SET_FEATURES) {
         error = each_die(f, HAL_SET_FEATURES, TIMING_MODE, mode, answered);
         if (error == FTL_OK) error = each_die(f, HAL_GET_FEATURES, TIMING_MODE, 0, has_mode);
     }
@@ -113,7 +113,7 @@ static enum ftl_error to_mode(struct ftl *f) {
 enum ftl_error ftl_scan(struct ftl *f) {
     struct ftl_report *r = &f->report;
     hal_nand_mode(0);
-    hal_nand_can(0);
+    hal_nand_capabilities(0);
     enum ftl_error error = each_die(f, HAL_RESET, 0, 0, answered);
     if (error == FTL_OK) error = each_die(f, HAL_READ_ID, 0, 0, take_id);
     if (error != FTL_OK) return error;
@@ -128,7 +128,7 @@ enum ftl_error ftl_scan(struct ftl *f) {
     if (r->part.spare_bytes < r->needed) return FTL_ERR_SPARE;
     if (r->part.retries != 0) error = each_die(f, HAL_SET_FEATURES, READ_RETRY, 0, answered); /* a reset command may leave a level as it was */
     if (error != FTL_OK) return error;
-    hal_nand_can(ftl_part_use(&r->part, &f->geometry));
+    hal_nand_capabilities(ftl_part_use(&r->part, &f->geometry));
     r->mode = r->wanted_mode = best_mode(&r->part, &f->geometry);
     if (r->mode == 0 || to_mode(f) == FTL_OK) return FTL_OK;
     r->mode = 0;

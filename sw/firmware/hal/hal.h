@@ -65,7 +65,7 @@ void hal_log_block(uint32_t lane, uint32_t block_id);
 /* SDR timing mode of all channels: 0 to 5, or 6, the times the controller was built with. Nothing is in flight. */
 void hal_nand_mode(uint32_t mode);
 /* What all channels may use of the part (docs/interfaces.md, "NAND channel"): bit 0 cache program, 1 cache read, 2 several planes, 3 status by 78h, 4 to 6 how many read levels are tried. Nothing is in flight. */
-void hal_nand_can(uint32_t can);
+void hal_nand_capabilities(uint32_t capabilities);
 
 /* Control. hal_enable() opens the drive for commands and lets the log take blocks; it is never closed again. hal_read_only(), before that: it will take no writes, and needs no blocks. */
 void hal_generation(uint32_t generation);

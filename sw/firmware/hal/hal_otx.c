@@ -62,7 +62,7 @@ void hal_log_block(uint32_t lane, uint32_t block_id) {
 
 void hal_nand_mode(uint32_t mode) { otx_nand_mode_write(mode); }
 
-void hal_nand_can(uint32_t can) { otx_nand_can_write(can); }
+void hal_nand_capabilities(uint32_t capabilities) { otx_nand_capabilities_write(capabilities); }
 
 void hal_generation(uint32_t generation) { otx_generation_write(generation); }
 

@@ -256,9 +256,9 @@ void hal_nand_mode(uint32_t mode) {
     sim.bus_mode = mode;
 }
 
-void hal_nand_can(uint32_t can) {
+void hal_nand_capabilities(uint32_t capabilities) {
     CHECK(outstanding == 0);
-    sim.can = can;
+    sim.capabilities = capabilities;
 }
 
 static void run(const struct hal_nand_op *o, struct hal_nand_done *d) {

@@ -63,7 +63,7 @@ struct sim {
     bool ignores_mode;    /* SET FEATURES changes nothing */
     bool keeps_mode;      /* a part without SET FEATURES: its mode is what mode[] says for ever */
     uint32_t noisy_from;  /* from this mode of the bus on IDs read wrong (0: never) */
-    uint32_t bus_mode, can, mode[FTL_MAX_DIES], level[FTL_MAX_DIES]; /* level: of reads */
+    uint32_t bus_mode, capabilities, mode[FTL_MAX_DIES], level[FTL_MAX_DIES]; /* level: of reads */
     uint32_t fail_programs, fail_erases;     /* so many of 1,000 fail; a block whose erase failed once fails for ever */
     uint32_t fail_next[8];                   /* so many of the next programs of a kind fail */
     uint32_t failed[8], failed_erases;       /* counted by kind; not forgotten at power on */

@@ -275,12 +275,12 @@ static void capabilities_are_read_from_the_page(void) {
     sim_put(&sim.part, 8, 2, 0x0f);
     sim_part_seal(&sim.part);
     mounted();
-    CHECK(found()->part.can == 63);
+    CHECK(found()->part.capabilities == 63);
     sim_said('\n');
     boot_report_part(found());
     CHECK(says("; lists set features, cache read, cache program, multi-plane, multi-plane read, enhanced status\n"));
     const uint32_t optional[] = {4, 2, 1, 8};
-    const uint32_t can[] = {FTL_CAN_SET_FEATURES, FTL_CAN_CACHE_READ, FTL_CAN_CACHE_PROGRAM, FTL_CAN_STATUS_ENHANCED};
+    const uint32_t capabilities[] = {FTL_CAN_SET_FEATURES, FTL_CAN_CACHE_READ, FTL_CAN_CACHE_PROGRAM, FTL_CAN_STATUS_ENHANCED};
     for (uint32_t i = 0; i < 4; i++) {
         uint32_t words[192] = {0};
         struct ftl_part part = {0};
@@ -288,14 +288,14 @@ static void capabilities_are_read_from_the_page(void) {
         sim_put(&sim.part, 8, 2, optional[i]);
         sim_part_seal(&sim.part);
         memcpy(words, sim.part.page, sizeof words);
-        CHECK(ftl_part_of_page(words, &part) && part.can == can[i]);
+        CHECK(ftl_part_of_page(words, &part) && part.capabilities == capabilities[i]);
     }
 }
 
 /* What the channels may use: what the part lists, as far as the board wants it, and several planes only if there are as many as the board was made for. */
 static void capabilities_are_used_as_far_as_board_and_part_have_them(void) {
     const struct {
-        uint32_t features, optional, plane_bits, cache_ops, planes, can;
+        uint32_t features, optional, plane_bits, cache_ops, planes, capabilities;
     } cases[] = {{8, 15, 1, 1, 2, 15}, {8, 15, 1, 0, 2, 12}, {8, 15, 1, 1, 1, 11}, {8, 15, 2, 1, 2, 11}, {8, 15, 2, 0, 4, 12}, {0, 15, 1, 1, 2, 11}, {8, 5, 1, 1, 2, 5}, {8, 6, 1, 1, 2, 6}, {8, 4, 1, 0, 1, 0}};
     for (uint32_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         two_by_two();
@@ -305,15 +305,15 @@ static void capabilities_are_used_as_far_as_board_and_part_have_them(void) {
         sim_put(&sim.part, 8, 2, cases[i].optional);
         sim_put(&sim.part, 113, 1, cases[i].plane_bits);
         sim_part_seal(&sim.part);
-        sim.can = 15;
+        sim.capabilities = 15;
         mounted();
-        CHECK(sim.can == cases[i].can);
+        CHECK(sim.capabilities == cases[i].capabilities);
     }
     two_by_two();
     struct ftl_part table;
-    CHECK(ftl_part_of_id(0x64a610d3ec, &table) && table.can == FTL_CAN_MULTI_PLANE);
+    CHECK(ftl_part_of_id(0x64a610d3ec, &table) && table.capabilities == FTL_CAN_MULTI_PLANE);
     const struct ftl_geometry all = {.cache_ops = 1, .planes = 2, .read_retries = 7};
-    table.can = ~0u;
+    table.capabilities = ~0u;
     table.planes = 2;
     table.retries = 7;
     CHECK(ftl_part_use(&table, &all) == 0); /* whatever it can, its commands are not ONFI's */
@@ -322,7 +322,7 @@ static void capabilities_are_used_as_far_as_board_and_part_have_them(void) {
 /* Read levels: those of the part, as far as they are to be tried; all dies are set back to level 0, where the last user may not have left them. */
 static void read_levels_are_used_as_far_as_board_and_part_have_them(void) {
     const struct {
-        uint32_t maker, revision, optional, count, wanted, can;
+        uint32_t maker, revision, optional, count, wanted, capabilities;
     } cases[] = {{0x2c, 1, 4, 4, 3, 3}, {0x2c, 1, 4, 4, 2, 2}, {0x2c, 1, 4, 3, 7, 2}, {0x2c, 1, 4, 4, 0, 0}, {0x2c, 1, 4, 16, 7, 7}, {0x2c, 1, 4, 8, 7, 7}, {0x2c, 0, 4, 4, 3, 0},
                  {0x98, 1, 4, 4, 3, 0}, {0x2c, 1, 0, 4, 3, 0}, {0x2c, 1, 4, 1, 3, 0}, {0x2c, 1, 4, 0, 3, 0}};
     for (uint32_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -340,7 +340,7 @@ static void read_levels_are_used_as_far_as_board_and_part_have_them(void) {
         }
         mounted();
         bool lists = i < 6;
-        CHECK(sim.can >> 4 == cases[i].can && ((found()->part.can & FTL_CAN_READ_RETRY) != 0) == lists);
+        CHECK(sim.capabilities >> 4 == cases[i].capabilities && ((found()->part.capabilities & FTL_CAN_READ_RETRY) != 0) == lists);
         for (uint32_t die = 0; die < 4; die++) CHECK(sim.level[die] == (lists ? 0 : 1));
         sim_said('\n');
         boot_report_part(found());

@@ -43,7 +43,7 @@ case class OtxParam(
 
   /** Pages that cannot be corrected are read again at other levels. */
   def retry: Boolean = readRetries > 0
-  def nandCanBits: Int = if (retry) 7 else 4
+  def nandCapabilityBits: Int = if (retry) 7 else 4
 
   /** A way may have a second command beside the one under way. */
   def second: Boolean = suspend || cacheOps || planes > 1

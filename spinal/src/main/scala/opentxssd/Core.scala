@@ -79,7 +79,7 @@ class Core(p: OtxParam) extends Component {
   flash.port.generation := control.generation
   flash.port.refreshAt := control.refreshAt
   flash.nandMode := control.nandMode
-  flash.nandCan := control.nandCan
+  flash.nandCapabilities := control.nandCapabilities
   private val ops = Seq(data.write, data.read, log.program, firmware.firmwareOp).map(_.halfPipe())
   flash.port.clients.write << ops(0)
   flash.port.clients.read << ops(1)

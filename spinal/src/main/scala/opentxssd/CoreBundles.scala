@@ -37,7 +37,7 @@ case class DriveControl(p: OtxParam) extends Bundle {
   val generation, driveId = UInt(32 bits)
   val loss = Ports.bare(RecoveryLoss())
   val nandMode = UInt(3 bits)
-  val nandCan = Bits(p.nandCanBits bits)
+  val nandCapabilities = Bits(p.nandCapabilityBits bits)
   val refreshAt = UInt(p.correctedBits bits)
 }
 

@@ -12,20 +12,18 @@ import spinal.lib._
 /** Does every command but READ, one at a time and in order: checks it, logs it, links it in the map, issues its programs.
   *
   * Why one at a time: its order is the order of the log and the order in which versions become visible, and the two must agree for each LPN (rule lpn-order). While it works on a
-  * command no COMMIT record can be appended, so what the probes found stays true. The entries of a plain command have no other entry between them and are one group of the log
-  * (rule group); they are appended only when all data and all pages are there, so an open group never waits for a host.
+  * command no COMMIT record can be appended, so what the probes found stays true. The entries of a plain command are appended only when all data and all pages are there, so an open
+  * group never waits for a host.
   *
-  * Per block: append to the log, then link in the map, then issue the program. "Link" makes the version visible, "issue" sends it to flash; here issue follows at once
-  * (write-through). A TRIM or WRITE ZEROES is linked as a whole when all its entries are appended. A plain write or trim of a block of a COMMITTING transaction waits until that is over (rule lpn-order).
+  * Here is how a command begins and ends. Between the two are `BlockSteps` (WRITE, TRIM, WRITE ZEROES) and `TransactionSteps` (BEGIN, COMMIT, ABORT, RECOVER); what they append is made by `CommandEntries`, the
+  * answer of a QUERY by `QueryAnswer`; for a sum it is shown one txid after the other here (Sum).
   *
   * Completion: at the end of the command, or by the log's `waitDone` when the command went to `waiter` (FLUSH, FUA, COMMIT, RELAXED or not). Checks come in this order and change nothing: TX_INVALID or TX_BUSY;
   * what happened to the data; READ_ONLY; CAPACITY; TX_FULL. MEDIA_ERROR: the remap engine answered with an error (other blocks of the command may be linked).
   * WRITE_FAULT: a failing block took the pages away, and there is no other. A plain WRITE of which blocks are linked is then linked whole, the rest in frames that no page takes over
   * (`stranded`; the drive is read-only from then on): so it is seen whole, and its open group is dropped with the log. Of one in a transaction, which can no longer commit, other blocks may be linked.
-  * CAPACITY: there is no room and none will come, of data (`full`) or of the log (`logFull`). COMMIT, ABORT and RECOVER use the last log pages, which nothing else may touch (`LogReserve`). The command
-  * queue sends what needs room when there is some, so Room waits only for what a failing block took away meanwhile. After `fault` no loop here goes on waiting.
-  *
-  * The answer of a QUERY is made by `QueryAnswer`; for a sum it is shown one txid after the other here (Sum).
+  * CAPACITY: there is no room and none will come, of data (`full`) or of the log (`logFull`). The command queue sends what needs room when there is some, so Room waits only for what a failing block took
+  * away meanwhile. After `fault` no loop here goes on waiting.
   *
   * Figures: a plain WRITE of one block takes 10 clocks and the engine's PLAIN. Reset loses the command, sequence numbers start again (the generation tells them apart).
   */
@@ -37,7 +35,6 @@ class CommandExecutor(p: OtxParam) extends Component {
   val giveBack = master port Stream(UInt(16 bits))
   val describe = master port Flow(FrameDescriptor())
   val remap = Ports.bare(master port RemapUser())
-  import remap.{op, rsp}
   val tx = master port Stream(TxOp())
   val view = Ports.bare(slave port TxView())
   val alloc = slave port Stream(UInt(30 bits))
@@ -54,160 +51,53 @@ class CommandExecutor(p: OtxParam) extends Component {
   val evCommit = out port Bool()
   val evCommitEntries = out port UInt(16 bits)
 
-  import supply.{allocLeft, fault, full, logFull, logLeft}
-  import view.{txCount, txState, useCount, useTxid}
+  private val hand = new CommandInHand(p, filled.payload, view)
+  private val flow = new ExecutorFlow(filled.frames)
+  private val blocks = new BlockSteps(hand, flow, remap, alloc, append, frames, write, supply.fault)
+  private val begins = tx.fire && flow.txOp === TxOpcode.BEGIN
+  private val entries = new CommandEntries(hand, flow, blocks, append, alloc.payload, head, begins)
+  private val transactions = new TransactionSteps(hand, flow, entries, append, tx)
+  private val query = new QueryAnswer(p)
 
   import ExecutorState._
-  private val state = RegInit(Idle)
-  private val next = Reg(ExecutorState()) // after Settle
+  import flow.{change, end, settle, state, status}
+  import hand.{block, cmd, isCommit, isFree, isOpen, isWrite, txid}
+  import supply.{allocLeft, fault, full, logFull, logLeft}
+  import transactions.{commit, recover}
 
-  private val c = filled.cmd
-  private val isWrite = RegNext(c.opcode === Opcode.WRITE) // known from Start on, as those below
-  private val isTrim = RegNext(c.opcode === Opcode.TRIM || c.opcode === Opcode.WRITE_ZEROES)
-  private val n = c.count.resize(6 bits)
-  private val t = Reg(UInt(5 bits)) // the transaction in hand
-  private val status = Reg(UInt(4 bits))
-  private val k = Reg(UInt(6 bits)) // block in hand
-  private val fresh = Reg(UInt(6 bits)) // blocks that need a new tx table entry
-  private val broken = Reg(Bool()) // an answer with error
-  private val stranded = Reg(Bool()) // the rest of the command gets no pages
-  private val index = Reg(UInt(48 bits)) // of the last entry appended
-  private val ppn = Reg(UInt(30 bits))
-  private val sequence = Reg(UInt(48 bits)) init 0
-  private val logged = Mem(UInt(32 bits), OtxParam.txids) // log entries of the transaction
+  wantsPage := blocks.wantsPage
+  holdsPage := blocks.holdsPage
+  evCommit := transactions.commits
+  evCommitEntries := hand.count
 
-  private val tState = RegNext(txState(t))
-  private val tCount = RegNext(txCount(t))
-  private val tLeft = RegNext(p.txEntries - tCount) // entries that still fit, kept for speed
-  private val use = RegNext(useCount)
-  private val isFree = tState === TxState.FREE
-  private val isOpen = tState === TxState.OPEN
-  private val committing = RegNext(txState.map(_ === TxState.COMMITTING).orR)
-  private val rest = Reg(UInt(6 bits)) // n - k, kept for speed
-  private val lastBlock = rest === 1
-  private val lpn = c.lba + k
-  private val entries = logged.readAsync(t)
-  private val opening = c.opcode === Opcode.BEGIN || (isWrite || isTrim) && c.hasTx && isFree
-  private val record = RegInit(U(LogKind.COMMIT, 3 bits)) // COMMIT or ABORT
-  private val txOp = Reg(UInt(3 bits))
-  useTxid := t
-
-  private def nextBlock(): Unit = {
-    k := k + 1
-    rest := rest - 1
-  }
-  private def firstBlock(): Unit = {
-    k := 0
-    rest := n
-  }
-  private def end(code: Int): Unit = endWith(StatusCode(code))
-  private def endWith(code: UInt): Unit = {
-    status := code
-    state := Mux(filled.frames === 0, Finish(), Drop())
-  }
-  private def change(what: Int, after: ExecutorState.C): Unit = {
-    txOp := what
-    next := after
-    state := Tx
-  }
-  private def scanned(): Unit = {
-    t := t + 1
-    next := Scan
-    state := Settle
-    when(t === OtxParam.txids - 1)(change(TxOpcode.RECOVER, Finish))
-  }
-  private def commit(): Unit = {
-    evCommit := True
-    record := LogKind.COMMIT
-    state := Record
-  }
-
-  evCommit := False
-  evCommitEntries := tCount
-  filled.ready := False
-  rsp.ready := state === Probed || state === Linked
-
-  append.valid := state === Append && !stranded && (alloc.valid || !isWrite) || state === Record
-  alloc.ready := state === Append && !stranded && isWrite && append.ready
-  wantsPage := state === Append && isWrite && !stranded
-  holdsPage := isWrite && (state === Link || state === Linked || state === Issue)
-  append.kind := Mux(state === Record, record.resize(8), Mux(isWrite, U(LogKind.MAP, 8 bits), U(LogKind.TRIM, 8 bits)))
-  append.ordered := False
-  append.inTx := c.hasTx || state === Record
-  private val grouped = state === Append && isWrite && !c.hasTx
-  append.n := Mux(grouped, n.resize(8), U(1, 8 bits))
-  append.i := Mux(grouped, k.resize(8), U(0, 8 bits))
-  append.room := Mux(grouped, rest, U(1, 6 bits))
-  append.last := !grouped || lastBlock
-  append.lpn := Mux(state === Record, U(0, 32 bits), lpn)
-  append.location := Mux(state === Append && isWrite, Word(WordKind.NAND, alloc.payload), Word.none)
-  append.serial := Mux(append.inTx, use @@ t, U(0, 32 bits))
-  append.sequence := sequence
-  append.epoch := 0
-  append.arg := Mux(
-    state === Record,
-    Mux(record === LogKind.COMMIT, entries, U(0, 32 bits)),
-    Mux(isWrite, U(0, 32 bits), Mux(c.hasTx, U(1, 32 bits), n.resize(32)))
-  )
-
-  op.valid := state === Probe || state === Link && (frames.valid || !isWrite)
-  op.op := Mux(
-    state === Probe,
-    U(RemapOpcode.LOOKUP, 3 bits),
-    Mux(isWrite, Mux(c.hasTx, U(RemapOpcode.APPEND, 3 bits), U(RemapOpcode.PLAIN, 3 bits)), U(RemapOpcode.TRIM, 3 bits))
-  )
-  op.lpn := lpn
-  op.hasTx := c.hasTx
-  op.txid := t
-  op.location := Mux(state === Link && isWrite, Word(WordKind.BUF, frames.payload), Word.none)
-  op.newLocation := Word.none
-  op.blocks := n
-  op.tag := 0 // one op at a time
-  op.last := True
-
-  write.valid := state === Issue && !stranded
-  write.op := NandOp.PROGRAM
-  write.ppn := ppn
-  write.frame := frames.payload
-  write.kind := PageKind.DATA
-  write.lpn := lpn
-  write.sequence := sequence
-  write.cookie := frames.payload
   describe.valid := write.fire
   describe.frame := frames.payload
-  describe.lpn := lpn
-  describe.ppn := ppn
-  describe.index := index
-  describe.hasTx := c.hasTx
-  describe.txid := t
+  describe.lpn := hand.lpn
+  describe.ppn := blocks.ppn
+  describe.index := entries.index
+  describe.hasTx := cmd.hasTx
+  describe.txid := txid
 
-  private val dropping = state === Drop && k =/= filled.frames
+  private val dropping = state === Drop && block =/= filled.frames
   giveBack.valid := dropping && frames.valid
   giveBack.payload := frames.payload
-  frames.ready := write.fire || giveBack.fire || state === Issue && stranded
+  frames.ready := write.fire || giveBack.fire || blocks.skipsIssue
 
-  tx.valid := state === Tx
-  tx.op := txOp
-  tx.txid := t
-
-  private val isFlush = RegNext(c.opcode === Opcode.FLUSH)
-  private val isCommit = RegNext(c.opcode === Opcode.COMMIT || c.opcode === Opcode.WRITE && c.commit)
   waiter.valid := state === Wait
-  waiter.tag := c.tag
+  waiter.tag := cmd.tag
   waiter.flush := !isCommit
-  waiter.relaxed := c.relaxed
-  waiter.txid := t
-  waiter.index := Mux(isFlush, head, index + 1)
+  waiter.relaxed := cmd.relaxed
+  waiter.txid := txid
+  waiter.index := Mux(hand.isFlush, head, entries.index + 1)
 
-  private val hasPages = allocLeft >= n || !isWrite
+  private val hasPages = allocLeft >= hand.blocks || !isWrite
   private val hasLog = logLeft > LogReserve.kept(p)
   settled.valid := RegNext(filled.fire && isWrite) init False
-  settled.payload := RegNext(n)
+  settled.payload := RegNext(hand.blocks)
 
-  private val query = new QueryAnswer(p)
-  query.arg := c.arg
-  query.state := tState
-  query.count := tCount
+  query.arg := cmd.arg
+  query.state := hand.state
+  query.count := hand.count
   query.older := view.older
   query.reached := view.reached
   query.memoryErrors := view.memoryErrors
@@ -217,36 +107,24 @@ class CommandExecutor(p: OtxParam) extends Component {
   query.clear := state === Idle
   query.add := state === Sum
   done.valid := state === Finish
-  done.tag := c.tag
+  done.tag := cmd.tag
   done.status := status
-  done.result := Mux(c.opcode === Opcode.QUERY, query.answer, U(0, 32 bits))
+  done.result := Mux(cmd.opcode === Opcode.QUERY, query.answer, U(0, 32 bits))
 
-  logged.write(
-    t,
-    Mux(state === Append || state === Record, entries + 1, U(0, 32 bits)),
-    append.fire && append.inTx || tx.fire && txOp === TxOpcode.BEGIN
-  )
-  when(append.fire) {
-    index := head
-    ppn := alloc.payload
-  }
-
+  filled.ready := False
   switch(state) {
     is(Idle) {
-      t := c.txid.resized
-      firstBlock()
-      fresh := 0
-      broken := False
-      stranded := False
+      hand.take()
+      blocks.clear()
       status := Status.SUCCESS
       when(filled.valid)(state := Look)
     }
     is(Look)(state := Start)
     is(Start) {
-      switch(c.opcode) {
+      switch(cmd.opcode) {
         is(Opcode.WRITE, Opcode.TRIM, Opcode.WRITE_ZEROES) {
-          when(c.hasTx && !isFree && !isOpen)(end(Status.TX_INVALID))
-            .elsewhen(filled.status =/= Status.SUCCESS)(endWith(filled.status))
+          when(cmd.hasTx && !isFree && !isOpen)(end(Status.TX_INVALID))
+            .elsewhen(filled.status =/= Status.SUCCESS)(end(filled.status))
             .otherwise(state := Room)
         }
         is(Opcode.BEGIN)(when(isFree)(state := Room) otherwise end(Status.TX_BUSY))
@@ -254,22 +132,16 @@ class CommandExecutor(p: OtxParam) extends Component {
           when(!isOpen)(end(Status.TX_INVALID)).elsewhen(fault)(end(Status.READ_ONLY)).otherwise(commit())
         }
         is(Opcode.ABORT) {
-          record := LogKind.ABORT
+          entries.record := LogKind.ABORT
           when(isOpen)(state := Record) otherwise end(Status.TX_INVALID)
         }
-        is(Opcode.RECOVER) {
-          record := LogKind.ABORT
-          t := 0
-          next := Scan
-          state := Settle
-        }
+        is(Opcode.RECOVER)(recover())
         is(Opcode.FLUSH)(state := Wait)
         is(Opcode.QUERY) {
           when(query.unknown)(end(Status.INVALID_FIELD)).otherwise(end(Status.SUCCESS))
           when(query.sums) {
-            t := 0
-            next := Sum
-            state := Settle
+            txid := 0
+            settle(Sum)
           }
         }
         default(end(Status.INVALID_OPCODE))
@@ -278,85 +150,28 @@ class CommandExecutor(p: OtxParam) extends Component {
     is(Room) {
       when(fault)(end(Status.READ_ONLY))
         .elsewhen(hasPages && hasLog) {
-          when(c.opcode === Opcode.BEGIN)(change(TxOpcode.BEGIN, Finish))
-            .elsewhen(Mux(c.hasTx, n > tLeft, committing))(state := Probe)
-            .elsewhen(opening)(change(TxOpcode.BEGIN, Append))
+          when(cmd.opcode === Opcode.BEGIN)(change(TxOpcode.BEGIN, Finish))
+            .elsewhen(Mux(cmd.hasTx, hand.blocks > hand.room, hand.committing))(state := Probe)
+            .elsewhen(hand.opens)(change(TxOpcode.BEGIN, Append))
             .otherwise(state := Append)
         }
         .elsewhen(!hasPages && full || !hasLog && logFull)(end(Status.CAPACITY))
     }
-    is(Probe)(when(op.ready)(state := Probed))
-    is(Probed) {
-      when(rsp.valid) {
-        val new1 = fresh + (!rsp.own).asUInt
-        state := Probe
-        when(rsp.error)(end(Status.MEDIA_ERROR))
-          .elsewhen(!c.hasTx && rsp.committing)(when(fault)(end(Status.READ_ONLY))) // else asks again
-          .otherwise {
-            nextBlock()
-            fresh := new1
-            when(lastBlock) {
-              firstBlock()
-              when(c.hasTx && new1 > tLeft)(end(Status.TX_FULL))
-                .elsewhen(opening)(change(TxOpcode.BEGIN, Append))
-                .otherwise(state := Append)
-            }
-          }
-      }
-    }
-    is(Append) {
-      when(stranded)(state := Link)
-        .elsewhen(isWrite && !alloc.valid && fault) {
-          when(c.hasTx || k === 0)(end(Status.WRITE_FAULT)) otherwise {
-            stranded := True
-            state := Link
-          }
-        }
-      when(append.fire) {
-        state := Link
-        when(isTrim && c.hasTx) { // an entry per block, then one link
-          nextBlock()
-          when(lastBlock)(firstBlock()) otherwise (state := Append)
-        }
-      }
-    }
-    is(Link)(when(op.fire)(state := Linked))
-    is(Linked) {
-      when(rsp.valid) {
-        broken := broken || rsp.error
-        state := Mux(isWrite, Issue(), After())
-      }
-    }
-    is(Issue) {
-      when(write.ready || stranded) {
-        sequence := sequence + 1
-        nextBlock()
-        state := Mux(lastBlock, After(), Append())
-      }
-    }
+    blocks.steps()
     is(After) {
-      when(broken) {
+      when(blocks.broken) {
         status := Status.MEDIA_ERROR
         state := Finish
-      }.elsewhen(stranded) {
+      }.elsewhen(blocks.stranded) {
         status := Status.WRITE_FAULT
         state := Finish
       }.elsewhen(isCommit)(commit())
-        .otherwise(state := Mux(c.fua, Wait(), Finish()))
+        .otherwise(state := Mux(cmd.fua, Wait(), Finish()))
     }
-    is(Record) {
-      when(append.ready) {
-        when(record === LogKind.COMMIT)(change(TxOpcode.COMMITTING, Wait))
-          .elsewhen(c.opcode === Opcode.RECOVER)(scanned())
-          .otherwise(change(TxOpcode.ABORT, Finish))
-      }
-    }
-    is(Tx)(when(tx.ready)(state := Settle))
-    is(Settle)(state := next)
-    is(Scan)(when(isOpen)(state := Record) otherwise scanned())
+    transactions.steps()
     is(Sum) {
-      t := t + 1
-      state := Mux(t === OtxParam.txids - 1, Finish(), Settle())
+      txid := txid + 1
+      state := Mux(txid === OtxParam.txids - 1, Finish(), Settle())
     }
     is(Wait) {
       when(waiter.ready) {
@@ -365,7 +180,7 @@ class CommandExecutor(p: OtxParam) extends Component {
       }
     }
     is(Drop) {
-      when(giveBack.fire)(k := k + 1)
+      when(giveBack.fire)(block := block + 1)
       when(!dropping)(state := Finish)
     }
     is(Finish) {

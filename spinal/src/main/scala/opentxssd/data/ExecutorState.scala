@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package opentxssd.data
 
+import opentxssd._
 import spinal.core._
 
 /** What the command executor waits for. */
@@ -27,4 +28,33 @@ object ExecutorState extends SpinalEnum(binaryOneHot) {
     Finish =   // the completion to be taken
     newElement()
   // format: on
+}
+
+/** The executor's state, the status that its command ends with, and the ways on that several of its parts go. `frames`: how many the command came with. */
+class ExecutorFlow(frames: UInt) extends Area {
+  import ExecutorState._
+
+  val state = RegInit(Idle)
+  val next = Reg(ExecutorState()) // after Settle
+  val status = Reg(UInt(4 bits))
+  val txOp = Reg(UInt(3 bits))
+
+  def end(code: Int): Unit = end(StatusCode(code))
+  def end(code: UInt): Unit = {
+    status := code
+    state := Mux(frames === 0, Finish(), Drop())
+  }
+
+  /** Changes the transaction in hand, and goes on when that shows. */
+  def change(what: Int, after: ExecutorState.E): Unit = {
+    txOp := what
+    next := after
+    state := Tx
+  }
+
+  /** Goes on when another transaction is in hand. */
+  def settle(after: ExecutorState.E): Unit = {
+    next := after
+    state := Settle
+  }
 }

@@ -8,22 +8,22 @@ import spinal.lib.bus.amba4.axi._
 
 case class DmaStart() extends Bundle {
   val way = UInt(4 bits)
-  val place = Bool()
+  val slot = Bool()
   val frame = UInt(16 bits)
 }
 
 /** Moves the pages of one channel between frame memory and the NAND channel.
   *
-  * Contract. `start` names the frame of the op that now has this place of a way. Each `wreq` is answered with the 512 beats of that place's frame on `wdata`, one page at a time,
+  * Contract. `start` names the frame of the op that now has this slot of a way. Each `wreq` is answered with the 512 beats of that slot's frame on `wdata`, one page at a time,
   * read in bursts of 32 beats up to 64 beats ahead. The 512 beats of a page on `rdata` (pages of two ways are not interleaved) are written in bursts of 32 beats; `pending` (per way) is
-  * high from the page's first beat until memory has acknowledged its last burst. `fix` corrects a byte of that place's frame, after the last beat of its page: the beat that holds it is read, corrected and
-  * written once no page is under way in either direction, and `fix` is taken when memory has acknowledged that. `failed` (per place and way): memory answered with an error since `start`. Both directions at once, a beat
+  * high from the page's first beat until memory has acknowledged its last burst. `fix` corrects a byte of that slot's frame, after the last beat of its page: the beat that holds it is read, corrected and
+  * written once no page is under way in either direction, and `fix` is taken when memory has acknowledged that. `failed` (per slot and way): memory answered with an error since `start`. Both directions at once, a beat
   * per clock each when memory keeps up; all bursts in order, with id 0. Reset loses pages under way, and must reach the memory too.
   */
 class ChannelDma(p: OtxParam, axi: Axi4Config) extends Component {
   setDefinitionName("otx_channel_dma")
 
-  private val places = if (p.second) 2 else 1
+  private val slots = if (p.second) 2 else 1
 
   val start = slave port Flow(DmaStart())
   val wreq = slave port Stream(NandWay())
@@ -32,18 +32,18 @@ class ChannelDma(p: OtxParam, axi: Axi4Config) extends Component {
   val fix = slave port Stream(NandFix())
   val frame = master port Axi4(axi)
   val pending = out port Bits(p.ways bits)
-  val failed = out port Vec(Bits(p.ways bits), places)
+  val failed = out port Vec(Bits(p.ways bits), slots)
 
   private val burst = 32
   private val ahead = 64
   private val burstsPerPage = OtxParam.beats / burst
-  private val frames = Mem(UInt(16 bits), (p.ways max 2) * places)
-  private def index(way: UInt, place: Bool) = {
+  private val frames = Mem(UInt(16 bits), (p.ways max 2) * slots)
+  private def index(way: UInt, slot: Bool) = {
     val number = way.resize(log2Up(p.ways max 2))
-    if (places == 2) (place ## number).asUInt else number
+    if (slots == 2) (slot ## number).asUInt else number
   }
-  private def frameOf(way: UInt, place: Bool) = frames.readAsync(index(way, place))
-  frames.write(index(start.way, start.place), start.frame, start.valid)
+  private def frameOf(way: UInt, slot: Bool) = frames.readAsync(index(way, slot))
+  frames.write(index(start.way, start.slot), start.frame, start.valid)
 
   private def request(ax: Axi4Ax, frame: UInt, number: UInt): Unit = {
     val page = (frame +^ U(p.frameBase >> 12, 20 bits)).resize(20)
@@ -77,7 +77,7 @@ class ChannelDma(p: OtxParam, axi: Axi4Config) extends Component {
   private val program = new Area {
     val active = RegInit(False)
     val way = Reg(UInt(4 bits))
-    val place = Reg(Bool())
+    val slot = Reg(Bool())
     val source = Reg(UInt(16 bits))
     val asked = Reg(UInt(log2Up(burstsPerPage + 1) bits)) // bursts
     val sent = Reg(UInt(log2Up(OtxParam.beats) bits)) // beats
@@ -86,8 +86,8 @@ class ChannelDma(p: OtxParam, axi: Axi4Config) extends Component {
     when(wreq.fire) {
       active := True
       way := wreq.way
-      place := wreq.place
-      source := frameOf(wreq.way, wreq.place)
+      slot := wreq.slot
+      source := frameOf(wreq.way, wreq.slot)
       asked := 0
       sent := 0
     }
@@ -117,7 +117,7 @@ class ChannelDma(p: OtxParam, axi: Axi4Config) extends Component {
     /** A full burst of one way; `last` of its page. */
     case class Burst() extends Bundle {
       val way = UInt(4 bits)
-      val place = Bool()
+      val slot = Bool()
       val last = Bool()
     }
     val queue = StreamFifo(Bits(64 bits), ahead)
@@ -130,7 +130,7 @@ class ChannelDma(p: OtxParam, axi: Axi4Config) extends Component {
     queue.io.push.payload := rdata.data
     full.io.push.valid := rdata.fire && taken === burst - 1
     full.io.push.way := rdata.way
-    full.io.push.place := rdata.place
+    full.io.push.slot := rdata.slot
     full.io.push.last := rdata.last
     when(rdata.fire)(taken := taken + 1)
 
@@ -139,7 +139,7 @@ class ChannelDma(p: OtxParam, axi: Axi4Config) extends Component {
     val sent = RegInit(U(0, log2Up(burst) bits))
     frame.aw.valid := full.io.pop.valid && asked.io.push.ready && !sending
     full.io.pop.ready := frame.aw.fire && !repair.active
-    request(frame.aw, frameOf(full.io.pop.way, full.io.pop.place), number)
+    request(frame.aw, frameOf(full.io.pop.way, full.io.pop.slot), number)
     asked.io.push.valid := frame.aw.fire && !repair.active
     asked.io.push.payload := full.io.pop.payload
     when(frame.aw.fire && !repair.active) {
@@ -164,7 +164,7 @@ class ChannelDma(p: OtxParam, axi: Axi4Config) extends Component {
 
   repair.quiet := !program.active && !pending.orR
   when(repair.active) {
-    val page = (frameOf(fix.way, fix.place) +^ U(p.frameBase >> 12, 20 bits)).resize(20)
+    val page = (frameOf(fix.way, fix.slot) +^ U(p.frameBase >> 12, 20 bits)).resize(20)
     val at = (page ## fix.byte(11 downto 3) ## B(0, 3 bits)).asUInt
     for (ax <- Seq[Axi4Ax](frame.ar, frame.aw)) {
       ax.addr := at
@@ -191,13 +191,13 @@ class ChannelDma(p: OtxParam, axi: Axi4Config) extends Component {
     when(frame.b.fire && read.asked.io.pop.last && read.asked.io.pop.way === w)(open := False)
     pending(w) := open
 
-    for (n <- 0 until places) {
-      def here(at: UInt, place: Bool) = at === w && (if (places == 2) place === Bool(n == 1) else True)
+    for (n <- 0 until slots) {
+      def here(at: UInt, slot: Bool) = at === w && (if (slots == 2) slot === Bool(n == 1) else True)
       val error = Reg(Bool())
-      when(start.valid && here(start.way, start.place))(error := False)
-      when(program.error && here(program.way, program.place))(error := True)
-      when(read.error && here(read.asked.io.pop.way, read.asked.io.pop.place))(error := True)
-      when(repair.error && here(fix.way, fix.place))(error := True)
+      when(start.valid && here(start.way, start.slot))(error := False)
+      when(program.error && here(program.way, program.slot))(error := True)
+      when(read.error && here(read.asked.io.pop.way, read.asked.io.pop.slot))(error := True)
+      when(repair.error && here(fix.way, fix.slot))(error := True)
       failed(n)(w) := error
     }
   }

@@ -11,19 +11,19 @@ class FlashBackend(p: OtxParam) extends Component {
 
   val port = Ports.bare(slave port FlashPort(p))
   val nandMode = in port UInt(3 bits) // of all channels
-  val nandCan = in port Bits(p.nandCanBits bits) // of all channels; bits 4 to 6: levels of read retry
+  val nandCapabilities = in port Bits(p.nandCapabilityBits bits) // of all channels; bits 4 to 6: levels of read retry
   val nand = master port NandPins(p)
 
   private val scheduler = new FlashScheduler(p)
   scheduler.port <> port
-  if (p.retry) scheduler.retries := nandCan(6 downto 4).asUInt
+  if (p.retry) scheduler.retries := nandCapabilities(6 downto 4).asUInt
 
   private val corrector = new NandCorrector(p)
   for (c <- 0 until p.channels) {
     val channel = new NandChannel(p)
     corrector.serve(c, channel)
     channel.io.mode := nandMode
-    channel.io.can := (if (p.retry) nandCan(3 downto 0) else nandCan)
+    channel.io.capabilities := (if (p.retry) nandCapabilities(3 downto 0) else nandCapabilities)
     channel.io.port <> scheduler.channels(c)
     nand.ce_n(c * p.ways, p.ways bits) := channel.io.nand_ce_n
     channel.io.nand_rb_n := nand.rb_n(c * p.ways, p.ways bits)

@@ -35,9 +35,9 @@ class FlashChannel(p: OtxParam, axi: Axi4Config, depth: FlashQueueDepth) extends
   private val retry = p.retry generate new ReadRetry(p)
   private def open(ways: Bits) = if (p.retry) ways & ~retry.blocked else ways
   queue.wayIdle := open(nand.wayIdle)
-  queue.wayReads := open(nand.wayReads)
-  queue.wayWrites := open(nand.wayWrites)
-  queue.wayErases := open(nand.wayErases)
+  queue.wayAcceptsRead := open(nand.wayAcceptsRead)
+  queue.wayAcceptsProgram := open(nand.wayAcceptsProgram)
+  queue.wayAcceptsErase := open(nand.wayAcceptsErase)
   frame << dma.frame
   dma.wreq << nand.wreq
   nand.wdata << dma.wdata
@@ -56,17 +56,17 @@ class FlashChannel(p: OtxParam, axi: Axi4Config, depth: FlashQueueDepth) extends
   nand.cmd.generation := generation
   nand.cmd.lpn := op.lpn
   nand.cmd.sequence := op.sequence
-  nand.cmd.may := queue.issue.source === FlashSource.WRITE // nobody waits for one of these alone as COMMIT does for a log page
+  nand.cmd.allowCache := queue.issue.source === FlashSource.WRITE // nobody waits for one of these alone as COMMIT does for a log page
   dma.start.valid := nand.cmd.fire
   dma.start.way := queue.issue.way
   dma.start.frame := op.frame
-  dma.start.place := nand.cmdPlace
+  dma.start.slot := nand.cmdSlot
 
-  // Whose op has a place of a way
+  // Whose op has a slot of a way
   private val owners = Mem(FlashOwner(p), (p.ways max 2) * (if (p.second) 2 else 1))
-  private def index(way: UInt, place: Bool) = {
+  private def index(way: UInt, slot: Bool) = {
     val number = way.resize(log2Up(p.ways max 2))
-    if (p.second) (place ## number).asUInt else number
+    if (p.second) (slot ## number).asUInt else number
   }
   private val owner = FlashOwner(p)
   owner.source := queue.issue.source
@@ -77,17 +77,17 @@ class FlashChannel(p: OtxParam, axi: Axi4Config, depth: FlashQueueDepth) extends
   }
   owner.cookie := op.cookie
   owner.ppn := op.ppn.resized
-  owners.write(index(queue.issue.way, nand.cmdPlace), owner, if (p.retry) queue.issue.fire else nand.cmd.fire)
+  owners.write(index(queue.issue.way, nand.cmdSlot), owner, if (p.retry) queue.issue.fire else nand.cmd.fire)
 
   // Completions in: after the data
-  private val cpl = nand.cpl.haltWhen(if (p.retry) at(dma.pending, nand.cpl.way) || retry.look else at(dma.pending, nand.cpl.way))
+  private val cpl = nand.cpl.haltWhen(if (p.retry) at(dma.pending, nand.cpl.way) || retry.askOwner else at(dma.pending, nand.cpl.way))
   private val last = if (p.retry) cpl.throwWhen(retry.again) else cpl // of its op
   private val completed = SourcedDone()
-  private val held = p.retry generate owners.readAsync(Mux(retry.look, index(retry.lookWay, retry.lookPlace), index(cpl.way, cpl.place)))
-  private val of = if (p.retry) Mux(retry.mine, retry.op, held) else owners.readAsync(index(cpl.way, cpl.place))
+  private val held = p.retry generate owners.readAsync(Mux(retry.askOwner, index(retry.ownerWay, retry.ownerSlot), index(cpl.way, cpl.slot)))
+  private val of = if (p.retry) Mux(retry.mine, retry.op, held) else owners.readAsync(index(cpl.way, cpl.slot))
   completed.source := of.source
   completed.done.cookie := of.cookie
-  completed.done.status := Mux(at(if (p.second) Mux(cpl.place, dma.failed(1), dma.failed(0)) else dma.failed(0), cpl.way), U(PageStatus.CRC, 3 bits), cpl.status)
+  completed.done.status := Mux(at(if (p.second) Mux(cpl.slot, dma.failed(1), dma.failed(0)) else dma.failed(0), cpl.way), U(PageStatus.CRC, 3 bits), cpl.status)
   completed.done.kind := cpl.kind
   completed.done.generation := cpl.generation
   completed.done.lpn := cpl.lpn
@@ -115,7 +115,7 @@ class FlashChannel(p: OtxParam, axi: Axi4Config, depth: FlashQueueDepth) extends
     retry.owner := held
     retry.ended.valid := cpl.fire
     retry.ended.way := cpl.way
-    retry.ended.place := cpl.place
+    retry.ended.slot := cpl.slot
     retry.ended.status := cpl.status
     retry.cmd.ready := nand.cmd.ready
     when(retry.cmd.valid) {

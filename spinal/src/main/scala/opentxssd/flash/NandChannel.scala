@@ -15,13 +15,13 @@ case class NandCmd() extends Bundle {
   val generation = UInt(32 bits)
   val lpn = UInt(32 bits)
   val sequence = UInt(48 bits)
-  val may = Bool() // may go as a cache program
+  val allowCache = Bool() // may go as a cache program
 }
 
-/** Of each way's two places for commands, one is that of the command under way, the other of the one beside it. */
+/** Of each way's two command slots, one is that of the command under way, the other of the one beside it. */
 case class NandWay() extends Bundle {
   val way = UInt(4 bits)
-  val place = Bool()
+  val slot = Bool()
 }
 
 case class NandWriteBeat() extends Bundle {
@@ -31,7 +31,7 @@ case class NandWriteBeat() extends Bundle {
 
 case class NandReadBeat() extends Bundle {
   val way = UInt(4 bits)
-  val place = Bool()
+  val slot = Bool()
   val data = Bits(64 bits)
   val last = Bool()
 }
@@ -44,13 +44,13 @@ case class NandCompletion(p: OtxParam) extends Bundle {
   val lpn = UInt(32 bits)
   val sequence = UInt(48 bits)
   val corrected = UInt(p.correctedBits bits) // most wrong bits of a chunk
-  val place = Bool()
+  val slot = Bool()
 }
 
 /** Wrong bits of a byte of the page that has just been read. */
 case class NandFix() extends Bundle {
   val way = UInt(4 bits)
-  val place = Bool()
+  val slot = Bool()
   val byte = UInt(12 bits)
   val mask = Bits(8 bits)
 }
@@ -70,7 +70,7 @@ case class NandFound(p: OtxParam) extends Bundle {
   val sum = Bits(32 bits)
 }
 
-/** Master: the flash scheduler. `wayIdle`: this way takes a command now; `wayReads`, `wayWrites`, `wayErases`: a READ, PROGRAM, ERASE, though it is not idle. `cmdPlace`: the place that this command would get. */
+/** Master: the flash scheduler. `wayIdle`: this way takes a command now; `wayAcceptsRead`, `wayAcceptsProgram`, `wayAcceptsErase`: a READ, PROGRAM, ERASE, though it is not idle. `cmdSlot`: the slot that this command would get. */
 case class NandChannelPort(p: OtxParam) extends Bundle with IMasterSlave {
   val cmd = Stream(NandCmd())
   val wreq = Stream(NandWay())
@@ -78,13 +78,13 @@ case class NandChannelPort(p: OtxParam) extends Bundle with IMasterSlave {
   val rdata = Stream(NandReadBeat())
   val fix = Stream(NandFix())
   val cpl = Stream(NandCompletion(p))
-  val cmdPlace = Bool()
-  val wayIdle, wayReads, wayWrites, wayErases = Bits(p.ways bits)
+  val cmdSlot = Bool()
+  val wayIdle, wayAcceptsRead, wayAcceptsProgram, wayAcceptsErase = Bits(p.ways bits)
 
   override def asMaster(): Unit = {
     master(cmd, wdata)
     slave(wreq, rdata, fix, cpl)
-    in(cmdPlace, wayIdle, wayReads, wayWrites, wayErases)
+    in(cmdSlot, wayIdle, wayAcceptsRead, wayAcceptsProgram, wayAcceptsErase)
   }
 }
 
@@ -143,7 +143,7 @@ class NandChannel(p: OtxParam) extends BlackBox {
   val io = new Bundle {
     val clk, reset = in Bool ()
     val mode = in UInt (3 bits) // SDR timing mode: ONFI 0 to 5, 6 the part's own times
-    val can = in Bits (4 bits) // of the part: cache program, cache read, several planes, status by 78h
+    val capabilities = in Bits (4 bits) // what may be used of the part: cache program, cache read, several planes, READ STATUS ENHANCED (78h)
     val port = slave(NandChannelPort(p))
     val ask = master(Stream(NandAsk(p)))
     val found = slave(Stream(NandFound(p)))
@@ -157,10 +157,10 @@ class NandChannel(p: OtxParam) extends BlackBox {
   noIoPrefix()
   mapCurrentClockDomain(clock = io.clk, reset = io.reset)
 
-  // the module's flat names: cmd_way for port_cmd_payload_way
+  // the module's flat names: cmd_way for port_cmd_payload_way, cmd_slot for port_cmdSlot
   addPrePopTask { () =>
     for (pin <- io.flatten)
-      pin.setName(pin.getName().stripPrefix("port_").replace("_payload_", "_").replace("cmdPlace", "cmd_place").replaceAll("way(Idle|Reads|Writes|Erases)", "way_$1").toLowerCase)
+      pin.setName(pin.getName().stripPrefix("port_").replace("_payload_", "_").replaceAll("([a-z])([A-Z])", "$1_$2").toLowerCase)
   }
 }
 

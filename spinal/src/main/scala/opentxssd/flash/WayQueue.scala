@@ -40,8 +40,8 @@ case class IssuedOp() extends Bundle {
   * Contract. Each way has a queue for each of `read`, `log`, `write` and `firmware`, in order. A way that is idle (`wayIdle`, and its last op `finished`) gets an op: of `read` first, then of `log`, `write`, `firmware`;
   * but one that has been passed over as often as `FlashPatience` says goes before, in the order log, write, firmware. So, counted from when an op is the first of its queue, at most so many ops of other
   * queues go before it: log 1, write 9, firmware 19, an ERASE of firmware 27, read 5 (tests assert these, for the default patience). With `flashPriorities` 0 there are three queues: log first, else read and
-  * the rest (`write` and `firmware` in the order they arrive) in turn. A way that offers it gets the op that would be the next beside the one that is under way, one at a time: with `wayReads`
-  * one of `read`, but not beside a log page (a commit waits for that); with `wayWrites` one of `write` beside another one of `write`; with `wayErases` an ERASE of `firmware`; the last two not without priorities. Ways in turn. One op per clock enters; an op whose queue is full waits at its port, and all behind it there. From an op's beat to
+  * the rest (`write` and `firmware` in the order they arrive) in turn. A way that offers it gets the op that would be the next beside the one that is under way, one at a time: with `wayAcceptsRead`
+  * one of `read`, but not beside a log page (a commit waits for that); with `wayAcceptsProgram` one of `write` beside another one of `write`; with `wayAcceptsErase` an ERASE of `firmware`; the last two not without priorities. Ways in turn. One op per clock enters; an op whose queue is full waits at its port, and all behind it there. From an op's beat to
   * `issue` valid: 3 clocks; one issue per 2 clocks. `busy`: an op is here that has not been finished. Reset loses all ops.
   *
   * All ops of a channel lie in one memory at `{way, queue, number}`; registers hold only the ends of the queues, how often they were passed over and which places of `firmware` are an ERASE.
@@ -50,7 +50,7 @@ class WayQueue(p: OtxParam, depth: FlashQueueDepth, patience: FlashPatience = Fl
   setDefinitionName("otx_way_queue")
 
   val clients = Ports.bare(slave port FlashOps()) // ops of this channel only
-  val wayIdle, wayReads, wayWrites, wayErases = in port Bits(p.ways bits)
+  val wayIdle, wayAcceptsRead, wayAcceptsProgram, wayAcceptsErase = in port Bits(p.ways bits)
   val finished = slave port Flow(UInt(4 bits)) // an op of this way is over
   val issue = master port Stream(IssuedOp())
   val busy = out port Bool()
@@ -76,9 +76,9 @@ class WayQueue(p: OtxParam, depth: FlashQueueDepth, patience: FlashPatience = Fl
 
     /** What may come beside the op that runs. */
     def fits: Bool = {
-      val read = choice === READ && some(READ) && wayReads(w) && runs =/= LOG
-      val write = choice === WRITE && some(WRITE) && wayWrites(w) && runs === WRITE
-      val erase = choice === FIRMWARE && some(FIRMWARE) && wayErases(w) && order.nextErases
+      val read = choice === READ && some(READ) && wayAcceptsRead(w) && runs =/= LOG
+      val write = choice === WRITE && some(WRITE) && wayAcceptsProgram(w) && runs === WRITE
+      val erase = choice === FIRMWARE && some(FIRMWARE) && wayAcceptsErase(w) && order.nextErases
       if (p.flashPriorities) read || write || erase else read
     }
     val wants = (wayIdle(w) && !running && some.reduce(_ || _)) || (if (p.second) running && !beside && fits else False)
@@ -118,7 +118,7 @@ class WayQueue(p: OtxParam, depth: FlashQueueDepth, patience: FlashPatience = Fl
   }
   private val ways = (0 until p.ways).map(Way)
 
-  private def place(way: UInt, queue: UInt, end: UInt) = (way ## queue ## end(2 downto 0)).asUInt.resize(log2Up(p.ways * 32))
+  private def address(way: UInt, queue: UInt, end: UInt) = (way ## queue ## end(2 downto 0)).asUInt.resize(log2Up(p.ways * 32))
 
   // Ops in: those whose queue has room, in turn
   import clients.{firmware, log, read, write}
@@ -136,7 +136,7 @@ class WayQueue(p: OtxParam, depth: FlashQueueDepth, patience: FlashPatience = Fl
   private val enterWay = PpnFields(p, enter.op.ppn).way
   private val enterQueue = enter.source.muxList(sources.map { case (_, source, queue) => source -> U(queue, 2 bits) })
   private val enterHits = Vec(ways.map(way => depths.indices.map(q => enterWay === way.w && enterQueue === q)).flatten).asBits
-  ops.write(place(enterWay, enterQueue, MuxOH(enterHits, ways.flatMap(_.tail))), enter.payload, enter.valid)
+  ops.write(address(enterWay, enterQueue, MuxOH(enterHits, ways.flatMap(_.tail))), enter.payload, enter.valid)
 
   // Ops out
   private val held = RegInit(False) // an op is at `issue`
@@ -148,7 +148,7 @@ class WayQueue(p: OtxParam, depth: FlashQueueDepth, patience: FlashPatience = Fl
   private val pickWay = OHToUInt(grant)
   private val pickQueue = MuxOH(grant, choices)
   private val pickHits = Vec(ways.flatMap(way => depths.indices.map(q => grant(way.w) && pickQueue === q))).asBits
-  private val picked = ops.readSync(place(pickWay, pickQueue, MuxOH(pickHits, ways.flatMap(_.head))), pick)
+  private val picked = ops.readSync(address(pickWay, pickQueue, MuxOH(pickHits, ways.flatMap(_.head))), pick)
   private val issueWay = RegNextWhen(pickWay, pick)
   when(issue.ready)(held := False)
   when(pick) {

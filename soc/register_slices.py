@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Register stages between what a board wires together, so that no path runs through two of them. Nothing here changes what an access does, only when.
+"""Register slices between what a board wires together, so that no path runs through two of them. Nothing here changes what an access does, only when.
 
-`WishboneStage`: one access at a time, request and answer through registers: two clocks more. `buffered_port`: a LiteDRAM native port whose commands pass a buffer;
+`WishboneSlice`: one access at a time, request and answer through registers: two clocks more. `buffered_port`: a LiteDRAM native port whose commands pass a buffer;
 write data and read data pass straight on, so its user must have the data of a write before it sends the command (as LiteDRAMAXI2Native has).
 """
 
@@ -11,7 +11,7 @@ from litex.soc.interconnect import stream
 from migen import If
 
 
-class WishboneStage(LiteXModule):
+class WishboneSlice(LiteXModule):
     """From `master` (who asks) to `slave` (who answers). An access that its asker gives up is still finished, and its answer dropped."""
 
     def __init__(self, master, slave):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The register stages of the boards (soc/stages.py) in Migen's own simulator: every access passes once, in order, with its data, whoever is slow."""
+"""The register slices of the boards (soc/register_slices.py) in Migen's own simulator: every access passes once, in order, with its data, whoever is slow."""
 
 import random
 
@@ -8,7 +8,7 @@ from litex.gen import LiteXModule
 from litex.soc.interconnect import wishbone
 from migen import Record, run_simulation
 
-from soc import stages
+from soc import register_slices
 
 ACCESSES = 60
 
@@ -17,9 +17,9 @@ def bus():
     return wishbone.Interface(data_width=32, address_width=32, addressing="word")
 
 
-def test_a_wishbone_stage_passes_each_access_once():
+def test_a_wishbone_slice_passes_each_access_once():
     master, slave = bus(), bus()
-    stage, rng, seen, got = stages.WishboneStage(master, slave), random.Random(1), [], []
+    dut, rng, seen, got = register_slices.WishboneSlice(master, slave), random.Random(1), [], []
     accesses = [(rng.randrange(1 << 20), rng.randrange(1 << 32), rng.randrange(16), rng.randrange(2)) for _ in range(ACCESSES)]
 
     def ask():
@@ -46,7 +46,7 @@ def test_a_wishbone_stage_passes_each_access_once():
                 yield slave.ack.eq(0)
             yield
 
-    run_simulation(stage, [ask(), answer()])
+    run_simulation(dut, [ask(), answer()])
     assert seen == accesses and got == [3 * n for n in range(1, ACCESSES + 1)]
 
 
@@ -79,13 +79,13 @@ def test_an_access_that_is_given_up_does_not_answer_the_next_one():
             yield slave.ack.eq(0)
             yield
 
-    run_simulation(stages.WishboneStage(master, slave), [ask(), answer()])
+    run_simulation(register_slices.WishboneSlice(master, slave), [ask(), answer()])
     assert got == [200]
 
 
 def test_a_buffered_port_keeps_the_order_of_commands_and_passes_data_on():
     module, port = LiteXModule(), LiteDRAMNativePort("both", 20, 64)
-    near = stages.buffered_port(module, "commands", port)
+    near = register_slices.buffered_port(module, "commands", port)
     rng, seen = random.Random(2), []
     sent = [(rng.randrange(1 << 20), rng.randrange(2)) for _ in range(ACCESSES)]
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs one turn of one way on the bus, from CE# low to CE# high, and reports the operation's end.
 //
-// With `pause` the turn is a command that suspends, or with `resumes` resumes, the array; one with `looks` ends with `goes_on` and no completion if its status byte has bit `SuspendedBit` (of the vendor), one with `polls` if
-// bit 5 says that the array is at work. With `earlier` bit 1 tells whether the program failed, the one before the last. `chained`, `paired`, `enhanced`: see otx_nand_script; the first two count as they are when the
+// With `pause` the turn is a command that suspends, or with `resumes` resumes, the array; one with `check_suspended` ends with `goes_on` and no completion if its status byte has bit `SuspendedBit` (of the vendor), one with `check_array_ready` if
+// bit 5 (ARDY) says that the array is at work. With `use_failc` bit 1 (FAILC) tells whether the program failed, the one before the last, else bit 0 (FAIL). `chained`, `paired`, `status_enhanced`: see otx_nand_script; the first two count as they are when the
 // last byte before the second command goes out, and stand in `went_chained` and `went_paired` from then on.
 // `pick` offers a way that wants the bus; `start` takes it (one clock). Then `way` is stable and `op`, `collect`, `late` and the command's fields are that way's. The turn ends with one clock of `issued` (the
 // array works) or, after `cpl` has been taken, of `done`. A page to program is asked for with `wreq` as the turn begins. All beats of `rdata` are taken before `cpl` is offered.
@@ -11,7 +11,7 @@
 
 `default_nettype none
 
-module otx_nand_sequencer #(
+module otx_nand_turn #(
     parameter int Ways      = 2,
     parameter int RowBytes  = 3,
     parameter int Bits      = 6,    // of `cs`
@@ -36,12 +36,12 @@ module otx_nand_sequencer #(
     input  logic            late,
     input  logic            pause,
     input  logic            resumes,
-    input  logic            looks,
+    input  logic            check_suspended,
     input  logic            chained,
     input  logic            paired,
-    input  logic            polls,
-    input  logic            earlier,
-    input  logic            enhanced,
+    input  logic            check_array_ready,
+    input  logic            use_failc,
+    input  logic            status_enhanced,
     output logic            went_chained,
     output logic            went_paired,
     output logic            goes_on,
@@ -105,9 +105,9 @@ module otx_nand_sequencer #(
   typedef enum logic [3:0] {
     StIdle,      // a way that wants the bus
     StTurn,      // nothing: the way's command comes
-    StLook,      // nothing: decides whether the pins are needed
+    StDecide,    // nothing: decides whether the pins are needed
     StSelect,    // the set-up time of CE#
-    StStep,      // a look at this step, then the bus, to take its command or address
+    StStep,      // the item of this step, then the bus, to take its command or address
     StIn,        // the last byte of the page to be taken by the bus
     StOut,       // the last byte of the page to come back
     StPad,       // room for beats of zeroes up to a whole page
@@ -121,21 +121,21 @@ module otx_nand_sequencer #(
   logic [3:0] way_q, step_q;
   logic [Bits-1:0] select_q;
   logic [12:0] asked_q, came_q;  // number of the next byte to send or ask for, and to come
-  logic wreq_q, collect_q, late_q, pause_q, resumes_q, looks_q, polls_q, earlier_q;
+  logic wreq_q, collect_q, late_q, pause_q, resumes_q, check_suspended_q, check_array_ready_q, use_failc_q;
   logic [3:0] op_q;
   logic [23:0] row_q;
   logic [7:0] kind_in_q, feature_q;  // the command's kind; byte of a feature to send
 
   logic [2:0] item, item_q;
   logic [7:0] item_byte, item_byte_q, oob_byte, page_byte, in_byte, oob_kind, key, read_byte;
-  logic looked_q, in_q, out_q, step_on;  // `item_q` is that of `step_q`; StIn, StOut for a clock: `kind_q` is theirs; this step is done
+  logic item_valid_q, in_q, out_q, step_on;  // `item_q` is that of `step_q`; StIn, StOut for a clock: `kind_q` is theirs; this step is done
   logic [1:0] kind_q;
   logic [3:0] first;
   logic [12:0] out_from, out_to;
   logic busy, known, streams, reads_oob, in_take, in_offer, out_take, out_offer, page_last;
   logic unpack_valid, room, empty, full, sum_valid, residue;
-  logic dirty, erased, repaired, failed, found_fix_valid, turn, sum_fix_valid;
-  logic [7:0] turn_mask, plain_byte;
+  logic dirty, erased, repaired, failed, found_fix_valid, rotate, sum_fix_valid;
+  logic [7:0] rotate_mask, plain_byte;
   logic [7:0] unpack_byte;
   logic [31:0] sum, oob_generation, oob_lpn;
   logic [47:0] oob_sequence;
@@ -149,7 +149,7 @@ module otx_nand_sequencer #(
   assign resting = state_q == StIdle;
 
   otx_nand_script #(.RowBytes(RowBytes), .PageBytes(PageBytes), .OobBytes(otx_page_pkg::spare_bytes(T)), .LastChunk(otx_page_pkg::chunk_bytes(T))) script (
-      .op(op_q), .collect(collect_q), .pause(pause_q), .resumes(resumes_q), .chained(went_chained), .paired(went_paired), .enhanced, .row(row_q), .kind(kind_in_q), .step(step_q), .item, .item_byte, .first, .out_from, .out_to, .busy
+      .op(op_q), .collect(collect_q), .pause(pause_q), .resumes(resumes_q), .chained(went_chained), .paired(went_paired), .status_enhanced, .row(row_q), .kind(kind_in_q), .step(step_q), .item, .item_byte, .first, .out_from, .out_to, .busy
   );
 
   // Page to the bus: data, then the spare bytes with the checksum and the parity in their places.
@@ -170,7 +170,7 @@ module otx_nand_sequencer #(
   otx_nand_scrambler #(.On(Scramble)) scrambler (.clk, .row(row_q), .load(state_q == StSelect), .take((in_take && asked_q < Spare) || (back_valid && came_q < Spare)), .key);
 
   otx_nand_unpack #(.Words(PageBytes / 8)) unpack (
-      .clk, .reset, .start(state_q == StLook && op_q == OpProgram && !collect_q && !pause_q && !late_q), .wdata_valid, .wdata_ready, .wdata_data,
+      .clk, .reset, .start(state_q == StDecide && op_q == OpProgram && !collect_q && !pause_q && !late_q), .wdata_valid, .wdata_ready, .wdata_data,
       .byte_valid(unpack_valid), .byte_data(unpack_byte), .byte_take(in_take && asked_q < Spare)
   );
 
@@ -181,26 +181,26 @@ module otx_nand_sequencer #(
   assign out_take = out_offer && bus_ready;
 
   otx_nand_pack #(.Words(PageBytes / 8)) pack (
-      .clk, .reset, .start(state_q == StLook), .byte_valid(back_valid && streams && came_q < Spare), .byte_data(read_byte),
+      .clk, .reset, .start(state_q == StDecide), .byte_valid(back_valid && streams && came_q < Spare), .byte_data(read_byte),
       .zero(state_q == StPad && room && !full), .room, .empty, .full, .rdata_valid, .rdata_ready, .rdata_data, .rdata_last
   );
 
   otx_nand_oob oob (
-      .clk, .load(state_q == StLook), .load_kind(kind), .load_generation(generation), .load_lpn(lpn), .load_sequence(sequence_number),
-      .out_take(in_take && asked_q >= Spare), .out_byte(oob_byte), .in_valid(back_valid && (!reads_oob || (came_q >= Spare && came_q < Spare + 13'd20))), .in_byte(back_byte), .turn, .turn_mask,
+      .clk, .load(state_q == StDecide), .load_kind(kind), .load_generation(generation), .load_lpn(lpn), .load_sequence(sequence_number),
+      .out_take(in_take && asked_q >= Spare), .out_byte(oob_byte), .in_valid(back_valid && (!reads_oob || (came_q >= Spare && came_q < Spare + 13'd20))), .in_byte(back_byte), .rotate, .rotate_mask,
       .kind(oob_kind), .generation(oob_generation), .lpn(oob_lpn), .sequence_number(oob_sequence), .last_bytes
   );
 
   // The checksum covers the data and spare bytes 1 to 15; on reading also its own four bytes. To program, bytes past 15 do not disturb it before it is sent.
   assign sum_valid = state_q == StIn ? in_take && asked_q != Spare && asked_q < Spare + 13'd16 : back_valid && came_q != Spare && came_q < Spare + 13'd20;
-  otx_crc32 crc (.clk, .start(state_q == StLook), .byte_valid(sum_valid), .byte_data(state_q == StIn ? page_byte : read_byte), .fix_valid(sum_fix_valid), .fix(found_sum), .sum, .residue);
+  otx_crc32 crc (.clk, .start(state_q == StDecide), .byte_valid(sum_valid), .byte_data(state_q == StIn ? page_byte : read_byte), .fix_valid(sum_fix_valid), .fix(found_sum), .sum, .residue);
 
   // Corrections of data that stays here (VERIFY, READ_OOB) are dropped.
   assign fix_valid = found_fix_valid && streams;
   otx_nand_ecc #(.T(T)) ecc (
-      .clk, .reset, .start(state_q == StLook), .from_last(op_q == OpReadOob), .byte_valid(state_q == StIn ? in_take : back_valid && reads_oob), .check(state_q != StIn),
+      .clk, .reset, .start(state_q == StDecide), .from_last(op_q == OpReadOob), .byte_valid(state_q == StIn ? in_take : back_valid && reads_oob), .check(state_q != StIn),
       .page_byte(state_q == StIn ? plain_byte : back_byte), .sent_byte(in_byte), .dirty, .erased, .repair(state_q == StRepair), .repaired, .failed, .most(cpl_corrected),
-      .fix_valid(found_fix_valid), .fix_ready(fix_ready || !streams), .fix_byte, .fix_mask, .turn, .turn_mask, .sum_valid(sum_fix_valid), .ask_valid, .ask_ready, .ask_chunk, .ask_byte,
+      .fix_valid(found_fix_valid), .fix_ready(fix_ready || !streams), .fix_byte, .fix_mask, .rotate, .rotate_mask, .sum_valid(sum_fix_valid), .ask_valid, .ask_ready, .ask_chunk, .ask_byte,
       .found_valid, .found_ready, .found_byte, .found_mask, .found_last, .found_failed, .found_count
   );
 
@@ -209,7 +209,7 @@ module otx_nand_sequencer #(
     bus_kind  = kind_q;
     bus_byte  = item_byte_q;
     case (state_q)
-      StStep: bus_valid = looked_q && item_q < ItemDataIn;
+      StStep: bus_valid = item_valid_q && item_q < ItemDataIn;
       StIn: begin
         bus_valid = in_offer;
         bus_byte  = op_q == OpSetFeatures ? feature_q : in_byte;
@@ -219,10 +219,10 @@ module otx_nand_sequencer #(
     endcase
   end
 
-  assign step_on = state_q == StStep && looked_q && (item_q == ItemNothing || (item_q < ItemDataIn && bus_ready));
+  assign step_on = state_q == StStep && item_valid_q && (item_q == ItemNothing || (item_q < ItemDataIn && bus_ready));
   assign wreq_valid = wreq_q;
   assign issued = state_q == StRelease && bus_quiet && busy;
-  assign goes_on = state_q == StDrain && empty && ((looks_q && last_bytes[32+SuspendedBit]) || (polls_q && !last_bytes[32+ArrayReadyBit]));
+  assign goes_on = state_q == StDrain && empty && ((check_suspended_q && last_bytes[32+SuspendedBit]) || (check_array_ready_q && !last_bytes[32+ArrayReadyBit]));
   assign cpl_valid = state_q == StComplete;
   assign done = cpl_valid && cpl_ready;
 
@@ -244,19 +244,19 @@ module otx_nand_sequencer #(
     end else if (op_q == OpReadId) cpl_sequence = {8'd0, last_bytes};
     else if (op_q == OpStatus || op_q == OpReadMark) cpl_kind = last_bytes[39:32];
     else if (op_q == OpGetFeatures) cpl_lpn = last_bytes[39:8];
-    else if ((op_q == OpProgram || op_q == OpErase) && last_bytes[32+32'(earlier_q)]) cpl_status = Fail;
+    else if ((op_q == OpProgram || op_q == OpErase) && last_bytes[32+32'(use_failc_q)]) cpl_status = Fail;
   end
 
-  // The way's command out of registers: from StLook to the end of the turn it does not change.
+  // The way's command out of registers: from StDecide to the end of the turn it does not change.
   always_ff @(posedge clk)
-    {op_q, collect_q, late_q, pause_q, resumes_q, looks_q, polls_q, earlier_q, row_q, kind_in_q} <= {op, collect, late, pause, resumes, looks, polls, earlier, row, kind};
+    {op_q, collect_q, late_q, pause_q, resumes_q, check_suspended_q, check_array_ready_q, use_failc_q, row_q, kind_in_q} <= {op, collect, late, pause, resumes, check_suspended, check_array_ready, use_failc, row, kind};
   always_ff @(posedge clk) if (step_q < SecondCommand) {went_chained, went_paired} <= {chained, paired};
   always_ff @(posedge clk) feature_q <= lpn[{asked_q[1:0], 3'd0}+:8];  // of the last four numbers of a page
 
   always_ff @(posedge clk) begin
     item_q <= item;
     item_byte_q <= item_byte;
-    looked_q <= state_q == StStep && !step_on;
+    item_valid_q <= state_q == StStep && !step_on;
     in_q <= state_q == StIn;
     out_q <= state_q == StOut;
     kind_q <= state_q == StIn ? BusIn : state_q == StOut ? BusOut : item[1:0];
@@ -269,8 +269,8 @@ module otx_nand_sequencer #(
         way_q <= pick_way;
         if (pick_valid) state_q <= StTurn;
       end
-      StTurn: state_q <= StLook;
-      StLook: begin
+      StTurn: state_q <= StDecide;
+      StDecide: begin
         asked_q <= out_from;
         came_q <= out_from;
         step_q <= first;
@@ -287,7 +287,7 @@ module otx_nand_sequencer #(
         if (select_q == 1) state_q <= StStep;
       end
       StStep:
-      if (looked_q) begin
+      if (item_valid_q) begin
         if (item_q == ItemDataIn) state_q <= StIn;
         else if (item_q == ItemDataOut) state_q <= StOut;
         else if (item_q == ItemEnd) state_q <= StRelease;
