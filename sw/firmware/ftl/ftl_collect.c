@@ -10,6 +10,8 @@ static uint16_t *count_of(uint32_t block_id) {
     return (uint16_t *)hal_frame(FTL_FRAME_POOL + block_id / BLOCKS_OF_FRAME) + block_id % BLOCKS_OF_FRAME;
 }
 
+uint32_t ftl_collect_frames(const struct ftl_geometry *g) { return ftl_block_id(g, g->dies - 1, g->blocks - 1) / BLOCKS_OF_FRAME + 1; }
+
 void ftl_collect_count(struct ftl *f) {
     const struct ftl_geometry *g = &f->geometry;
     for (uint32_t die = 0; die < g->dies; die++)

@@ -35,6 +35,9 @@ struct ftl_collect {
     uint32_t released, moved_blocks; /* blocks that came back; of them those whose pages had to move */
 };
 
+/* Frames of a mount that ftl_collect_count() uses. */
+uint32_t ftl_collect_frames(const struct ftl_geometry *g);
+
 /* Before hal_enable(), after ftl_blocks_settle(): the blocks that the map names become DATA, and the hardware gets the counts of their pages. */
 void ftl_collect_count(struct ftl *f);
 

@@ -16,7 +16,7 @@
 
 static bool config_fits(const struct ftl_geometry *g) {
     return g->dies <= FTL_MAX_DIES && g->directories <= FTL_MAX_DIRECTORIES && g->frames >= g->firmware_frames + FTL_FRAME_POOL + 2 * HAL_NAND_DEPTH &&
-           (g->tx_slots & (g->tx_slots - 1)) == 0 && g->tx_slots != 0;
+           (g->tx_slots & (g->tx_slots - 1)) == 0 && g->tx_slots != 0 && ftl_collect_frames(g) <= g->frames - g->firmware_frames - FTL_FRAME_POOL;
 }
 
 /* What is bad: the table, or if there is none the factory marks; and the root with that known. In an anchor that the table calls bad a root failed to

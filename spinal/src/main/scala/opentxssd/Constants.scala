@@ -95,6 +95,7 @@ object LogKind {
   val TRIM = 4
   val PREPARE = 5
   val RELOCATE = 6
+  val NOTE = 8 // means nothing to recovery; carries a watermark
 }
 
 /** Ops of a NAND channel. */

@@ -22,7 +22,7 @@ case class Rescued() extends Bundle {
   * RELOCATE comes after its page is programmed and is complete when it is appended. The page's sequence is the index of the entry of the write.
   *
   * One page at a time, failed ones first: rule one-move. A miss of the SWAP (`missed` for one clock): the block was overwritten meanwhile. After `fault`, and when 15 other pages have failed for one write too, `rescued` comes without `ok`.
-  * `wantsPage`: waits for a page. `busy`: a page is in hand. Waits for: firmware (pages; it takes events unconditionally), log, flash, remap engine; none of these waits for it but by the watermark, which keeps entries free for it.
+  * `dead`: pages of the allocator that nobody will name: one that failed, one whose SWAP missed, and the old page of a move that hit. `live`: the copy of such a move. Both must be taken unconditionally. `wantsPage`: waits for a page. `busy`: a page is in hand. Waits for: firmware (pages; it takes events unconditionally), log, flash, remap engine; none of these waits for it but by the watermark, which keeps entries free for it.
   *
   * Without a second failure: 4 clocks from `failed` to `alloc`, 2 from a done beat to `relocate`. Reset forgets the page.
   */
@@ -43,6 +43,8 @@ class Rescue extends Component {
   val rescued = master port Stream(Rescued())
   val fault = in port Bool()
   val wantsPage, missed, busy = out port Bool()
+  val dead = master port Stream(UInt(30 bits)) // a page that is in use no more
+  val live = master port Stream(UInt(30 bits)) // a copy that is in use from now on
 
   private object State extends SpinalEnum {
     // format: off
@@ -70,9 +72,11 @@ class Rescue extends Component {
   private val target = Reg(UInt(48 bits)) init 0
   private val ok, keep = Reg(Bool())
 
+  private val deads, lives = Stream(UInt(30 bits))
+
   failed.ready := state === Idle
   move.ready := state === Idle && !failed.valid
-  badBlock.valid := state === Report
+  badBlock.valid := state === Report && deads.ready
   badBlock.payload := bad
   wantsPage := state === Page
   alloc.ready := state === Page
@@ -114,8 +118,15 @@ class Rescue extends Component {
   op.blocks := 0
   op.tag := 0
   op.last := True
-  rsp.ready := state === Swapped
+  rsp.ready := state === Swapped && deads.ready && lives.ready
   missed := rsp.fire && !rsp.hit && !rsp.error
+  private val failedNow = badBlock.fire
+  deads.valid := failedNow || rsp.fire && !rsp.error && rsp.hit === isMove
+  deads.payload := failedNow.mux(bad, isMove.mux(page.ppn, to))
+  dead << deads.queue(4)
+  lives.valid := rsp.fire && (rsp.hit || rsp.error) && isMove // after an error the map may name it
+  lives.payload := to
+  live << lives.queue(2)
 
   rescued.valid := state === End
   rescued.page := page
@@ -142,7 +153,7 @@ class Rescue extends Component {
       }
     }
     is(Report) {
-      when(badBlock.ready) {
+      when(badBlock.fire) {
         tries := tries + 1
         state := Page
         when(tries === 15 || fault) {
@@ -180,7 +191,7 @@ class Rescue extends Component {
     is(Swap)(when(op.ready)(state := Swapped))
     is(Swapped) {
       keep := rsp.error
-      when(rsp.valid)(state := Mux(isMove, Idle(), End()))
+      when(rsp.fire)(state := Mux(isMove, Idle(), End()))
     }
     is(End)(when(rescued.ready)(state := Idle))
   }
