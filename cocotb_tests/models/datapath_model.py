@@ -71,6 +71,7 @@ class DataPathBench(Stepper, EngineModel, FirmwareAsks):
         self.held_programs, self.held_reads, self.reported, self.moving = [], [], [], {}
         self.programs, self.flash_depth = 0, 1000  # programs taken whose done beats are not; it takes no more while there are so many
         # log
+        self.appended = -9  # clock of the last entry
         self.log, self.complete, self.waits, self.hold_waits, self.open_group, self.links_due, self.failed = [], set(), [], False, None, [], 0
         self.taken = []  # pages that are not programmed yet
         self.seen, self.durable, self.rescued_at = set(), 0, {}
@@ -108,6 +109,8 @@ class DataPathBench(Stepper, EngineModel, FirmwareAsks):
         if self.open_group is not None:
             self.relocate_sink.ready.set(0)  # the log takes RELOCATE between groups, and before other entries
         elif self.relocate_sink.valid():
+            self.append_sink.ready.set(0)
+        if self.clock - self.appended < 4:  # it takes one in five clocks
             self.append_sink.ready.set(0)
         if self.programs >= self.flash_depth:
             self.write_sink.ready.set(0)
@@ -241,6 +244,7 @@ class DataPathBench(Stepper, EngineModel, FirmwareAsks):
 
     # -- log
     def append(self, e, clock):
+        self.appended = clock
         if self.open_group is not None:
             n, i = self.open_group
             assert (e["n"], e["i"]) == (n, i + 1), f"{e} inside a group"
