@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The data path beside firmware that collects blocks and makes checkpoints (docs/decisions/021-counts-turns-tickets.md). That counts of pages are those of the map is checked by `quiet` in all tests of
-the data path; here are the cases in which a page falls out of use on its own way, turns of reads, notes, beginnings of transactions and committed versions."""
+"""The data path beside firmware that collects blocks and makes checkpoints (docs/decisions/021-counts-turns-tickets.md).
+
+That counts of pages are those of the map is checked by `quiet` in all tests of the data path; here are the cases in which a page falls out of use on its own way, turns of reads,
+notes, beginnings of transactions and committed versions."""
 
 import os
 import random
@@ -91,7 +93,7 @@ async def turn_of_reads_ends_with_the_last_that_began_before_it(dut):
     assert await b.run(WRITE, 0, 8) == SUCCESS and await b.run(FLUSH) == SUCCESS
     await b.quiet()
     b.hold_reads = True
-    for turn in range(3):
+    for _ in range(3):
         first = [b.submit(READ, lba, 1) for lba in (0, 3)]
         await b.until(lambda: len(b.held_reads) == 2)
         assert not old(), "no read is of the turn before"
@@ -247,7 +249,7 @@ async def random_traffic(dut, count, stall, seed):
     b = await DataPathBench(dut, seed, stall).begin(pages=1500)
     b.failing = {n for n in range(1500) if rng.random() < 0.1}
     copies, asked = 5000, 0
-    for n in range(count):
+    for _ in range(count):
         txid = rng.choice([None, 0, 1, 31])
         lba, blocks = rng.randrange(14), rng.choice([1, 1, 2, 3])
         op = rng.choice([WRITE] * 6 + [READ] * 2 + [TRIM, FLUSH, COMMIT, ABORT])
@@ -277,7 +279,8 @@ async def random_traffic(dut, count, stall, seed):
             await b.quiet()
     await b.until(lambda: not b.active and not b.move.queue, 200_000)
     await b.quiet()
-    dut._log.info("seed %d: %d clocks, %d log entries, %d pages failed, %d copies, %d notes, %d beginnings", seed, b.clock, len(b.log), len(b.reported), copies - 5000, len(b.notes), asked)
+    done = b.clock, len(b.log), len(b.reported), copies - 5000, len(b.notes), asked
+    dut._log.info("seed %d: %d clocks, %d log entries, %d pages failed, %d copies, %d notes, %d beginnings", seed, *done)
     assert len(b.reported) > count / 20 and copies > 5000 + count / 20 and len(b.notes) > count / 20 and asked
 
 

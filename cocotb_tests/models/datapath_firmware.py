@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What firmware asks of the data path, as part of its bench: counts of pages in use, turns of reads, beginnings of transactions, committed versions, notes.
 
-The golden model of the counts knows no events: when nothing is under way the count of a block is how many words of the map and of the transactions name a page of it, and one more for the page on offer.
+The golden model of the counts knows no events: when nothing is under way the count of a block is how many words of the map and of the transactions name a page of it, and one
+more for the page on offer.
 """
 
 from collections import Counter

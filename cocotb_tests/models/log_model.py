@@ -158,7 +158,8 @@ class LogModel:
         return max((page.watermark for page in self.pages[:n]), default=0)
 
     def is_place(self, page, first, lanes):
-        """Was this where the log went on? `page` is the first that had no place, `first` the index of its first entry, `lanes` block and page of the next place of each lane. Asked when later pages are placed."""
+        """Was this where the log went on? `page` is the first that had no place, `first` the index of its first entry, `lanes` block and page of the next place of each lane.
+        To be asked when later pages have places and none was placed again."""
         for n in range(page, page + self.lanes):
             if n >= len(self.pages):
                 return False
