@@ -12,7 +12,7 @@ from cocotb_tests.streams import Sink, Source, start
 
 VERILOG = os.environ.get("OTX_VERILOG_DIR", "build/tiny/verilog")
 LBAS = 1024
-LOG_OPEN = 36 + 16 + 6  # log pages above which commands that need some go out: preset tiny has one lane, blocks of 16 pages
+LOG_OPEN = 37 + 16 + 6  # log pages above which commands that need some go out: preset tiny has one lane, blocks of 16 pages
 FLUSH, WRITE, READ, ZEROES, TRIM, BEGIN, COMMIT, ABORT, RECOVER, QUERY = 0x00, 0x01, 0x02, 0x08, 0x09, 0x80, 0x84, 0x88, 0x94, 0x98
 SUCCESS, INVALID_OPCODE, INVALID_FIELD, LBA_RANGE, TX_INVALID, NOT_READY = 0, 1, 2, 3, 4, 13
 WRITES, RANGED, NAMES = (WRITE, ZEROES, TRIM), (WRITE, ZEROES, TRIM, READ), (BEGIN, COMMIT, ABORT)

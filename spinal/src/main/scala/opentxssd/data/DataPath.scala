@@ -228,7 +228,7 @@ class DataPath(p: OtxParam) extends Component {
   reclaim.found << lookup.found
 
   private val dropsPage = released.fire && released.isNand
-  releaseCount := releaseCount + (dropsPage.asUInt +^ pool.missed.asUInt +^ rescue.missed.asUInt)
+  releaseCount := releaseCount + (dropsPage.asUInt +^ pool.missed.asUInt +^ rescue.drops.asUInt)
   counters.releasedPages := releaseCount
   executor.counters := counters
 

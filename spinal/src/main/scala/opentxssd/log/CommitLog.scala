@@ -60,7 +60,7 @@ class CommitLog(p: OtxParam) extends Component {
   val badBlock = master port Stream(UInt(24 bits))
   val pages = out port UInt(32 bits)
   val mark, durableMark = out port UInt(48 bits)
-  val place = Ports.bare(slave port LogPlaceView(p))
+  val place = slave port LogPlaceView(p)
   val fault = out port Bool()
   val dirty = out port Bool()
   val evRecord = out port Bool()
