@@ -13,12 +13,14 @@ class ModelCPU(cpu.CPU):
     nop, io_regions, mem_map = "nop", VexRiscv.io_regions, {"rom": 0x0000_0000, "sram": 0x1000_0000, "main_ram": 0x4000_0000, "csr": 0xF000_0000}
 
     def __init__(self, platform, variant):
+        from soc.soc import SRAM_BYTES  # which imports LiteX' list of processors
+
         self.reset, self.reset_address = Signal(), self.mem_map["rom"]
         self.bus = bus = wishbone.Interface(data_width=32, address_width=32, addressing="word")
         self.periph_buses, self.memory_buses = [bus], []
         ports = {f"o_wb_{f}": getattr(bus, f) for f in ["adr", "dat_w", "sel", "cyc", "stb", "we"]} | {f"i_wb_{f}": getattr(bus, f) for f in ["dat_r", "ack", "err"]}
         self.specials += Instance(
-            "otx_sim_cpu", p_Rom=self.mem_map["rom"], p_Sram=self.mem_map["sram"], i_clk=ClockSignal("sys"), i_reset=ResetSignal("sys") | self.reset, **ports
+            "otx_sim_cpu", p_Rom=self.mem_map["rom"], p_Sram=self.mem_map["sram"], p_SramBytes=SRAM_BYTES, i_clk=ClockSignal("sys"), i_reset=ResetSignal("sys") | self.reset, **ports
         )
 
     def set_reset_address(self, reset_address):

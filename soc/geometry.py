@@ -86,6 +86,7 @@ class Geometry:
     ecc_t: int = 8  # wrong bits that are corrected: 8 in each 512 data bytes, or 24 in each 1,024
     spare_bytes: int = 128  # of a page of the simulated part
     missing_dies: int = 0  # so many dies may be absent when the drive is formatted: it runs without them for good, with all of its capacity
+    checkpoint_pages: int = 256  # a checkpoint is made when the log since the last one is so many pages long (1 MiB)
     patrol_us: int = 100_000  # an idle drive looks at a page for wrong bits every so many microseconds; 0: it does not
     cache_ops: int = 0  # 1: cache read and cache program of a part that lists them; the simulated ONFI part does
     read_retries: int = 0  # read retry levels that are tried (feature 89h) of a part that lists them, 0 to 7; 0: a page that cannot be read is not read again
@@ -130,7 +131,9 @@ class Geometry:
         most = NUMBERS["MAX_BLOCKS"]
         need(self.write_frames >= most, f"write_frames is {self.write_frames}, must be {most} or more: one WRITE has up to {most} blocks")
         need(self.read_frames >= 1, f"read_frames is {self.read_frames}, must be 1 or more")
-        need(self.firmware_frames >= 4, f"firmware_frames is {self.firmware_frames}, must be 4 or more")
+        sets = 4 * -(-self.dies * -(-self.blocks_per_way // 32) // 1024) + 4
+        need(self.firmware_frames >= sets, f"firmware_frames is {self.firmware_frames}, must be {sets} or more: four sets of blocks and four frames to work with")
+        need(8 <= self.checkpoint_pages <= 65536, f"checkpoint_pages is {self.checkpoint_pages}, must be 8 to 65536")
         need(self.flash_priorities in (0, 1), f"flash_priorities is {self.flash_priorities}, must be 0 or 1")
         need(self.cpu_model in (0, 1), f"cpu_model is {self.cpu_model}, must be 0 or 1")
         need(self.scramble in (0, 1), f"scramble is {self.scramble}, must be 0 or 1")
@@ -250,7 +253,7 @@ NEAR = dict(table_latency=1, frame_latency=1)
 
 MODEL = dict(cpu_model=1)  # starts in a fraction of the clocks
 
-FEW_FRAMES = dict(write_frames=40, read_frames=8, firmware_frames=8)
+FEW_FRAMES = dict(write_frames=40, read_frames=8, firmware_frames=8, checkpoint_pages=64)
 
 # tiny to small: for tests. rich: all that a part can do, at once; wide: that, with all the dies there can be.
 # quick, quick4: for campaigns of random traffic and power cuts, with whole pages in place of the NAND's bus (sim/traffic/page_channel.sv).
@@ -266,7 +269,7 @@ PRESETS = {
         Geometry("quick", 1, 1, 64, 16, 64, **FEW_FRAMES, tx_entries=48, timing=SHORT, **ONFI, **UNWATCHED, **NEAR, **MODEL),
         Geometry("quick4", 4, 1, 48, 16, 1088, **FEW_FRAMES, tx_entries=48, timing=SHORT, **ONFI, **UNWATCHED, **NEAR, **MODEL),
         Geometry("sim", 4, 2, 192, 64, 65_536, **UNWATCHED),
-        Geometry("paper", 8, 8, 2560, 64, 8_388_608, write_frames=512, read_frames=256, **UNWATCHED),
+        Geometry("paper", 8, 8, 2560, 64, 8_388_608, write_frames=512, read_frames=256, firmware_frames=32, **UNWATCHED),
         Geometry("ecpix5", 1, 2, 4096, 64, 393_216, clock_mhz=75),
     ]
 }

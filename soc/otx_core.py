@@ -54,8 +54,34 @@ MEANS = {
     "alloc_left": "Pages that the allocator will still give.",
     "log_left": "Log pages that still have a place.",
     "log_pages": "Log pages begun in this session.",
-    "log_head": "Index of the next log entry, low 32 bits.",
-    "log_mark": "Completeness watermark, low 32 bits: all entries below it are complete.",
+    "log_head_lo": "Index of the next log entry, bits 31:0.",
+    "log_head_hi": "Index of the next log entry, bits 47:32.",
+    "log_mark_lo": "Completeness watermark, bits 31:0: all entries below it are complete.",
+    "log_mark_hi": "Completeness watermark, bits 47:32.",
+    "log_durable_mark_lo": "The highest watermark that stands in a durable log page, bits 31:0.",
+    "log_durable_mark_hi": "The highest watermark that stands in a durable log page, bits 47:32.",
+    "live_block": "A write asks for the live pages of this block.",
+    "live_count": "Live pages of the block that was asked for; a write sets them (before enable).",
+    "live_valid": "live_answer is that of the block that was asked for.",
+    "live_answer": "Pages of the block that are in use or may come into use.",
+    "reads_turn": "A write: reads that begin from now on are new. Only while reads_old is 0.",
+    "reads_old": "A read that began before the last turn is under way.",
+    "tx_ask": "A write asks for the first log entry of this txid.",
+    "tx_open": "The txid that was asked for is not FREE and has an entry.",
+    "tx_first_lo": "Index of its first log entry, bits 31:0.",
+    "tx_first_hi": "Index of its first log entry, bits 47:32.",
+    "lookup": "A write asks for the committed version of this LPN.",
+    "lookup_valid": "lookup_word is the answer.",
+    "lookup_word": "Its map word, of kind NONE, NAND or BUF.",
+    "log_note": "A write appends an entry that means nothing, and makes the log durable past it. Only while log_noting is 0.",
+    "log_noting": "A note is not appended yet.",
+    "log_place_take": "A write captures where the log goes on.",
+    "log_place_lane": "Lane whose place the registers log_place_block and log_place_row show.",
+    "log_place_page": "The first log page that has no place yet.",
+    "log_place_first_lo": "Index of its first entry, bits 31:0.",
+    "log_place_first_hi": "Index of its first entry, bits 47:32.",
+    "log_place_block": "Block of the lane's next page.",
+    "log_place_row": "Page in that block.",
     "released": "NAND pages that fell out of use.",
     "commits": "COMMITs that completed.",
     "fault": "The log has stopped: writes are refused until the next power-up.",
@@ -77,7 +103,7 @@ class OtxCore(LiteXModule):
             ports |= streams.stream_ports(name, self.host[name], layout, taken)
         ports |= streams.axi_ports("table", self.table) | streams.axi_ports("frame", self.frame)
         ports |= {("o_" if driven else "i_") + f"nand_{name}": self.nand[name] for name, _, driven in streams.nand_layout(g)}
-        ports |= self.operations() | self.blocks(g) | self.failing() | self.weak(g) | self.state(g)
+        ports |= self.operations() | self.blocks(g) | self.failing() | self.weak(g) | self.reclaim() | self.state(g)
         self.specials += Instance("otx_core", **ports)
 
     def operations(self):
@@ -178,6 +204,60 @@ class OtxCore(LiteXModule):
             counts["o_retried_reads"] = self.retried_reads.status
         return streams.stream_ports("weak_page", page, streams.PAGE, False, bare="ppn") | {"i_refresh_at": self.refresh_at.storage} | counts
 
+    def reclaim(self):
+        """What garbage collection and checkpoints ask for."""
+        ports = {}
+
+        def storage(name, width):
+            register = CSRStorage(width, name=name, description=MEANS[name])
+            setattr(self, name, register)
+            return register
+
+        def ask(name, width, port):
+            """A register whose write is a beat of a flow."""
+            register = storage(name, width)
+            ports[f"i_{port}_valid"], ports[f"i_{port}_payload"] = register.re, register.storage
+
+        def strobe(name, port):
+            ports[f"i_{port}"] = storage(name, 1).re
+
+        def status(name, width, port):
+            register = CSRStatus(width, name=name, description=MEANS[name])
+            setattr(self, name, register)
+            ports[f"o_{port}"] = register.status
+
+        def wide(name, port):
+            value = Signal(48)
+            for half, bits in [("lo", value[:32]), ("hi", value[32:])]:
+                register = CSRStatus(len(bits), name=f"{name}_{half}", description=MEANS[f"{name}_{half}"])
+                setattr(self, f"{name}_{half}", register)
+                self.comb += register.status.eq(bits)
+            ports[f"o_{port}"] = value
+
+        ask("live_block", 24, "live_ask")
+        ask("live_count", 16, "live_set")
+        status("live_valid", 1, "live_count_valid")
+        status("live_answer", 16, "live_count_payload")
+        strobe("reads_turn", "reads_turn")
+        status("reads_old", 1, "reads_old")
+        ask("tx_ask", 5, "tx_ask")
+        status("tx_open", 1, "tx_open")
+        wide("tx_first", "tx_first")
+        ask("lookup", 32, "lookup")
+        status("lookup_valid", 1, "found_valid")
+        status("lookup_word", 32, "found_payload")
+        strobe("log_note", "note")
+        status("log_noting", 1, "noting")
+        strobe("log_place_take", "log_place_capture")
+        ports["i_log_place_lane"] = storage("log_place_lane", 2).storage
+        status("log_place_page", 32, "log_place_page")
+        wide("log_place_first", "log_place_first")
+        status("log_place_block", 24, "log_place_block")
+        status("log_place_row", 16, "log_place_row")
+        for name in ["log_head", "log_mark", "log_durable_mark"]:
+            wide(name, name)
+        return ports
+
     def state(self, g):
         """Control and state registers: one port each."""
         ports = {}
@@ -188,7 +268,7 @@ class OtxCore(LiteXModule):
             register = CSRStorage(width, name=name, description=MEANS[name])
             setattr(self, name, register)
             ports[f"i_{name}"] = register.storage
-        states = [(name, 32) for name in ["alloc_left", "log_left", "log_pages", "log_head", "log_mark", "released", "commits"]] + [("fault", 1), ("busy", 1)]
+        states = [(name, 32) for name in ["alloc_left", "log_left", "log_pages", "released", "commits"]] + [("fault", 1), ("busy", 1)]
         for name, width in states:
             register = CSRStatus(width, name=name, description=MEANS[name])
             setattr(self, name, register)

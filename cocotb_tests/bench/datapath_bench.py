@@ -11,6 +11,7 @@ from cocotb.triggers import FallingEdge
 
 from cocotb_tests.bench.amount import LONG
 from cocotb_tests.bench.datapath_engine import COMMITTING, OPEN, RSP, EngineModel, words
+from cocotb_tests.bench.datapath_firmware import FirmwareAsks
 from cocotb_tests.bench.frame_memory import BEATS, FrameMemory
 from cocotb_tests.bench.streams import Pin, Sink, Source, Stepper, reader
 from opentxssd.facts import TAGS, TXIDS, LogKind, Opcode, Status, WordKind, ports, word
@@ -18,7 +19,7 @@ from soc import geometry
 
 FLUSH, WRITE, READ, ZEROES, TRIM, BEGIN, COMMIT, ABORT, RECOVER, QUERY = Opcode
 SUCCESS, _, INVALID_FIELD, _, TX_INVALID, TX_BUSY, TX_FULL, _, MEDIA_ERROR, WRITE_FAULT, CAPACITY, READ_ONLY, *_ = Status
-MAP, L_COMMIT, L_ABORT, L_TRIM, _, RELOCATE = LogKind
+MAP, L_COMMIT, L_ABORT, L_TRIM, _, RELOCATE, NOTE = LogKind
 RESCUE = 1 << 15  # in a cookie
 NAND, BUF = word(WordKind.NAND, 0), word(WordKind.BUF, 0)
 CMD, OP = ports("HostCmd"), ports("RemapOp")
@@ -27,7 +28,7 @@ FLASH_OP, FLASH_DONE = ports("FlashOp"), ports("FlashDone")
 GEOMETRY = geometry.Geometry("datapath", 1, 1, 112, 16, 1024, write_frames=40, read_frames=8, firmware_frames=8, tx_entries=40, timing=geometry.QUICK)
 
 
-class DataPathBench(Stepper, EngineModel):
+class DataPathBench(Stepper, EngineModel, FirmwareAsks):
     """`submit(opcode, ...)` gives a tag, `results[tag]` its completion, `blocks[tag]` the stamps of the blocks a READ delivered (0: zeroes)."""
 
     def __init__(self, dut, seed=1, stall=0.0, delay=(2, 12), program=(50, 400), page_read=(20, 200)):
@@ -58,6 +59,7 @@ class DataPathBench(Stepper, EngineModel):
         self.shown_txs = None
         self.asked, self.give_up, self.rescue_to = (reader(getattr(dut, n)) for n in ("useTxid", "giveUp", "rescueTo"))
         self.flows = {n: (reader(getattr(dut, f"{n}_valid")), reader(getattr(dut, f"{n}_payload")), []) for n in ("fetched", "settled")}
+        self.start_asks()
         self.add(self)
         # host
         self.free_tags, self.active, self.results, self.blocks, self.data, self.stamp, self.allowed, self.part = list(range(TAGS)), {}, {}, {}, {}, 0, {}, []
@@ -68,6 +70,7 @@ class DataPathBench(Stepper, EngineModel):
         self.held_programs, self.held_reads, self.reported, self.moving = [], [], [], {}
         self.programs, self.flash_depth = 0, 1000  # programs taken whose done beats are not; it takes no more while there are so many
         # log
+        self.appended = -9  # clock of the last entry
         self.log, self.complete, self.waits, self.hold_waits, self.open_group, self.links_due, self.failed = [], set(), [], False, None, [], 0
         self.taken = []  # pages that are not programmed yet
         self.seen, self.durable, self.rescued_at = set(), 0, {}
@@ -85,6 +88,7 @@ class DataPathBench(Stepper, EngineModel):
             await FallingEdge(self.dut.clk)
         self.dut.reset.value = 0
         await self.clocks(60)
+        await self.no_page_is_counted()
         return self
 
     # -- clock
@@ -96,6 +100,7 @@ class DataPathBench(Stepper, EngineModel):
         self.pin["durable"].set(self.durable)
         self.pin["head"].set(len(self.log))
         self.pin["allocLeft"].set(len(self.alloc.queue))
+        self.drive_asks()
         asked = self.asked()
         self.pin["useCount"].set(self.use[asked])
         self.pin["older"].set(asked % 4)
@@ -103,6 +108,8 @@ class DataPathBench(Stepper, EngineModel):
         if self.open_group is not None:
             self.relocate_sink.ready.set(0)  # the log takes RELOCATE between groups, and before other entries
         elif self.relocate_sink.valid():
+            self.append_sink.ready.set(0)
+        if self.clock - self.appended < 4:  # it takes one in five clocks
             self.append_sink.ready.set(0)
         if self.programs >= self.flash_depth:
             self.write_sink.ready.set(0)
@@ -236,6 +243,7 @@ class DataPathBench(Stepper, EngineModel):
 
     # -- log
     def append(self, e, clock):
+        self.appended = clock
         if self.open_group is not None:
             n, i = self.open_group
             assert (e["n"], e["i"]) == (n, i + 1), f"{e} inside a group"
@@ -263,7 +271,10 @@ class DataPathBench(Stepper, EngineModel):
         self.reported.append(beat["payload"])
 
     def relocate(self, e, clock):
-        """After its page, between groups; complete as it is appended."""
+        """After its page, between groups; complete as it is appended. A note goes the same way."""
+        if e["kind"] == NOTE:
+            self.note(e)
+            return
         fixed = dict(kind=RELOCATE, ordered=0, inTx=0, n=1, i=0, location_kind=1, serial=0, epoch=0, room=1, last=1)
         assert {k: e[k] for k in fixed} == fixed and self.open_group is None
         old, new = e["arg"], e["location_value"]
@@ -347,6 +358,7 @@ class DataPathBench(Stepper, EngineModel):
         assert {lpn: w & 0x3FFF_FFFF for lpn, (w, _) in self.map.items() if w} == self.replay(), "log order is not visible order"
         live = sum(w >> 30 == 1 for versions in (self.map, *self.txs) for w, _ in versions.values())
         assert int(self.dut.releasedPages.value) == len(self.pages) - live, "pages are lost or released twice"
+        await self.counts_are_those_of_the_map()
 
     async def all_frames_are_free(self, taken=LONG):
         """The table has all frames, each once. `taken`: as many blocks as there are frames fit while no program ends, and not one more. Call when quiet."""

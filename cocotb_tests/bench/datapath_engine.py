@@ -80,8 +80,6 @@ class EngineModel:
                     version["word"], answer["hit"] = new, 1
             if location >> 30 == 2:
                 self.busy_frames[location & 0xFFFF] = "swapped"
-            elif answer["hit"]:
-                self.drop(location)
         else:
             assert len(lpns) > 0 and (op != TRIM or not location and self.links_due == [(n, False) for n in lpns]), "a range that is not the one in the log"
             for n in lpns:

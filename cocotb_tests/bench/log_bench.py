@@ -115,16 +115,18 @@ class Bench:
         self.finish_rate, self.slow_memory = 1.0, 2
         self.ended, self.committed, self.times, self.tags = [], [], {}, set(range(32))
         self.b_resp, self.fail_rate, self.moved = 0, 0.0, []
+        self.durable_mark, self.marked, self.captures, self.chance = reader(dut.durableMark), 0, [], random.Random(seed)
 
     async def begin(self, blocks=3, enable=True):
         d = self.dut
-        for name, value in dict(enable=0, reset=1, generation=GENERATION, driveId=DRIVE, giveUp=0, noMore=0, rescueTo=0).items():
+        for name, value in dict(enable=0, reset=1, generation=GENERATION, driveId=DRIVE, giveUp=0, noMore=0, rescueTo=0, place_capture=0, place_lane=0).items():
             getattr(d, name).value = value
         cocotb.start_soon(Clock(d.clk, 10, "ns").start())
         for _ in range(4):
             await FallingEdge(d.clk)
         d.reset.value, d.enable.value = 0, int(enable)
         self.task = cocotb.start_soon(self._run())
+        cocotb.start_soon(self._capture())
         self.blocks(blocks)
         await self.clocks(30)
 
@@ -173,6 +175,32 @@ class Bench:
         entries = [e for page in self.model.pages for e in page.entries]
         assert entries == self.model.plan[: len(entries)] and len(entries) == self.model.head
         assert int(self.dut.pages.value) == len(self.model.pages) and int(self.dut.dirty.value) == 0
+        assert self.marked == self.model.durable_mark, "the durable mark is behind the pages"
+        if not self.model.repeated:
+            later = [c for c in self.captures if c[0] + self.model.lanes <= len(self.model.pages)]
+            assert all(self.model.is_place(*c) for c in later), f"places {[c for c in later if not self.model.is_place(*c)][:3]}"
+
+    async def place(self):
+        """Where the log goes on: (page, its first entry, [(block, page) of each lane])."""
+        d = self.dut
+        d.place_capture.value = 1
+        await FallingEdge(d.clk)
+        d.place_capture.value = 0
+        lanes = []
+        for lane in range(self.model.lanes):
+            d.place_lane.value = lane
+            await FallingEdge(d.clk)
+            lanes.append((int(d.place_block.value), int(d.place_row.value)))
+        return int(d.place_page.value), int(d.place_first.value), lanes
+
+    async def _capture(self):
+        """Firmware asks at any moment; `whole` looks at the answers."""
+        while True:
+            for _ in range(self.chance.randrange(200)):
+                await FallingEdge(self.dut.clk)
+            lacks = any(len(self.model.blocks[lane]) <= self.model.at[lane][0] for lane in range(self.model.lanes))
+            if not self.task.done() and not lacks:
+                self.captures.append(await self.place())
 
     # beats -----------------------------------------------------------------------------------------------------------------
     def _appended(self, beat):
@@ -279,3 +307,7 @@ class Bench:
             self.clock += 1
             for port in self.outs + self.ins:
                 port.sample()
+            mark = self.durable_mark()
+            self.marked = self.marked if int(self.dut.enable.value) else 0
+            assert self.marked <= mark <= self.model.durable_mark, f"durable mark {mark} after {self.marked}; in durable pages stands {self.model.durable_mark}"
+            self.marked = mark

@@ -37,7 +37,7 @@ from cocotb_tests.bench.runner import run
 from opentxssd.facts import LogKind, Query, RemapOpcode, WordKind
 
 simulated = cocotb.test(timeout_time=20, timeout_unit="ms")
-RESERVE = 36 + GEOMETRY.lanes * GEOMETRY.pages_per_block  # log pages that writes leave alone (CommandExecutor.scala)
+RESERVE = 37 + GEOMETRY.lanes * GEOMETRY.pages_per_block  # log pages that writes leave alone (CommandExecutor.scala)
 
 
 def nand(b, lpn):

@@ -33,6 +33,7 @@ class Bench(Stepper):
         self.offered = {}  # first page of a block: clock in which it was on offer first
         self.pairs = self.broken = 0  # pairs that were used up, that lost one
         self.pages, self.left, self.seen, self.shown = [], 0, set(), None
+        self.picks = []  # pages that went on offer
         self.stray = None  # page on offer of a block that was retired
         self.lefts = [0, 0]  # a clock ago and now: `allocLeft` is a clock late
 
@@ -64,6 +65,7 @@ class Bench(Stepper):
         page = beat["payload"]
         die = self.die_of(page // PAGES)
         self.left -= 1
+        assert self.picks.pop(0) == page, "a page is given that was not picked, or another one"
         if page == self.stray:
             self.stray = None
             return
@@ -138,6 +140,8 @@ class Bench(Stepper):
 
             def sample(self, clock):
                 bench.read_left = int(bench.dut.allocLeft.value)
+                if int(bench.dut.picked_valid.value):
+                    bench.picks.append(int(bench.dut.picked_payload.value))
                 room = int(bench.dut.freeBlockRoom.value)
                 page = int(bench.dut.alloc_payload.value) if bench.dut.alloc_valid.value == 1 else None
                 if page is not None and page % PAGES == 0 and page != bench.shown:

@@ -93,6 +93,7 @@ class LogModel:
         self.at = [(0, 0)] * lanes  # place of the next page of each lane: how manieth block, page
         self.placed, self.flying, self.again, self.tries = {}, set(), set(), {}  # by page number
         self.bad = deque()  # blocks of failed pages that were not reported
+        self.placed_first, self.repeated = {}, []  # first place of each page; pages that were placed again
 
     # what goes in ------------------------------------------------------------------------------------------------------
     def taken(self):
@@ -149,6 +150,24 @@ class LogModel:
         return self.pages[n - 1].first + len(self.pages[n - 1].entries) if n else 0
 
     @property
+    def durable_mark(self):
+        """The highest watermark that stands in a page that is done, as are all before it."""
+        n = 0
+        while n in self.finished:
+            n += 1
+        return max((page.watermark for page in self.pages[:n]), default=0)
+
+    def is_place(self, page, first, lanes):
+        """Was this where the log went on? `page` is the first that had no place, `first` the index of its first entry, `lanes` block and page of the next place of each lane.
+        To be asked when later pages have places and none was placed again."""
+        for n in range(page, page + self.lanes):
+            if n >= len(self.pages):
+                return False
+            if self.placed_first[n] != lanes[n % self.lanes]:
+                return False
+        return self.pages[page].first == first
+
+    @property
     def left(self):
         """Log pages that can still be placed: lane by lane until one has no next block."""
         at, n = list(self.at), 0
@@ -168,6 +187,7 @@ class LogModel:
         assert len(self.blocks[lane]) >= b + 2, f"page {number} written to a lane without a next block"
         assert not any(n % self.lanes == lane for n in self.flying), f"page {number}: a page of its lane is under way"
         self.placed[number], self.tries[number] = (b, page), self.tries.get(number, 0) + 1
+        self.placed_first.setdefault(number, (self.blocks[lane][b], page))
         self.at[lane] = self._after(b, page)
         self.flying.add(number)
         return (lane, *self.blocks[lane][b : b + 2], page)
@@ -177,6 +197,7 @@ class LogModel:
         again = next((n for n in self.again if n % FRAMES == op["cookie"]), None)
         number = len(self.pages) if again is None else again
         self.again.discard(number)
+        self.repeated += [] if again is None else [number]
         lane, current, nxt, page = self._place(number)
         slot = number % FRAMES
         ppn = current * self.pages_per_block + page

@@ -8,7 +8,7 @@
 module otx_sim_cpu #(
     parameter logic [31:0] Rom = 0,
     parameter logic [31:0] Sram = 0,
-    parameter int SramBytes = 16384,  // powers up with a pattern that is not zero
+    parameter int SramBytes = 0,  // powers up with a pattern that is not zero
     parameter int PerClock = 32
 ) (
     input wire clk,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Boot, then hand out erased blocks and look after failing ones for ever. Not in the path of any command. */
 #include "dram.h"
+#include "ftl_checkpoint.h"
+#include "ftl_collect.h"
 #include "ftl_mount.h"
 #include "ftl_patrol.h"
 #include "ftl_retire.h"
@@ -13,6 +15,8 @@ static struct ftl ftl;
 static struct ftl_supply supply;
 static struct ftl_retire retire;
 static struct ftl_patrol patrol;
+static struct ftl_collect collect;
+static struct ftl_checkpoint checkpoint;
 
 /* "ecd310a664" to a number, first byte lowest. */
 static uint64_t id_of(const char *hex) {
@@ -45,6 +49,7 @@ int main(void) {
         .read_retries = OTX_READ_RETRIES,
         .spare_bytes = OTX_SPARE_USED,
         .patrol_clocks = OTX_PATROL_US * OTX_CLOCK_MHZ,
+        .checkpoint_pages = OTX_CHECKPOINT_PAGES,
         .missing_dies = OTX_MISSING_DIES,
     };
     ftl_geometry_init(&ftl.geometry);
@@ -68,7 +73,9 @@ int main(void) {
     ftl_retire_begin(&ftl, &retire);
     for (;;) {
         ftl_supply_step(&ftl, &supply);
+        ftl_collect_step(&ftl, &supply, &retire, &collect);
         ftl_retire_step(&ftl, &supply, &retire);
+        ftl_checkpoint_step(&ftl, &supply, &checkpoint);
         ftl_patrol_step(&ftl, &retire, &patrol);
     }
 }

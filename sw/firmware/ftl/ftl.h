@@ -36,6 +36,20 @@ struct ftl_bbt {
     } copy[2];
 };
 
+/* Blocks that hold something until a checkpoint (ftl_checkpoint.h). One that does not fit is not given back before the next mount. */
+#define FTL_HOLDERS 160u
+struct ftl_holders {
+    uint32_t block[FTL_HOLDERS];
+    uint32_t n;
+};
+
+/* Adds one that is not there. */
+static inline void ftl_holders_put(struct ftl_holders *h, uint32_t block_id) {
+    for (uint32_t i = h->n; i-- > 0;)
+        if (h->block[i] == block_id) return;
+    if (h->n < FTL_HOLDERS) h->block[h->n++] = block_id;
+}
+
 /* What a recovery could not bring back. */
 struct ftl_lost {
     uint32_t dropped;   /* commands that the log has and the map has not */
@@ -49,7 +63,10 @@ struct ftl_root {
     uint64_t sequence, map_sequence;
     uint32_t generation, map_generation, drive_id, directories, lanes;
     struct ftl_lost lost;
-    uint32_t lane_block[FTL_MAX_LANES];
+    uint32_t log_page;  /* the first page of the log that counts, and where each lane has its first one from there on */
+    uint64_t log_first; /* index of its first entry */
+    uint64_t map_first; /* index from which on entries change the map; those before are in it, and read for transactions that end later */
+    uint32_t lane_block[FTL_MAX_LANES], lane_page[FTL_MAX_LANES];
     uint64_t out; /* dies that the drive was made without, one bit each */
     uint32_t anchor; /* which of the anchors holds it */
     bool sealed;     /* it was complete */
@@ -80,6 +97,8 @@ struct ftl {
     uint32_t anchors_written, anchors_erased; /* bit per anchor: its first pages are not blank; it was erased in this power-on and not written since */
     bool map_must_move; /* a map page or directory is in an unwanted block */
     uint32_t lane_block[FTL_MAX_LANES][2]; /* the first two log blocks of each lane of the new generation */
+    struct ftl_holders log[FTL_MAX_LANES]; /* blocks of each lane's log, from the root's first page on, in order */
+    struct ftl_holders map;                /* blocks of the root's map pages and directories */
 };
 
 /* Frames, while the drive is not enabled: all but the firmware's own are free for mounting. They are used as:
@@ -87,8 +106,12 @@ struct ftl {
 #define FTL_FRAME_ROOT 0u
 #define FTL_FRAME_DIRECTORY 1u
 #define FTL_FRAME_POOL 2u
-/* The last frame is the firmware's at any time: for pages that move out of a bad block. */
+/* The last frames are the firmware's at any time: for a page that moves; for a checkpoint its root, a directory and a page of the map. */
+#define FTL_WORK_FRAMES 4u
 #define FTL_FRAME_MOVE(f) ((f)->geometry.frames - 1u)
+#define FTL_FRAME_NEW_ROOT(f) ((f)->geometry.frames - 2u)
+#define FTL_FRAME_NEW_DIRECTORY(f) ((f)->geometry.frames - 3u)
+#define FTL_FRAME_MAP(f) ((f)->geometry.frames - 4u)
 
 static inline uint32_t ftl_pool_frames(const struct ftl *f) { return f->geometry.frames - f->geometry.firmware_frames - FTL_FRAME_POOL; }
 

@@ -3,7 +3,7 @@
 
 #include "ftl.h"
 
-enum set { SET_BUSY = 0, SET_LIVE = 1, SET_BAD = 2, SETS = 3 };
+enum set { SET_BUSY = 0, SET_LIVE = 1, SET_BAD = 2, SET_DATA = 3, SETS = 4 };
 
 static uint32_t first_frame(const struct ftl *f, enum set set) { return f->geometry.frames - f->geometry.firmware_frames + (uint32_t)set * f->blocks.frames; }
 
@@ -18,6 +18,11 @@ static bool has(struct ftl *f, enum set set, uint32_t block_id) {
     return (*word_of(f, set, ftl_die_of(&f->geometry, block_id), block / 32) >> block % 32 & 1u) != 0;
 }
 
+static void drop(struct ftl *f, enum set set, uint32_t block_id) {
+    uint32_t block = ftl_block_of(&f->geometry, block_id);
+    *word_of(f, set, ftl_die_of(&f->geometry, block_id), block / 32) &= ~(1u << block % 32);
+}
+
 static bool put(struct ftl *f, enum set set, uint32_t block_id) {
     uint32_t block = ftl_block_of(&f->geometry, block_id);
     uint32_t *word = word_of(f, set, ftl_die_of(&f->geometry, block_id), block / 32), bit = 1u << block % 32, old = *word;
@@ -29,7 +34,7 @@ static void clear(struct ftl *f, enum set set) {
     const struct ftl_geometry *g = &f->geometry;
     uint32_t *words = hal_frame(first_frame(f, set)), n = set == SET_BAD ? f->blocks.frames * FTL_PAGE_WORDS : g->dies * f->blocks.words; /* BAD goes to NAND in whole pages */
     for (uint32_t w = 0; w < n; w++) words[w] = 0;
-    if (set == SET_BAD) return;
+    if (set == SET_BAD || set == SET_DATA) return;
     for (uint32_t die = 0; die < g->dies; die++)
         for (uint32_t b = g->blocks; b < f->blocks.words * 32; b++) *word_of(f, set, die, b / 32) |= 1u << b % 32;
 }
@@ -42,8 +47,7 @@ static uint32_t kept_bits(const struct ftl_geometry *g, uint32_t die) {
 
 /* Blocks of a word that cannot be taken. */
 static uint32_t closed(struct ftl *f, uint32_t die, uint32_t word) {
-    uint32_t bits = *word_of(f, SET_LIVE, die, word) | *word_of(f, SET_BAD, die, word);
-    if (!f->blocks.settled) bits |= *word_of(f, SET_BUSY, die, word);
+    uint32_t bits = *word_of(f, SET_LIVE, die, word) | *word_of(f, SET_BAD, die, word) | *word_of(f, SET_BUSY, die, word);
     return word == 0 ? bits | kept_bits(&f->geometry, die) : bits;
 }
 
@@ -76,7 +80,7 @@ enum ftl_error ftl_blocks_init(struct ftl *f) {
     const struct ftl_geometry *g = &f->geometry;
     b->words = (g->blocks + 31) / 32;
     b->frames = (g->dies * b->words + FTL_PAGE_WORDS - 1) / FTL_PAGE_WORDS;
-    if (g->dies > FTL_MAX_DIES || g->blocks < FTL_KEPT_BLOCKS || SETS * b->frames + 1 > g->firmware_frames || b->frames > g->pages) return FTL_ERR_CONFIG;
+    if (g->dies > FTL_MAX_DIES || g->blocks < FTL_KEPT_BLOCKS || SETS * b->frames + FTL_WORK_FRAMES > g->firmware_frames || b->frames > g->pages) return FTL_ERR_CONFIG;
     b->last_busy = b->last_live = FTL_NO_BLOCK;
     b->settled = false;
     b->total = 0;
@@ -146,15 +150,57 @@ void ftl_blocks_none_live(struct ftl *f) {
     clear(f, SET_LIVE);
 }
 
-void ftl_blocks_settle(struct ftl *f) {
+/* Keeps free blocks for the next mount, of all dies in turn. */
+static void keep_reserve(struct ftl *f) {
+    uint32_t left = ftl_blocks_mount_reserve(&f->geometry);
+    for (bool any = true; any && left > 0;) {
+        any = false;
+        for (uint32_t die = 0; die < f->geometry.dies && left > 0; die++) {
+            uint32_t id = ftl_blocks_take(f, die);
+            if (id == FTL_NO_BLOCK) continue;
+            drop(f, SET_LIVE, id);
+            put(f, SET_BUSY, id);
+            any = true;
+            left--;
+        }
+    }
+}
+
+static void count_free(struct ftl *f) {
     struct ftl_blocks *b = &f->blocks;
-    b->settled = true;
     b->total = 0;
     for (uint32_t die = 0; die < f->geometry.dies; die++) {
         b->free[die] = 0;
         for (uint32_t w = 0; w < b->words; w++) b->free[die] += count_ones(~closed(f, die, w));
         b->total += b->free[die];
     }
+}
+
+void ftl_blocks_settle(struct ftl *f) {
+    clear(f, SET_BUSY);
+    f->blocks.settled = true;
+    count_free(f);
+    keep_reserve(f);
+    count_free(f);
+}
+
+void ftl_blocks_close(struct ftl *f, uint32_t block_id) { put(f, SET_DATA, block_id); }
+
+bool ftl_blocks_is_data(struct ftl *f, uint32_t block_id) { return has(f, SET_DATA, block_id); }
+
+void ftl_blocks_set_aside(struct ftl *f, uint32_t block_id) { drop(f, SET_DATA, block_id); }
+
+void ftl_blocks_release(struct ftl *f, uint32_t block_id) {
+    uint32_t die = ftl_die_of(&f->geometry, block_id), block = ftl_block_of(&f->geometry, block_id);
+    drop(f, SET_DATA, block_id);
+    drop(f, SET_LIVE, block_id);
+    if (block_id == f->blocks.last_live) f->blocks.last_live = FTL_NO_BLOCK;
+    if (!(closed(f, die, block / 32) >> block % 32 & 1u)) f->blocks.free[die]++, f->blocks.total++;
+}
+
+uint32_t ftl_blocks_data_word(struct ftl *f, uint32_t die, uint32_t word) {
+    uint32_t bits = *word_of(f, SET_DATA, die, word) & ~*word_of(f, SET_BAD, die, word);
+    return word == 0 ? bits & ~kept_bits(&f->geometry, die) : bits;
 }
 
 /* Whether the drive that is recovered has written to the block: a log page that cannot be read now may name its pages, and be read by the next mount (rule keep). */

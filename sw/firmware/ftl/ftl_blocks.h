@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which blocks are taken. Three sets of one bit per block, in the firmware's own frames:
+/* Which blocks are taken. Four sets of one bit per block, in the firmware's own frames:
  *
  * BUSY  what the old root, its map and its log name; nothing of it is erased before the new root is whole
  * LIVE  what the new root names; from the new root on it counts instead of BUSY
  * BAD   blocks that are never erased, programmed or handed out again: the bad-block table (ftl_bbt.h). A bad block may hold live pages still
+ * DATA  blocks of LIVE that hold data of hosts and get no further page: those that can be collected (ftl_collect.h)
  *
- * A block that is taken is in BUSY and LIVE. After ftl_blocks_settle() BUSY is forgotten and a taken block stays taken for the session: blocks come
- * back by the next mount (garbage collection is a later issue). The anchors, where roots are, and the table's own blocks are given to nobody, whatever the
+ * A block that is taken is in BUSY and LIVE. ftl_blocks_settle() forgets BUSY and puts the mount reserve there: free blocks that stay untouched in this session. The next mount
+ * may write to these only: every other free block may have been written in this session (rule keep), and a block that was collected is free without having been erased.
+ * After that a taken block stays taken until ftl_blocks_release(). The anchors, where roots are, and the table's own blocks are given to nobody, whatever the
  * sets say; only BAD says something about them. */
 #ifndef FTL_BLOCKS_H
 #define FTL_BLOCKS_H
@@ -19,7 +21,7 @@
 #define FTL_ANCHORS 6u         /* blocks for roots; two that work are enough */
 #define FTL_KEPT_BLOCKS (FTL_ANCHORS + 2 * FTL_TABLE_BLOCKS) /* what is neither data's nor log's nor map's: the first blocks of the only die, or half of it of two */
 
-/* All sets empty. FTL_ERR_CONFIG: no room for three sets and one frame more, or for the kept blocks. */
+/* All sets empty. FTL_ERR_CONFIG: no room for the sets and FTL_WORK_FRAMES more, or for the kept blocks. */
 FTL_MUST_CHECK enum ftl_error ftl_blocks_init(struct ftl *f);
 /* Where the search for free blocks begins, so that erases spread. */
 void ftl_blocks_spread(struct ftl *f, uint32_t start);
@@ -54,8 +56,18 @@ uint32_t ftl_blocks_count_bad(struct ftl *f);
 void ftl_blocks_live_is_busy(struct ftl *f);
 void ftl_blocks_none_live(struct ftl *f);
 
-/* From now on only LIVE and BAD count. Counts the free blocks. */
+/* From now on only LIVE and BAD count, and the mount reserve, of which each die gives its share. Counts the free blocks beside it. */
 void ftl_blocks_settle(struct ftl *f);
+
+/* A block of LIVE gets no further page of a host: it becomes DATA. */
+void ftl_blocks_close(struct ftl *f, uint32_t block_id);
+bool ftl_blocks_is_data(struct ftl *f, uint32_t block_id);
+/* It is not to be collected: what it holds stays there for this session. */
+void ftl_blocks_set_aside(struct ftl *f, uint32_t block_id);
+/* Nothing of a block is needed any more: it is free, unless it is bad. */
+void ftl_blocks_release(struct ftl *f, uint32_t block_id);
+/* The DATA blocks among 32 of a die that are neither bad nor kept, one bit each: blocks 32 * word to 32 * word + 31. */
+uint32_t ftl_blocks_data_word(struct ftl *f, uint32_t die, uint32_t word);
 
 /* Takes a free block of a die; FTL_NO_BLOCK: there is none. It is not erased yet. */
 uint32_t ftl_blocks_take(struct ftl *f, uint32_t die);

@@ -19,6 +19,7 @@ struct ftl_geometry {
     uint32_t read_retries;                        /* read levels that are tried beyond level 0, at most 7 */
     uint32_t spare_bytes;                         /* of a page that the controller uses */
     uint32_t patrol_clocks;                       /* an idle drive looks at a page for wrong bits every so many clocks; 0: never */
+    uint32_t checkpoint_pages;                    /* a checkpoint is made when the log is so many pages long */
     uint32_t missing_dies;                        /* so many dies may be absent when the drive is formatted */
     /* derived by ftl_geometry_init */
     uint32_t dies, lanes, way_bits, block_bits, page_bits, map_pages, directories;

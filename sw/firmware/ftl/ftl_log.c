@@ -13,6 +13,7 @@ struct lane {
 
 static uint32_t frame_of(const struct ftl *f, uint32_t k) { return FTL_FRAME_POOL + k % ftl_pool_frames(f); }
 
+/* Of the page that is number k of those that count. */
 static uint32_t *ppn_place(const struct ftl *f, uint32_t k) {
     uint32_t half = f->geometry.tx_slots * 2;
     return hal_tx_area(1 + k / half) + half + k % half;
@@ -57,10 +58,10 @@ static enum ftl_error accept(struct ftl *f, struct ftl_log *log, struct lane *la
     if (page[FTL_LOG_BLOCK] != block) return FTL_ERR_LOG;
     if (count > FTL_LOG_ENTRIES || ftl_get48(page, FTL_LOG_FIRST) != log->entries || mark > log->entries + count) return FTL_ERR_LOG;
     if (!ftl_block_exists(g, page[FTL_LOG_NEXT])) return FTL_ERR_LOG;
-    if (log->pages >= (FTL_TXIDS - 1) * g->tx_slots * 2) return FTL_ERR_LOG;
+    if (log->pages - log->base >= (FTL_TXIDS - 1) * g->tx_slots * 2) return FTL_ERR_LOG;
     *lane = (struct lane){.block = block, .next = page[FTL_LOG_NEXT], .page = (ppn & (g->pages - 1u)) + 1u};
     ftl_blocks_busy(f, lane->next);
-    *ppn_place(f, log->pages) = ppn;
+    *ppn_place(f, log->pages - log->base) = ppn;
     log->pages++;
     log->entries += count;
     if (mark > log->watermark) log->watermark = mark;
@@ -116,10 +117,10 @@ static bool has_gap(struct ftl *f, struct ftl_log *log, const struct lane *lanes
 enum ftl_error ftl_log_scan(struct ftl *f, struct ftl_log *log) {
     const struct ftl_root *r = &f->old_root;
     struct lane lanes[FTL_MAX_LANES], *lane;
-    *log = (struct ftl_log){.limit = log->limit};
+    *log = (struct ftl_log){.limit = log->limit, .base = r->log_page, .pages = r->log_page, .entries = r->log_first, .watermark = r->map_first, .window = r->log_page};
     if (r->generation == 0) return FTL_OK; /* a drive that is formatted now has no log */
     for (uint32_t l = 0; l < r->lanes; l++) {
-        lanes[l] = (struct lane){.block = r->lane_block[l], .next = FTL_NO_BLOCK};
+        lanes[l] = (struct lane){.block = r->lane_block[l], .next = FTL_NO_BLOCK, .page = r->lane_page[l]};
         ftl_blocks_busy(f, r->lane_block[l]);
     }
     for (;;) {
@@ -148,7 +149,7 @@ enum ftl_error ftl_log_scan(struct ftl *f, struct ftl_log *log) {
     }
     log->gap = has_gap(f, log, lanes);
     if (log->watermark + FTL_WATERMARK_RING < log->entries) return FTL_ERR_LOG;
-    if (log->pages + RUN <= ftl_pool_frames(f)) log->window_pages = log->pages;
+    if (log->pages - log->base + RUN <= ftl_pool_frames(f)) log->window_pages = log->pages - log->base;
     return FTL_OK;
 }
 
@@ -161,7 +162,7 @@ enum ftl_error ftl_log_page(struct ftl *f, struct ftl_log *log, uint32_t k, cons
             log->limit = k;
             return FTL_ERR_FADED;
         }
-        for (; n < RUN && k + n < log->pages; n++) ppns[n] = *ppn_place(f, k + n);
+        for (; n < RUN && k + n < log->pages; n++) ppns[n] = *ppn_place(f, k + n - log->base);
         log->window = k;
         log->window_pages = read_run(f, HAL_READ, k, ppns, n);
     }

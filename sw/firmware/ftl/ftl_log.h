@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The commit log of the generation that f->old_root opened, as it is found on flash.
+/* The commit log of the generation of f->old_root, from the root's first page on, as it is found on flash. Page numbers and entry indexes are those of the generation.
  *
  * ftl_log_scan() walks it: page k is in lane k mod lanes, the pages of a lane follow one another in a block and then in the block that the
  * header names as next. A page counts when it is whole and is a LOG page of this drive, generation and number; the log ends before the first
@@ -22,10 +22,11 @@
 
 struct ftl_log {
     uint32_t limit;     /* given: no page from this one on counts; FTL_NO_LIMIT at first */
-    uint32_t pages;     /* how many */
+    uint32_t base;      /* number of the first page: the root's */
+    uint32_t pages;     /* number of the page after the last one */
     bool gap;           /* page `pages` was complete and cannot be read */
     uint32_t unread;    /* pages behind the end, or in the gap, that were begun and cannot be read; 0 or 1 for each lane, more if programs failed */
-    uint64_t entries;   /* in all of them */
+    uint64_t entries;   /* index after the last entry */
     uint64_t watermark; /* the newest: all entries below it are complete */
     uint32_t window, window_pages; /* the pages that are in frames */
 };
@@ -38,7 +39,7 @@ FTL_MUST_CHECK enum ftl_error ftl_log_scan(struct ftl *f, struct ftl_log *log);
 /* Whether page k is in a frame. */
 bool ftl_log_has(const struct ftl_log *log, uint32_t k);
 
-/* The words of page k < pages, good until the next call. Unless ftl_log_has(k), no operation may be in flight. FTL_ERR_FADED: it cannot be read any more, and
+/* The words of page k, base <= k < pages, good until the next call. Unless ftl_log_has(k), no operation may be in flight. FTL_ERR_FADED: it cannot be read any more, and
  * log->limit is set for the next scan. */
 FTL_MUST_CHECK enum ftl_error ftl_log_page(struct ftl *f, struct ftl_log *log, uint32_t k, const uint32_t **page);
 

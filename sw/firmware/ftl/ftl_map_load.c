@@ -10,6 +10,7 @@ static bool is_page(const struct ftl *f, const struct hal_nand_done *done, uint3
 /* A block with pages of the map: BUSY, and if it is unwanted the map has to be written anew. */
 static void holds_map(struct ftl *f, uint32_t block_id) {
     ftl_blocks_busy(f, block_id);
+    ftl_holders_put(&f->map, block_id);
     if (ftl_blocks_unwanted(f, block_id)) f->map_must_move = true;
 }
 
@@ -72,6 +73,7 @@ static enum ftl_error load_directory(struct ftl *f, uint32_t d, uint32_t ppn) {
 
 enum ftl_error ftl_map_load(struct ftl *f) {
     const struct ftl_geometry *g = &f->geometry;
+    f->map.n = 0;
     const uint32_t *ppns = hal_frame(f->old_root.frame) + FTL_ROOT_DIRECTORY;
     for (uint32_t d = 0; d < g->directories; d++) {
         if (d < f->old_root.directories && ppns[d] != FTL_NO_PPN) {

@@ -34,6 +34,7 @@ static enum ftl_error open_blocks(struct ftl *f, struct writer *w) {
         if (w->left[die] != 0) continue; /* a replacement on a die that has one already: it stays unused */
         w->next[die] = ftl_first_ppn(g, ids[i]);
         w->left[die] = g->pages;
+        ftl_holders_put(&f->map, ids[i]);
     }
     return FTL_OK;
 }
@@ -117,6 +118,7 @@ enum ftl_error ftl_map_store(struct ftl *f, struct ftl_root *root) {
     struct writer w = {.pages_to_go = g->map_pages + g->directories};
     uint32_t *ppns = hal_frame(FTL_FRAME_DIRECTORY), *directory_ppns = hal_frame(root->frame) + FTL_ROOT_DIRECTORY, ring = 0;
     enum ftl_error error = FTL_OK;
+    f->map.n = 0;
     for (uint32_t d = 0; d < g->directories && error == FTL_OK; d++) {
         bool any = false;
         for (uint32_t i = 0; i < FTL_PAGE_WORDS; i++) ppns[i] = FTL_NO_PPN;

@@ -3,6 +3,7 @@
 
 #include "ftl_bbt.h"
 #include "ftl_blocks.h"
+#include "ftl_collect.h"
 #include "ftl_dies.h"
 #include "ftl_erase.h"
 #include "ftl_log.h"
@@ -15,7 +16,7 @@
 
 static bool config_fits(const struct ftl_geometry *g) {
     return g->dies <= FTL_MAX_DIES && g->directories <= FTL_MAX_DIRECTORIES && g->frames >= g->firmware_frames + FTL_FRAME_POOL + 2 * HAL_NAND_DEPTH &&
-           (g->tx_slots & (g->tx_slots - 1)) == 0 && g->tx_slots != 0;
+           (g->tx_slots & (g->tx_slots - 1)) == 0 && g->tx_slots != 0 && ftl_collect_frames(g) <= g->frames - g->firmware_frames - FTL_FRAME_POOL;
 }
 
 /* What is bad: the table, or if there is none the factory marks; and the root with that known. In an anchor that the table calls bad a root failed to
@@ -32,7 +33,7 @@ static enum ftl_error enough_blocks(struct ftl *f) {
     const struct ftl_geometry *g = &f->geometry;
     uint32_t data = (g->lbas + g->pages - 1) / g->pages + 2 * ftl_dies_used(g), log = (FTL_LOG_RESERVE + FTL_LANE_AHEAD + FTL_AHEAD) * g->lanes;
     f->report.good_blocks = ftl_blocks_good(f);
-    f->report.needed = data + log + 2 * ftl_blocks_mount_reserve(g) - FTL_MOUNT_SPARE;
+    f->report.needed = data + log + 2 * ftl_blocks_mount_reserve(g) - FTL_MOUNT_SPARE + ftl_supply_kept(g);
     if (f->report.good_blocks < f->report.needed) return FTL_ERR_BLOCKS;
     return ftl_root_anchors(f) < 2 ? FTL_ERR_ANCHOR : FTL_OK;
 }
@@ -60,7 +61,12 @@ static enum ftl_error new_generation(struct ftl *f, bool blank, bool changed, co
     if (blank) root->drive_id = hal_new_drive_id();
     if (changed) ftl_blocks_none_live(f);
     enum ftl_error error = choose_log_blocks(f);
-    for (uint32_t l = 0; l < root->lanes; l++) root->lane_block[l] = f->lane_block[l][0];
+    root->log_page = 0;
+    root->log_first = root->map_first = 0;
+    for (uint32_t l = 0; l < root->lanes; l++) {
+        root->lane_block[l] = f->lane_block[l][0];
+        root->lane_page[l] = 0;
+    }
     if (changed && error == FTL_OK) {
         root->map_sequence = root->sequence;
         root->map_generation = root->generation;
@@ -89,7 +95,7 @@ static enum ftl_error recover(struct ftl *f, struct ftl_log *log, struct ftl_los
         if (error == FTL_ERR_NO_BLOCK || error == FTL_ERR_PROGRAM) readable = error; /* once more without copies */
     } while (error == FTL_ERR_FADED || (error != FTL_OK && error == readable));
     if (error == FTL_OK) error = readable;
-    if (log->pages == 0 && !log->gap) { /* what that root reports was not followed by anything yet */
+    if (log->pages == log->base && !log->gap) { /* what that root reports was not followed by anything yet */
         const struct ftl_lost *old = &f->old_root.lost;
         for (uint32_t i = 0; i < old->doubtful && i < FTL_DOUBTFUL; i++) lost->lpn[i] = old->lpn[i];
         lost->dropped += old->dropped;
@@ -122,18 +128,20 @@ enum ftl_error ftl_mount(struct ftl *f) {
     f->report.lost = lost;
     hal_identity(f->old_root.drive_id, &lost);
     if (error != FTL_OK) return error;
-    error = new_generation(f, blank, log.entries != 0 || f->map_must_move, &lost, &root);
+    error = new_generation(f, blank, log.entries != f->old_root.map_first || f->map_must_move, &lost, &root);
     hal_identity(root.drive_id, &lost);
     f->report.readable = !blank && error != FTL_OK;
     if (error != FTL_OK) return error;
     ftl_root_leave_old(f);
+    f->old_root = root;
     ftl_blocks_settle(f);
+    ftl_collect_count(f);
     ftl_bbt_write(f); /* a copy whose blocks were in use until now */
     f->report = (struct ftl_report){
         .formatted = blank,
         .generation = root.generation,
-        .log_pages = log.pages,
-        .entries = (uint32_t)log.entries,
+        .log_pages = log.pages - log.base,
+        .entries = (uint32_t)(log.entries - f->old_root.log_first),
         .lost = lost,
         .blocks_free = f->blocks.total,
         .part = f->report.part,
@@ -152,12 +160,13 @@ void ftl_open_read_only(void) {
     hal_enable();
 }
 
-void ftl_open(const struct ftl *f) {
+void ftl_open(struct ftl *f) {
     hal_full(false);
     hal_enable();
     for (uint32_t i = 0; i < 2 * f->geometry.lanes; i++) {
         while (!(hal_log_room() >> i / 2 & 1u)) {
         }
         hal_log_block(i / 2, f->lane_block[i / 2][i % 2]);
+        ftl_holders_put(&f->log[i / 2], f->lane_block[i / 2][i % 2]);
     }
 }

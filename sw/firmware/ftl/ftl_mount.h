@@ -17,7 +17,7 @@
 FTL_MUST_CHECK enum ftl_error ftl_mount(struct ftl *f);
 
 /* Enables the drive and gives each lane of the log its first two blocks. Then ftl_supply.h may run. */
-void ftl_open(const struct ftl *f);
+void ftl_open(struct ftl *f);
 
 /* Enables the drive for reads. Nothing is to be done after that. */
 void ftl_open_read_only(void);

@@ -10,7 +10,7 @@ void ftl_refresh_take(const struct ftl *f, struct ftl_refresh *r) {
     r->page[r->pages++].head = hal_log_head();
 }
 
-bool ftl_refresh_ready(const struct ftl_refresh *r) { return r->pages != 0 && (int32_t)(hal_log_mark() - r->page[0].head) >= 0; }
+bool ftl_refresh_ready(const struct ftl_refresh *r) { return r->pages != 0 && hal_log_mark() >= r->page[0].head; }
 
 void ftl_refresh_drop(struct ftl_refresh *r) {
     r->pages--;

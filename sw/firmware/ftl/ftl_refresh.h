@@ -12,7 +12,8 @@
 
 struct ftl_refresh {
     struct {
-        uint32_t ppn, head;
+        uint32_t ppn;
+        uint64_t head;
     } page[FTL_REFRESH_PAGES];
     uint32_t pages;
 };

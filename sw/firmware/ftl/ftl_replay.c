@@ -20,6 +20,7 @@ enum ftl_error ftl_check_entry(struct ftl *f, const struct ftl_entry *e) {
         return e->lpn < g->lbas && e->arg <= g->lbas - e->lpn ? FTL_OK : FTL_ERR_LOG;
     case FTL_COMMIT:
     case FTL_ABORT:
+    case FTL_NOTE:
         return FTL_OK;
     default:
         return FTL_ERR_LOG; /* of a later version of this format */
@@ -42,10 +43,10 @@ static enum ftl_error apply_in_tx(struct ftl *f, struct ftl_replay *r, const str
     return error;
 }
 
-static void apply_commit(struct ftl_replay *r, const struct ftl_entry *e, uint64_t index) {
+static void apply_commit(struct ftl_replay *r, const struct ftl_entry *e, uint64_t index, uint64_t map_first) {
     uint32_t txid = e->serial % FTL_TXIDS;
     bool counts = !ftl_is_out(r, index) && !r->commits_broken && e->epoch <= r->bad_epoch;
-    if (counts && r->tx[txid].serial == e->serial) ftl_txlist_apply(&r->lists, txid);
+    if (counts && r->tx[txid].serial == e->serial && index >= map_first) ftl_txlist_apply(&r->lists, txid);
     if (!counts) r->commits_broken = true;
     if (!counts && !ftl_is_out(r, index)) r->lost->dropped++;
     r->tx[txid].seen = 0;
@@ -55,7 +56,9 @@ static void apply_commit(struct ftl_replay *r, const struct ftl_entry *e, uint64
 /* Applies one entry. */
 static enum ftl_error apply(struct ftl *f, struct ftl_replay *r, const struct ftl_entry *e, uint64_t index) {
     bool too_late = e->epoch > r->bad_epoch, mapped = e->kind == FTL_MAP || e->kind == FTL_TRIM;
+    bool in_map = index < f->old_root.map_first; /* a checkpoint has it */
     if (mapped && e->flags & FTL_ENTRY_IN_TX) return apply_in_tx(f, r, e, index);
+    if (mapped && in_map) return FTL_OK;
     switch (e->kind) {
     case FTL_MAP:
         if (ftl_is_out(r, index)) return FTL_OK;
@@ -73,12 +76,14 @@ static enum ftl_error apply(struct ftl *f, struct ftl_replay *r, const struct ft
     case FTL_RELOCATE: {
         uint32_t from = FTL_WORD_NAND(FTL_WORD_VALUE(e->arg));
         if (ftl_is_out(r, index)) return FTL_OK;
-        if (hal_map()[e->lpn] == from) hal_map()[e->lpn] = e->location;
+        if (!in_map && hal_map()[e->lpn] == from) hal_map()[e->lpn] = e->location;
         ftl_txlist_relocate(&r->lists, e->lpn, from, e->location);
         return FTL_OK;
     }
     case FTL_COMMIT:
-        apply_commit(r, e, index);
+        apply_commit(r, e, index, f->old_root.map_first);
+        return FTL_OK;
+    case FTL_NOTE:
         return FTL_OK;
     default: /* ABORT */
         r->tx[e->serial % FTL_TXIDS].seen = 0;
@@ -118,7 +123,7 @@ enum ftl_error ftl_replay(struct ftl *f, struct ftl_log *log, bool write, struct
     static struct ftl_copies copies; /* large for a stack */
     struct ftl_replay r = {.log = log, .bad_epoch = 0xffffffffu, .lost = lost, .copies = &copies};
     copies = (struct ftl_copies){0};
-    enum ftl_error error = walk(f, &r, 0, 0, true);
+    enum ftl_error error = walk(f, &r, log->base, 0, true);
     if (error == FTL_OK) error = ftl_replay_tail(f, &r, write);
     if (error == FTL_OK) error = walk(f, &r, r.tail_page, r.tail_entry, false);
     return error;

@@ -4,7 +4,7 @@
 #include "ftl_bbt.h"
 #include "ftl_blocks.h"
 
-static void add_job(struct ftl_retire *r, uint32_t block, uint32_t head) {
+static void add_job(struct ftl_retire *r, uint32_t block, uint64_t head) {
     if (r->jobs == FTL_RETIRE_JOBS) return;
     r->job[r->jobs].block = block;
     r->job[r->jobs].head = head;
@@ -47,7 +47,7 @@ static bool is_data(const struct ftl *f, const struct hal_nand_done *d, uint32_t
 
 /* An erased block to move pages to. False: there is none. */
 static bool open_block(struct ftl *f, struct ftl_retire *r) {
-    uint32_t block = f->blocks.total > ftl_blocks_mount_reserve(&f->geometry) ? ftl_blocks_take_near(f, 0) : FTL_NO_BLOCK;
+    uint32_t block = f->blocks.total > ftl_supply_kept_from_moves(&f->geometry) ? ftl_blocks_take_near(f, 0) : FTL_NO_BLOCK;
     if (block == FTL_NO_BLOCK) return false;
     struct hal_nand_op o = {.op = HAL_ERASE, .ppn = ftl_first_ppn(&f->geometry, block)};
     struct hal_nand_done d;
@@ -77,7 +77,7 @@ static bool copy(struct ftl *f, struct ftl_retire *r, uint32_t from, const struc
     r->move.from = from;
     r->move.to = r->to++;
     r->move.sequence = page->sequence;
-    r->left--;
+    if (--r->left == 0) ftl_blocks_close(f, r->move.to >> f->geometry.page_bits);
     return true;
 }
 
@@ -114,7 +114,7 @@ static void refresh(struct ftl *f, struct ftl_retire *r) {
     if (moved || !ftl_supply_plenty(f) || move_page(f, r, ppn, false) != STEP_AGAIN) ftl_refresh_drop(&r->refresh);
 }
 
-static bool job_ready(const struct ftl_retire *r) { return r->jobs != 0 && !r->move.waits && (int32_t)(hal_log_mark() - r->job[0].head) >= 0; }
+static bool job_ready(const struct ftl_retire *r) { return r->jobs != 0 && !r->move.waits && hal_log_mark() >= r->job[0].head; }
 
 void ftl_retire_step(struct ftl *f, struct ftl_supply *s, struct ftl_retire *r) {
     take_event(f, s, r);
@@ -130,5 +130,19 @@ void ftl_retire_step(struct ftl *f, struct ftl_supply *s, struct ftl_retire *r) 
     else if (ready) one_page(f, r);
     else if (!r->move.waits && ftl_refresh_ready(&r->refresh) && ftl_io_empty(&f->io)) refresh(f, r);
 }
+
+bool ftl_retire_collect(struct ftl_retire *r, uint32_t block) {
+    if (r->jobs == FTL_RETIRE_JOBS) return false;
+    add_job(r, block, 0);
+    return true;
+}
+
+bool ftl_retire_has(const struct ftl_retire *r, uint32_t block) {
+    for (uint32_t i = 0; i < r->jobs; i++)
+        if (r->job[i].block == block) return true;
+    return false;
+}
+
+bool ftl_retire_settled(const struct ftl_retire *r) { return !r->move.waits && hal_relocate_room(); }
 
 bool ftl_retire_idle(const struct ftl *f, const struct ftl_retire *r) { return !ftl_bbt_dirty(f) && r->jobs == 0 && r->refresh.pages == 0 && !r->move.waits; }

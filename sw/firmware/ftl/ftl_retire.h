@@ -24,7 +24,8 @@
 
 struct ftl_retire {
     struct {
-        uint32_t block, head, page; /* page: the next one to look at; head: when the log is complete up to here, it begins */
+        uint32_t block, page; /* page: the next one to look at */
+        uint64_t head;        /* when the log is complete up to here, it begins */
     } job[FTL_RETIRE_JOBS];
     uint32_t jobs;
     struct ftl_refresh refresh;
@@ -42,6 +43,13 @@ void ftl_retire_begin(struct ftl *f, struct ftl_retire *r);
 /* One round: events at once, a write of the table or one page when ftl_supply.h has nothing in flight (it is asked to pause for that). Waits at most for one page
  * to be read and programmed, or for one erase. */
 void ftl_retire_step(struct ftl *f, struct ftl_supply *s, struct ftl_retire *r);
+
+/* The live pages of a closed block that is not bad shall move too (ftl_collect.h), at once. False: not now. */
+bool ftl_retire_collect(struct ftl_retire *r, uint32_t block);
+/* Whether a block is to be gone through. */
+bool ftl_retire_has(const struct ftl_retire *r, uint32_t block);
+/* Whether the last page has found its place, in the log and in the map. */
+bool ftl_retire_settled(const struct ftl_retire *r);
 
 /* Whether nothing is left to do: for tests. */
 bool ftl_retire_idle(const struct ftl *f, const struct ftl_retire *r);

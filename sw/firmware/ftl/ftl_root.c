@@ -97,7 +97,7 @@ static enum ftl_error take(struct ftl *f, uint32_t anchor) {
     const struct ftl_geometry *g = &f->geometry;
     const uint32_t *w = hal_frame(FTL_FRAME_ROOT);
     struct ftl_root *r = &f->old_root;
-    if (w[FTL_ROOT_VERSION_WORD] != FTL_ROOT_VERSION) return FTL_ERR_VERSION;
+    if (w[FTL_ROOT_VERSION_WORD] != FTL_ROOT_VERSION && w[FTL_ROOT_VERSION_WORD] != 3) return FTL_ERR_VERSION;
     if (w[FTL_ROOT_CHANNELS] != g->channels || w[FTL_ROOT_WAYS] != g->ways || w[FTL_ROOT_BLOCKS] != g->blocks) return FTL_ERR_GEOMETRY;
     if (w[FTL_ROOT_PAGES] != g->pages || w[FTL_ROOT_LBAS] != g->lbas || w[FTL_ROOT_LANES] != g->lanes) return FTL_ERR_GEOMETRY;
     if (w[FTL_ROOT_DIRECTORIES] > g->directories) return FTL_ERR_GEOMETRY;
@@ -112,13 +112,17 @@ static enum ftl_error take(struct ftl *f, uint32_t anchor) {
     r->lost.doubtful = w[FTL_ROOT_DOUBTFUL];
     for (uint32_t i = 0; i < FTL_DOUBTFUL; i++) r->lost.lpn[i] = w[FTL_ROOT_DOUBTFUL_LPN + i];
     r->directories = w[FTL_ROOT_DIRECTORIES];
+    r->log_page = w[FTL_ROOT_LOG_PAGE];
+    r->log_first = ftl_get48(w, FTL_ROOT_LOG_FIRST);
+    r->map_first = r->log_first + w[FTL_ROOT_IN_MAP];
     r->lanes = w[FTL_ROOT_LANES];
     r->out = out_of(w);
     r->anchor = anchor;
     r->frame = FTL_FRAME_ROOT;
     for (uint32_t l = 0; l < g->lanes; l++) {
         r->lane_block[l] = w[FTL_ROOT_LANE_BLOCK + l];
-        if (!ftl_block_exists(g, r->lane_block[l])) return FTL_ERR_GEOMETRY;
+        r->lane_page[l] = w[FTL_ROOT_LANE_PAGE + l / 2] >> 16 * (l % 2) & 0xffffu;
+        if (!ftl_block_exists(g, r->lane_block[l]) || r->lane_page[l] >= g->pages) return FTL_ERR_GEOMETRY;
     }
     return FTL_OK;
 }
@@ -205,7 +209,13 @@ static void compose(const struct ftl *f, const struct ftl_root *root) {
     for (uint32_t i = 0; i < FTL_DOUBTFUL; i++) w[FTL_ROOT_DOUBTFUL_LPN + i] = root->lost.lpn[i];
     w[FTL_ROOT_DIRECTORIES] = root->directories;
     w[FTL_ROOT_LANES] = root->lanes;
-    for (uint32_t l = 0; l < root->lanes; l++) w[FTL_ROOT_LANE_BLOCK + l] = root->lane_block[l];
+    w[FTL_ROOT_LOG_PAGE] = root->log_page;
+    ftl_put48(w, FTL_ROOT_LOG_FIRST, root->log_first);
+    w[FTL_ROOT_IN_MAP] = (uint32_t)(root->map_first - root->log_first);
+    for (uint32_t l = 0; l < root->lanes; l++) {
+        w[FTL_ROOT_LANE_BLOCK + l] = root->lane_block[l];
+        w[FTL_ROOT_LANE_PAGE + l / 2] |= root->lane_page[l] << 16 * (l % 2);
+    }
     w[FTL_ROOT_OUT] = (uint32_t)g->out;
     w[FTL_ROOT_OUT + 1] = (uint32_t)(g->out >> 32);
 }

@@ -43,11 +43,15 @@ static bool wants(const struct ftl_queue *q) { return (uint32_t)q->waiting + q->
 
 /* True: every lane has all it wants, or there is nothing for it. */
 static bool supply_log(struct ftl *f, struct ftl_supply *s) {
-    uint32_t room = hal_log_room(), reserve = ftl_blocks_mount_reserve(&f->geometry), ended = 0;
+    uint32_t room = hal_log_room(), reserve = ftl_supply_kept(&f->geometry), ended = 0;
     bool content = true;
     for (uint32_t l = 0; l < f->geometry.lanes; l++) {
         struct ftl_queue *q = &s->lane[l];
-        if (q->waiting != 0 && room >> l & 1u) hal_log_block(l, pop(q));
+        if (q->waiting != 0 && room >> l & 1u) {
+            uint32_t block = pop(q);
+            hal_log_block(l, block);
+            ftl_holders_put(&f->log[l], block);
+        }
         while (wants(q) && f->blocks.total > reserve && !s->hold && ftl_io_room(&f->io)) {
             uint32_t block = ftl_blocks_take_near(f, l);
             if (block == FTL_NO_BLOCK) break;
@@ -63,14 +67,31 @@ static bool supply_log(struct ftl *f, struct ftl_supply *s) {
     return content;
 }
 
-static uint32_t data_reserve(const struct ftl *f) { return ftl_blocks_mount_reserve(&f->geometry) + FTL_LOG_RESERVE * f->geometry.lanes; }
+uint32_t ftl_checkpoint_blocks(const struct ftl_geometry *g) { return (g->map_pages + g->directories + g->pages - 1) / g->pages; }
+
+uint32_t ftl_supply_kept_from_moves(const struct ftl_geometry *g) { return FTL_RESCUE_BLOCKS + ftl_checkpoint_blocks(g); }
+
+uint32_t ftl_supply_kept(const struct ftl_geometry *g) { return ftl_supply_kept_from_moves(g) + FTL_COLLECT_BLOCKS; }
+
+static uint32_t data_reserve(const struct ftl *f) { return ftl_supply_kept(&f->geometry) + FTL_LOG_RESERVE * f->geometry.lanes; }
+
+bool ftl_supply_low(const struct ftl *f) { return f->blocks.total <= data_reserve(f) + ftl_dies_used(&f->geometry); }
 
 bool ftl_supply_plenty(const struct ftl *f) { return f->blocks.total > data_reserve(f) + f->geometry.dies * f->geometry.blocks / FTL_PLENTY_SHARE; }
 
 /* Whether data may take one more block. */
 static bool data_may(const struct ftl *f, const struct ftl_supply *s) {
     if (f->blocks.total > data_reserve(f)) return true;
-    return s->owed != 0 && f->blocks.total > ftl_blocks_mount_reserve(&f->geometry) + FTL_LOG_LAST * f->geometry.lanes;
+    return s->owed != 0 && (s->dry || f->blocks.total > ftl_supply_kept(&f->geometry) + FTL_LOG_LAST * f->geometry.lanes);
+}
+
+/* The die gets a block; the one that it has surely left is closed. */
+static void give(struct ftl *f, struct ftl_supply *s, uint32_t die, uint32_t block) {
+    uint32_t *old = &s->given[die][s->oldest[die]];
+    hal_data_block(block);
+    if (*old != 0) ftl_blocks_close(f, *old - 1);
+    *old = block + 1;
+    s->oldest[die] = (uint8_t)(s->oldest[die] + 1 == FTL_DIE_BLOCKS ? 0 : s->oldest[die] + 1);
 }
 
 static void supply_data(struct ftl *f, struct ftl_supply *s, bool may_take) {
@@ -80,7 +101,7 @@ static void supply_data(struct ftl *f, struct ftl_supply *s, bool may_take) {
     bool none = true, could = false;
     for (uint32_t n = 0; n < g->dies; n++) {
         struct ftl_queue *q = &s->die[die];
-        if (q->waiting != 0 && room >> die & 1u) hal_data_block(pop(q));
+        if (q->waiting != 0 && room >> die & 1u) give(f, s, die, pop(q));
         if (wants(q) && data_may(f, s) && f->blocks.free[die] != 0) {
             could = true;
             if (may_take && !s->hold && ftl_io_room(&f->io)) {
@@ -91,9 +112,11 @@ static void supply_data(struct ftl *f, struct ftl_supply *s, bool may_take) {
         if (q->waiting != 0 || q->coming != 0) none = false;
         die = die + 1 == g->dies ? 0 : die + 1;
     }
+    s->dry = none;
     s->next_die = die + 1 == g->dies ? 0 : die + 1;
-    if (s->full != (none && !could)) {
-        s->full = none && !could;
+    bool full = none && !could && s->hopeless;
+    if (s->full != full) {
+        s->full = full;
         hal_full(s->full);
     }
 }

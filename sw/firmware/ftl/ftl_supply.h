@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The running drive's erased blocks: erase ahead, hand over.
  *
- * The log comes first: while data still gets blocks, its lanes have theirs. Blocks are kept back in two steps, counted over all dies:
- *   mount reserve               map and first log blocks of the next mount; nobody gets these in this session
- *   + FTL_LOG_RESERVE per lane  only the log gets these, so that FLUSH, COMMIT and TRIM go on when data has no more room
- * `full` is set when data can get no further block and none is on its way. A block whose erase fails becomes bad.
- * `log_full` has a bit for each lane that can get no further block, none being on its way: the last of a session, as blocks come back by a mount only. Hardware keeps the pages that COMMIT, ABORT and
+ * The log comes first: while data still gets blocks, its lanes have theirs. Free blocks (those of the next mount, ftl_blocks.h, are not among them) are kept back in steps, counted over all dies:
+ *   FTL_RESCUE_BLOCKS           only data gets these, for a block that failed: a page that could not be programmed holds up the log's watermark, and so all tickets
+ *   + ftl_checkpoint_blocks     only a checkpoint gets these, too (ftl_checkpoint.h)
+ *   + FTL_COLLECT_BLOCKS        only pages that move get these, too (ftl_collect.h, ftl_retire.h), so that collection can always begin
+ *   + FTL_LOG_RESERVE per lane  only these and the log, so that FLUSH, COMMIT and TRIM go on when data has no more room
+ * `full` is set when data can get no further block, none is on its way, and the collector makes none (`hopeless`). A block whose erase fails becomes bad.
+ * `log_full` has a bit for each lane that can get no further block, none being on its way. Hardware keeps the pages that COMMIT, ABORT and
  * FLUSH need then (CommandExecutor.scala); here it is enough to say so.
- * For each block that fails while the drive runs, data gets one of the log's reserve, but FTL_LOG_LAST per lane: what a failing block takes away comes back. */
+ * A block that was handed over for data is closed, and may be collected, when its die has taken FTL_DIE_BLOCKS more: the hardware has no more than these.
+ * For each block that fails while the drive runs, data gets one of the log's reserve, but FTL_LOG_LAST per lane, and when it has no page left any that there is: what a failing block takes away comes back. */
 #ifndef FTL_SUPPLY_H
 #define FTL_SUPPLY_H
 
 #include "ftl.h"
 
+#define FTL_RESCUE_BLOCKS 1u
+#define FTL_COLLECT_BLOCKS 1u
+#define FTL_DIE_BLOCKS 5u /* blocks of a die that the hardware has, the open one among them (PageAllocator.scala) */
 #define FTL_LOG_RESERVE 4u
 #define FTL_LOG_LAST 2u
 #define FTL_PLENTY_SHARE 16u
@@ -26,6 +32,8 @@ struct ftl_queue {
 
 struct ftl_supply {
     struct ftl_queue die[FTL_MAX_DIES], lane[FTL_MAX_LANES];
+    uint32_t given[FTL_MAX_DIES][FTL_DIE_BLOCKS]; /* the last blocks that a die got, plus one; 0: none; the oldest is overwritten next: */
+    uint8_t oldest[FTL_MAX_DIES];
     struct {
         uint32_t block;
         uint8_t queue; /* die, or FTL_MAX_DIES + lane */
@@ -33,6 +41,8 @@ struct ftl_supply {
     uint32_t next_die; /* where the search for work goes on */
     uint32_t owed;     /* blocks that data gets although it has its share */
     bool hold;         /* no new erases: somebody waits until nothing is in flight */
+    bool dry;      /* no erased block waits for data, and none is coming */
+    bool hopeless; /* the collector cannot make a free block */
     bool full;
     uint32_t log_full;
 };
@@ -43,6 +53,16 @@ void ftl_supply_step(struct ftl *f, struct ftl_supply *s);
 /* Whether so many blocks are free that pages may be written again only because they have many corrected bits: more than a sixteenth of all beside those that are
  * kept back. */
 bool ftl_supply_plenty(const struct ftl *f);
+
+/* Free blocks that are kept from data and log; of them those that pages which move may have, too. */
+uint32_t ftl_supply_kept(const struct ftl_geometry *g);
+uint32_t ftl_supply_kept_from_moves(const struct ftl_geometry *g);
+
+/* Blocks that a checkpoint may take beside those that it gives back. */
+uint32_t ftl_checkpoint_blocks(const struct ftl_geometry *g);
+
+/* Whether free blocks are so few that blocks should be collected. */
+bool ftl_supply_low(const struct ftl *f);
 
 /* A data block failed: data gets another one if there is one; `full` is taken back at once then. */
 void ftl_supply_replace(const struct ftl *f, struct ftl_supply *s);

@@ -67,13 +67,39 @@ void hal_log_full(uint32_t lanes);
  * there is none. hal_bad_block_taken: takes it; before that hal_full(false), if the drive is to get a block for it. */
 bool hal_bad_block(uint32_t *block_id);
 void hal_bad_block_taken(void);
-/* Low 32 bits of the index that the next log entry gets, and of the watermark: every entry below it is complete. */
-uint32_t hal_log_head(void);
-uint32_t hal_log_mark(void);
+/* The index that the next log entry gets; the watermark: every entry below it is complete; the highest watermark that stands in a durable log page. */
+uint64_t hal_log_head(void);
+uint64_t hal_log_mark(void);
+uint64_t hal_log_durable_mark(void);
+/* Appends an entry that means nothing and wants the log durable past it, so that the durable watermark comes up though nobody writes. False: not now. */
+bool hal_log_note(void);
 /* A page was copied from old_ppn to new_ppn, programmed with that LPN and sequence: RELOCATE is logged and whoever holds the old one gets the new one. One at
  * a time; room: one more fits. */
 bool hal_relocate_room(void);
 void hal_relocate(uint32_t lpn, uint32_t old_ppn, uint32_t new_ppn, uint64_t sequence);
+
+/* Where the log goes on: the next page that has no place yet, the index of its first entry, and for each lane the place of the lane's next page. All earlier entries are in earlier pages; one
+ * of these that fails later is placed again in its lane, so the page may be found some places further. */
+struct hal_log_place {
+    uint32_t page;
+    uint64_t first;
+    struct {
+        uint32_t block, page;
+    } lane[4];
+};
+void hal_log_place(struct hal_log_place *place);
+/* The index of the first log entry of a txid's present use; false: the txid is FREE, or has none. */
+bool hal_tx_first(uint32_t txid, uint64_t *index);
+/* The committed version of a block, as a map word of kind NONE, NAND or BUF. */
+uint32_t hal_lookup(uint32_t lpn);
+
+/* Pages of a block that are in use or may come into use: named by the map or a version, or handed out for data and not known to be dead. What changed some clocks ago is in it. */
+uint32_t hal_live(uint32_t block_id);
+/* The same at the start: before hal_enable(), for each block once. */
+void hal_live_set(uint32_t block_id, uint32_t pages);
+/* Reads that begin from now on are new; only when !hal_reads_old(). Old: a read that found its page before the last turn is under way. */
+void hal_reads_turn(void);
+bool hal_reads_old(void);
 
 /* Takes the oldest report "the host has read this page, or it was verified, with many corrected bits"; false: there is none. A page may be reported more than once, and some reports
  * are lost; the next read of such a page reports it again. */

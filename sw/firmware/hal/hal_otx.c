@@ -89,9 +89,69 @@ bool hal_bad_block(uint32_t *block_id) {
 
 void hal_bad_block_taken(void) { otx_bad_block_pop_write(1); }
 
-uint32_t hal_log_head(void) { return otx_log_head_read(); }
+/* A 48-bit counter that only rises: its high half as it was when the low half was read. */
+#define COUNTER(name)                                         \
+    do {                                                      \
+        uint32_t hi, lo;                                      \
+        do {                                                  \
+            hi = otx_##name##_hi_read();                      \
+            lo = otx_##name##_lo_read();                      \
+        } while (hi != otx_##name##_hi_read());               \
+        return (uint64_t)hi << 32 | lo;                       \
+    } while (0)
 
-uint32_t hal_log_mark(void) { return otx_log_mark_read(); }
+uint64_t hal_log_head(void) { COUNTER(log_head); }
+
+uint64_t hal_log_mark(void) { COUNTER(log_mark); }
+
+uint64_t hal_log_durable_mark(void) { COUNTER(log_durable_mark); }
+
+bool hal_log_note(void) {
+    if (otx_log_noting_read()) return false;
+    otx_log_note_write(1);
+    return true;
+}
+
+void hal_log_place(struct hal_log_place *place) {
+    otx_log_place_take_write(1);
+    place->page = otx_log_place_page_read();
+    place->first = (uint64_t)otx_log_place_first_hi_read() << 32 | otx_log_place_first_lo_read();
+    for (uint32_t l = 0; l < OTX_LANES; l++) {
+        otx_log_place_lane_write(l);
+        place->lane[l].block = otx_log_place_block_read();
+        place->lane[l].page = otx_log_place_row_read();
+    }
+}
+
+bool hal_tx_first(uint32_t txid, uint64_t *index) {
+    otx_tx_ask_write(txid);
+    (void)otx_tx_open_read(); /* the answer comes some clocks after the question */
+    *index = (uint64_t)otx_tx_first_hi_read() << 32 | otx_tx_first_lo_read();
+    return otx_tx_open_read();
+}
+
+uint32_t hal_lookup(uint32_t lpn) {
+    otx_lookup_write(lpn);
+    while (!otx_lookup_valid_read()) {
+    }
+    return otx_lookup_word_read();
+}
+
+uint32_t hal_live(uint32_t block_id) {
+    otx_live_block_write(block_id);
+    while (!otx_live_valid_read()) {
+    }
+    return otx_live_answer_read();
+}
+
+void hal_live_set(uint32_t block_id, uint32_t pages) {
+    otx_live_block_write(block_id);
+    otx_live_count_write(pages);
+}
+
+void hal_reads_turn(void) { otx_reads_turn_write(1); }
+
+bool hal_reads_old(void) { return otx_reads_old_read(); }
 
 bool hal_relocate_room(void) { return otx_move_ready_read(); }
 

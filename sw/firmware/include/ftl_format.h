@@ -33,7 +33,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "pages are moved as wo
 /* Root page, words. */
 #define FTL_ROOT_MAGIC_LO 0x5258544fu /* "OTXROOT1" */
 #define FTL_ROOT_MAGIC_HI 0x31544f4fu
-#define FTL_ROOT_VERSION 3u /* 2: no seals, up to six roots of which the newest counts; 1: two anchors, data in the other blocks that are anchors now */
+#define FTL_ROOT_VERSION 4u /* 3: the log begins at page 0, index 0 (these words were 0, so such drives are taken as they are); 2: no seals, up to six roots of which the newest counts; 1: two anchors, data in the other blocks that are anchors now */
 #define FTL_MAX_LANES ((uint32_t)OTX_MAX_LANES)
 #define FTL_MAX_DIRECTORIES 256u
 enum ftl_root_word {
@@ -52,15 +52,19 @@ enum ftl_root_word {
     FTL_ROOT_DROPPED = 15, /* what the recovery before this root lost, until a log page of its generation exists: commands, ... */
     FTL_ROOT_DIRECTORIES = 16,
     FTL_ROOT_LANES = 17,
-    FTL_ROOT_LANE_BLOCK = 18, /* four words: block id of each lane's first log block */
+    FTL_ROOT_LANE_BLOCK = 18, /* four words: block id of the log block with each lane's first page */
     FTL_ROOT_OUT = 22,        /* two words: dies that the drive was made without, one bit each */
     FTL_ROOT_LOST_PAGES = 24, /* ... log pages that could not be read, ... */
     FTL_ROOT_DOUBTFUL = 25,   /* ... blocks whose newest version may have been one that could not be read; the first FTL_DOUBTFUL of their LPNs: */
     FTL_ROOT_DOUBTFUL_LPN = 26,
+    FTL_ROOT_LOG_PAGE = 58,   /* number of the first page of the log that counts; */
+    FTL_ROOT_LOG_FIRST = 59,  /* two words: index of its first entry */
+    FTL_ROOT_LANE_PAGE = 61,  /* two words: page in the block of each lane's first page, 16 bits each */
+    FTL_ROOT_IN_MAP = 63,     /* so many entries from there on are in the map already; they are read for transactions that end later */
     FTL_ROOT_DIRECTORY = 64,  /* PPNs of the directory pages */
 };
 #define FTL_DOUBTFUL 32u
-_Static_assert(FTL_ROOT_DOUBTFUL_LPN + FTL_DOUBTFUL <= FTL_ROOT_DIRECTORY && FTL_ROOT_DIRECTORY + FTL_MAX_DIRECTORIES <= FTL_PAGE_WORDS, "a root fits in one page");
+_Static_assert(FTL_ROOT_DOUBTFUL_LPN + FTL_DOUBTFUL <= FTL_ROOT_LOG_PAGE && FTL_ROOT_DIRECTORY + FTL_MAX_DIRECTORIES <= FTL_PAGE_WORDS, "a root fits in one page");
 
 /* Log page: header, then entries. Where each field is: otx_facts.h. */
 #define FTL_LOG_ENTRIES ((uint32_t)OTX_LOG_ENTRIES)

@@ -22,9 +22,14 @@ uint32_t drive_value(uint32_t lpn) {
 void drive_supply(uint32_t steps) {
     while (steps-- > 0) {
         ftl_supply_step(&drive.ftl, &drive.supply);
+        if (sim.no_collect) drive.supply.hopeless = true;
+        else ftl_collect_step(&drive.ftl, &drive.supply, &drive.retire, &drive.collect);
         ftl_retire_step(&drive.ftl, &drive.supply, &drive.retire);
+        if (!sim.no_collect) ftl_checkpoint_step(&drive.ftl, &drive.supply, &drive.checkpoint);
         ftl_patrol_step(&drive.ftl, &drive.retire, &drive.patrol);
         (void)fail_step();
+        note_step();
+        reads_step();
     }
     sim_learn(&drive.ftl);
 }
@@ -58,7 +63,10 @@ void drive_start(void) {
         if (number_of(l) >= DRIVE_LPNS || drive_lpn(number_of(l)) != l) CHECK(hal_map()[l] == FTL_WORD_NONE);
     for (uint32_t i = 0; i < DRIVE_LPNS; i++) drive.before[i] = drive_value(drive_lpn(i));
     map_start();
+    for (uint32_t die = 0; die < sim.g.dies; die++)
+        for (uint32_t b = 0; b < sim.g.blocks; b++) CHECK(sim.live[ftl_block_id(&sim.g, die, b)] == map_references(ftl_block_id(&sim.g, die, b)));
     sim.on_verify = verified;
+    reads_start();
     ftl_retire_begin(&drive.ftl, &drive.retire);
     drive_supply(30);
 }
@@ -92,6 +100,7 @@ void hw_advance(void) {
     while (hw.watermark < hw.head && hw.done[hw.watermark]) hw.watermark++;
     while (hw.flights != 0 && hw.flight[0].done) {
         hw.durable = hw.flight[0].end;
+        if (hw.flight[0].mark > hw.durable_mark) hw.durable_mark = hw.flight[0].mark;
         hw.flights--;
         memmove(&hw.flight[0], &hw.flight[1], hw.flights * sizeof hw.flight[0]);
     }
@@ -170,6 +179,12 @@ void drive_close(void) {
     place(p);
 }
 
+/* The next page of the log has no place and will get none. */
+static bool no_place(void) {
+    uint32_t l = hw.pages % sim.g.lanes;
+    return hw.lane[l].page == sim.g.pages && sim.lane[l].n == 0 && sim.log_full >> l & 1u;
+}
+
 static bool first_of_die(uint32_t data) {
     uint32_t die = ftl_die_of(&sim.g, hw.data[data].ppn >> sim.g.page_bits);
     for (uint32_t i = 0; i < data; i++)
@@ -235,7 +250,8 @@ void drive_finish_log(void) {
     for (uint32_t i = 0; i < hw.flights; i++)
         for (uint32_t tries = 0; !hw.flight[i].done && !hw.stopped; tries++) {
             if (hw.flight[i].ppn == NO_PAGE) place(&hw.flight[i]);
-            if (hw.flight[i].ppn != NO_PAGE) finish_log(i);
+            if (hw.flight[i].ppn == NO_PAGE) break; /* it waits for a block */
+            finish_log(i);
             CHECK(tries < 8);
         }
     hw_advance();
@@ -274,6 +290,7 @@ static bool committing(uint32_t lpn) {
 static bool no_room(uint32_t pages) {
     drive_supply(8);
     bool log_full = hw.head + pages + 2 > DRIVE_LOG || hw.head - hw.watermark > 800 || hw.stopped;
+    for (uint32_t l = 0; l < sim.g.lanes; l++) log_full = log_full || (sim.log_full >> l & 1u && sim.lane[l].n == 0); /* writes leave the last blocks to COMMIT and FLUSH */
     return log_full || pages_left() < pages || hw.datas + pages > DATA_FLIGHT || drive.items + 1 >= DRIVE_ITEMS;
 }
 
@@ -314,6 +331,8 @@ bool drive_trim(uint32_t lpn) {
 }
 
 static uint32_t serial_of(uint32_t txid) { return drive.tx[txid].use << 5 | txid; }
+
+bool drive_open(uint32_t serial) { return drive.tx[serial % FTL_TXIDS].open && serial_of(serial % FTL_TXIDS) == serial; }
 
 static void tx_put(struct drive_tx *t, uint32_t lpn, uint32_t value) {
     uint32_t i = 0;
@@ -376,6 +395,7 @@ void drive_flush(void) {
     for (uint32_t tries = 0; !hw.stopped && (hw.durable < upto || hw.watermark < upto); tries++) {
         CHECK(tries < 100000);
         drive_supply(2);
+        if (no_place() && (hw.closed < upto || (hw.flights != 0 && hw.flight[hw.flights - 1].ppn == NO_PAGE))) hw.stopped = true;
         if ((hw.closed < upto || fail_wants_close()) && drive_can_close()) drive_close();
         else drive_finish_one();
     }

@@ -5,6 +5,8 @@
 #ifndef DRIVE_H
 #define DRIVE_H
 
+#include "ftl_checkpoint.h"
+#include "ftl_collect.h"
 #include "ftl_log.h"
 #include "ftl_patrol.h"
 #include "ftl_retire.h"
@@ -12,7 +14,7 @@
 
 #define DRIVE_LPNS 10u  /* blocks that histories write: drive_lpn(0 ... 9) */
 #define DRIVE_LOG 4096u
-#define DRIVE_ITEMS 1024u
+#define DRIVE_ITEMS 4096u
 #define DRIVE_TX_WRITES 64u
 #define NOTHING 0u      /* the value of a block that reads as zeroes */
 
@@ -36,6 +38,8 @@ struct drive {
     struct ftl ftl;
     struct ftl_supply supply;
     struct ftl_retire retire;
+    struct ftl_collect collect;
+    struct ftl_checkpoint checkpoint;
     struct ftl_patrol patrol;
     uint32_t full_taken_back; /* events that the firmware took with `full` taken back first */
     uint32_t moved; /* pages of the map that changed place by a move of the firmware */
@@ -83,6 +87,9 @@ void drive_release(uint64_t index);
 uint32_t drive_next_log_ppn(void);
 /* The host has read this page with many corrected bits; what does not fit is forgotten. */
 void drive_weak(uint32_t ppn);
+/* Read number i, 0 to 7, of a block begins (false: it is busy, or the block is not on NAND) and ends; 1 to 7 do so by themselves. */
+bool drive_read_begins(uint32_t i, uint32_t lpn);
+void drive_read_ends(uint32_t i);
 
 /* Power fails; what is under way is kept, torn or dropped, by chance or as told. */
 void drive_cut(void);

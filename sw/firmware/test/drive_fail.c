@@ -74,7 +74,7 @@ bool fail_step(void) {
     return (first && move_step()) || rescue_step() || move_step();
 }
 
-bool fail_wants_close(void) { return hw.relocate > hw.closed; }
+bool fail_wants_close(void) { return hw.relocate > hw.closed || hw.note > hw.closed; }
 
 static bool was_full;
 
@@ -103,13 +103,13 @@ bool hal_weak_page(uint32_t *ppn) {
     return true;
 }
 
-uint32_t hal_log_head(void) { return (uint32_t)hw.head; }
+uint64_t hal_log_head(void) { return hw.head; }
 
 /* The mark may rise between any two reads: each one sees what was true at the one before. */
-uint32_t hal_log_mark(void) {
+uint64_t hal_log_mark(void) {
     uint64_t mark = hw.mark_read;
     hw.mark_read = hw.watermark;
-    return (uint32_t)mark;
+    return mark;
 }
 
 bool hal_relocate_room(void) { return !hw.move.waits && sim_random(3) != 0; }

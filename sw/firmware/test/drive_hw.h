@@ -31,6 +31,8 @@ struct drive_hw {
     bool done[DRIVE_LOG], held[DRIVE_LOG];
     uint64_t head, closed, durable, watermark, sequence;
     uint64_t mark_read; /* what the next hal_log_mark() answers */
+    uint64_t durable_mark; /* the highest watermark of a durable log page */
+    uint64_t note; /* the log is to become durable up to here */
     uint32_t pages;
     bool stopped; /* a log page has failed in all its places */
     struct log_flight flight[LOG_FLIGHT];
@@ -69,6 +71,16 @@ void map_visible(uint32_t serial);
 void map_abort(uint32_t txid);
 void map_complete(uint32_t ppn);
 bool map_swap(uint32_t lpn, uint32_t from, uint32_t to);
+
+uint32_t map_references(uint32_t block); /* versions that name pages of the block */
+bool map_names(uint32_t ppn);
+bool map_pending(uint32_t serial); /* a COMMIT of it is not visible yet */
+bool drive_open(uint32_t serial);  /* it is open */
+
+/* drive_reads.c */
+void reads_step(void); /* some reads begin, some end */
+void note_step(void);
+void reads_start(void);
 
 /* drive_fail.c */
 void fail_data(uint32_t i);             /* data[i] could not be programmed */

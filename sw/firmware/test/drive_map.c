@@ -28,6 +28,44 @@ static void show(void) {
     }
 }
 
+static uint32_t count(const struct location *l, uint32_t block) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < DRIVE_LPNS; i++) n += l[i].held && l[i].ppn != NO_PAGE && l[i].ppn >> sim.g.page_bits == block;
+    return n;
+}
+
+uint32_t hal_lookup(uint32_t lpn) {
+    const struct location *l = &base[number_of(lpn)];
+    if (drive_lpn(number_of(lpn)) != lpn || l->ppn == NO_PAGE) return FTL_WORD_NONE;
+    return l->complete ? FTL_WORD_NAND(l->ppn) : FTL_WORD(FTL_WORD_KIND_BUF, 0);
+}
+
+bool map_pending(uint32_t serial) {
+    for (uint32_t p = 0; p < pendings; p++)
+        if (pending[p].serial == serial) return true;
+    return false;
+}
+
+uint32_t map_references(uint32_t block) {
+    uint32_t n = count(base, block);
+    for (uint32_t t = 0; t < FTL_TXIDS; t++) n += count(open_tx[t], block);
+    for (uint32_t p = 0; p < pendings; p++) n += count(pending[p].at, block);
+    return n;
+}
+
+static bool names(const struct location *l, uint32_t ppn) {
+    for (uint32_t i = 0; i < DRIVE_LPNS; i++)
+        if (l[i].held && l[i].ppn == ppn) return true;
+    return false;
+}
+
+bool map_names(uint32_t ppn) {
+    bool found = names(base, ppn);
+    for (uint32_t t = 0; t < FTL_TXIDS; t++) found = found || names(open_tx[t], ppn);
+    for (uint32_t p = 0; p < pendings; p++) found = found || names(pending[p].at, ppn);
+    return found;
+}
+
 void map_start(void) {
     memset(open_tx, 0, sizeof open_tx);
     pendings = 0;

@@ -86,7 +86,7 @@ static void blank_pages(void) {
 
 void sim_new(uint32_t channels, uint32_t ways, uint32_t blocks, uint32_t pages, uint32_t lbas) {
     memset(&sim, 0, sizeof sim);
-    sim.g = (struct ftl_geometry){.channels = channels, .ways = ways, .blocks = blocks, .pages = pages, .lbas = lbas, .frames = SIM_FRAMES, .firmware_frames = 8, .tx_slots = 64, .nand_id = 0x64a610d3ec, .nand_modes = 0x3f, .planes = 1, .spare_bytes = 128};
+    sim.g = (struct ftl_geometry){.channels = channels, .ways = ways, .blocks = blocks, .pages = pages, .lbas = lbas, .frames = SIM_FRAMES, .firmware_frames = 8, .tx_slots = 64, .nand_id = 0x64a610d3ec, .nand_modes = 0x3f, .planes = 1, .checkpoint_pages = channels * ways * blocks * pages / 16, .spare_bytes = 128};
     ftl_geometry_init(&sim.g);
     sim.part = part_of(&sim.g);
     blank_pages();
@@ -126,6 +126,7 @@ void sim_learn(struct ftl *f) {
 void sim_power_on(void) {
     sim.on_cut = NULL;
     sim.on_verify = NULL;
+    sim.on_erase = NULL;
     memset(queued, 0, sizeof queued);
     outstanding = sim.bus_mode = 0;
     if (!sim.keeps_mode) memset(sim.mode, 0, sizeof sim.mode);
@@ -303,6 +304,7 @@ static void run(const struct hal_nand_op *o, struct hal_nand_done *d) {
         }
     }
     if (o->op == HAL_ERASE) {
+        if (sim.on_erase) sim.on_erase(o->ppn >> sim.g.page_bits);
         uint32_t block = o->ppn >> sim.g.page_bits;
         struct sim_block *b = &sim_blocks[block];
         CHECK(ftl_block_exists(&sim.g, block));
@@ -408,6 +410,10 @@ void hal_read_only(void) {
     sim.read_only = true;
 }
 void hal_full(bool full) { sim.full = full; }
+void hal_live_set(uint32_t block_id, uint32_t pages) {
+    CHECK(!sim.enabled && block_id < SIM_BLOCKS && pages <= sim.g.pages);
+    sim.live[block_id] = (uint16_t)pages;
+}
 
 void hal_log_full(uint32_t lanes) { sim.log_full = lanes; }
 uint32_t hal_clocks(void) { return sim.clocks += sim.clocks_per_ask; }

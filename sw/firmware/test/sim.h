@@ -21,6 +21,7 @@
 
 #define SIM_FRAMES 80u
 #define SIM_FIFO 4u
+#define SIM_BLOCKS 65536u
 
 enum sim_state { SIM_BLANK, SIM_WHOLE, SIM_TORN, SIM_TORN_BLANK };
 
@@ -68,11 +69,14 @@ struct sim {
     uint32_t failed[8], failed_erases;       /* counted by kind; not forgotten at power on */
     bool fail_reads_well;                    /* pages that fail read well: all, not some */
     void (*on_verify)(uint32_t ppn);         /* called when a whole page was verified; NULL: nobody asks */
+    void (*on_erase)(uint32_t block_id);     /* called before an erase; NULL: nobody asks */
     uint32_t fades_always;                   /* not 0: what a power cut leaves whole fades at this read */
     bool stays;                              /* what a power cut leaves whole does not fade */
+    bool no_collect;                         /* blocks do not come back */
     bool busy;                               /* a command of the host is under way */
     uint32_t clocks, clocks_per_ask;         /* what hal_clocks() says, and how far it goes on when it is asked */
     void (*on_cut)(void);                    /* called before a cut by cut_at tears what is under way */
+    uint16_t live[SIM_BLOCKS];               /* hal_live_set() */
     jmp_buf cut;
 };
 

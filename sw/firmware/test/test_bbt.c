@@ -66,7 +66,7 @@ static void newer_copy_wins_and_the_older_one_follows(void) {
 /* A version that was cut in its program, and reads still, is the only copy: it is written again before anything counts on it. */
 static void only_copy_that_fades_is_written_again(void) {
     for (uint32_t fades = 6; fades < 12; fades++) {
-        sim_new(1, 1, 44, 8, 64);
+        sim_new(1, 1, 48, 8, 64);
         mounted();
         uint32_t id = grown(0, 20);
         while (drive.ftl.bbt.copy[0].version != drive.ftl.bbt.version) ftl_bbt_step(&drive.ftl);
@@ -80,7 +80,7 @@ static void only_copy_that_fades_is_written_again(void) {
 
 static void torn_copy_is_written_again_from_the_other(void) {
     for (uint32_t torn = 0; torn < 2; torn++) {
-        sim_new(1, 1, 44, 8, 64);
+        sim_new(1, 1, 48, 8, 64);
         mounted();
         uint32_t id = grown(0, 20);
         ftl_bbt_write(&drive.ftl);
@@ -112,7 +112,7 @@ static void lost_table_is_built_from_the_marks(void) {
 static void table_cut_at_every_operation_is_the_old_or_the_new_one(void) {
     for (uint32_t run = 0; run < 120; run++) {
         sim_seed(run);
-        sim_new(1 + run % 2, 1, 44, 8, 64);
+        sim_new(1 + run % 2, 1, 48, 8, 64);
         mounted();
         uint32_t ids[12], n = run % 12;
         for (uint32_t i = 0; i < n; i++) {
@@ -181,6 +181,7 @@ static void blocks_that_fail_to_erase_are_never_tried_again(void) {
 
 static void table_of_several_pages_is_written_and_found(void) {
     sim_new(8, 8, 520, 8, 64);
+    sim.g.firmware_frames = 12;
     mounted();
     CHECK(drive.ftl.blocks.frames == 2 && sim.programs[FTL_KIND_BBT] == 4);
     uint32_t low = grown(0, 300), high = grown(63, 519);
@@ -210,7 +211,7 @@ static void too_few_good_blocks_are_refused(void) {
 
 /* No version of the format that is mounted puts data there, but the firmware would not lose it. */
 static void data_in_the_blocks_of_the_table_moves_out(void) {
-    sim_new(1, 1, 44, 8, 64);
+    sim_new(1, 1, 48, 8, 64);
     mounted();
     for (uint32_t i = 0; i < DRIVE_LPNS; i++) CHECK(drive_write(&(uint32_t){drive_lpn(i)}, 1, true));
     drive_flush();

@@ -14,7 +14,7 @@ static void blank_drive_is_formatted(void) {
 }
 
 static void every_mount_starts_a_new_generation(void) {
-    sim_new(1, 1, 44, 8, 64);
+    sim_new(1, 1, 48, 8, 64);
     mounted();
     for (uint32_t g = 2; g < 40; g++) {
         remounted();
@@ -51,10 +51,10 @@ static void another_geometry_is_refused(void) {
 
 static void another_format_is_refused(void) {
     for (uint32_t older = 0; older < 2; older++) {
-        sim_new(1, 1, 44, 8, 64);
+        sim_new(1, 1, 48, 8, 64);
         mounted();
         drive_cut_dropping_all();
-        sim_pages[0].words[FTL_ROOT_VERSION_WORD] = older ? FTL_ROOT_VERSION - 1 : 99;
+        sim_pages[0].words[FTL_ROOT_VERSION_WORD] = older ? 2 : 99;
         CHECK(sim_mount(&drive.ftl) == FTL_ERR_VERSION && nothing_written() && !sim.enabled);
     }
 }
@@ -70,7 +70,7 @@ static void corrupt_anchors_are_refused(void) {
 
 static void one_corrupt_root_on_a_drive_with_data_is_refused(void) {
     for (uint32_t no_seal = 0; no_seal < 2; no_seal++) {
-        sim_new(1, 1, 44, 8, 64);
+        sim_new(1, 1, 48, 8, 64);
         mounted();
         CHECK(drive_write(&(uint32_t){5}, 1, true));
         drive_flush();
@@ -83,14 +83,14 @@ static void one_corrupt_root_on_a_drive_with_data_is_refused(void) {
 
 static void foreign_pages_in_an_anchor_are_refused(void) {
     for (uint32_t page = 0; page < 4; page++) {
-        sim_new(1, 1, 44, 8, 64);
+        sim_new(1, 1, 48, 8, 64);
         sim_program(page, page < 2 ? FTL_KIND_ROOT : FTL_KIND_DATA, 0, 5); /* whole, but without the magic */
         CHECK(sim_mount(&drive.ftl) == FTL_ERR_NO_ROOT && nothing_written());
     }
 }
 
 static void unreadable_map_page_is_refused(void) {
-    sim_new(1, 1, 44, 8, 64);
+    sim_new(1, 1, 48, 8, 64);
     mounted();
     CHECK(drive_write(&(uint32_t){6}, 1, true));
     drive_flush();

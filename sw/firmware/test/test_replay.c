@@ -42,7 +42,7 @@ static void cut(void) {
 }
 
 static void begin(void) {
-    sim_new(2, 1, 32, 8, 64);
+    sim_new(2, 1, 36, 8, 64);
     mounted();
 }
 
@@ -277,7 +277,8 @@ static void pages_below_the_watermark_are_not_read_back(void) {
 static void long_log_over_many_blocks_and_lanes_is_replayed(void) {
     static const uint32_t channels[] = {1, 2, 3, 4, 6};
     for (uint32_t c = 0; c < 5; c++) {
-        sim_new(channels[c], c & 1 ? 2 : 1, 64, 8, 64);
+        sim_new(channels[c], c & 1 ? 2 : 1, 80, 8, 64);
+        sim.no_collect = true;
         mounted();
         for (uint32_t i = 0; i < 150; i++) {
             CHECK(drive_write(&(uint32_t){drive_lpn(i % DRIVE_LPNS)}, 1, true));

@@ -181,6 +181,7 @@ static void failed_page_of_a_transaction_is_found_through_its_moves(void) {
 
 static void full_drive_gets_a_block_for_one_that_fails(void) {
     sim_new(1, 1, 48, 8, 64);
+    sim.no_collect = true;
     mounted();
     for (uint32_t n = 0; n < 2000 && !sim.full; n++) {
         (void)drive_write(&(uint32_t){drive_lpn(n % DRIVE_LPNS)}, 1, true);
@@ -194,7 +195,7 @@ static void full_drive_gets_a_block_for_one_that_fails(void) {
     CHECK(sim.full && ppn != 0 && drive.ftl.blocks.total == total && !drive_page(&ppn));
     sim.fail_next[FTL_KIND_DATA] = 1; /* and no page for it */
     drive_flush();
-    CHECK(drive.full_taken_back == 1 && drive.ftl.blocks.total < total && drive.ftl.blocks.total >= ftl_blocks_mount_reserve(&sim.g));
+    CHECK(drive.full_taken_back == 1 && drive.ftl.blocks.total < total && drive.ftl.blocks.total >= ftl_supply_kept(&sim.g));
     remounted();
     drive_judge();
 }

@@ -30,7 +30,7 @@ static void write_some(uint32_t lpn) {
     drive_flush();
 }
 
-static void small_drive(uint32_t dies) { sim_new(1, dies, 44, 8, 64); }
+static void small_drive(uint32_t dies) { sim_new(1, dies, 52, 8, 64); }
 
 static void roots_go_round_the_anchors(void) {
     for (uint32_t dies = 1; dies < 4; dies++) {
@@ -210,7 +210,7 @@ static void mount_over_failing_anchors_cut_at_every_operation(void) {
 
 static void first_format_over_failing_anchors_cut_at_every_operation(void) {
     for (uint32_t luck = 0; luck < 12; luck++)
-        for (uint32_t cut = 1, dies = 1 + luck % 2;; cut += cut + 13 < 3 * dies * 44 ? 13 : 1) { /* first the marks are read */
+        for (uint32_t cut = 1, dies = 1 + luck % 2;; cut += cut + 13 < 3 * dies * 50 ? 13 : 1) { /* first the marks are read */
             sim_seed(luck);
             small_drive(dies);
             if (luck % 3 != 0) sim_blocks[anchor(0)].worn = true;

@@ -102,6 +102,9 @@ class Core(p: OtxParam) extends Component {
   data.eventWaits := firmware.badBlock.valid
   data.move << firmware.move
   data.loss := control.loss
+  data.picked << flash.port.picked
+  data.reclaim <> firmware.reclaim
+  log.place <> firmware.logPlace
 
   // frame memory: flash DMA, host data, log entries
   private val reads = Axi4ReadOnlyArbiter(Core.frameAxi(p), 2)
@@ -123,8 +126,9 @@ class Core(p: OtxParam) extends Component {
   status.allocLeft := supply.allocLeft
   status.logLeft := supply.logLeft
   status.logPages := log.pages
-  status.logHead := RegNext(log.data.head(31 downto 0))
-  status.logMark := RegNext(log.mark(31 downto 0))
+  status.logHead := RegNext(log.data.head)
+  status.logMark := RegNext(log.mark)
+  status.logDurableMark := RegNext(log.durableMark)
   status.released := data.counters.releasedPages
   status.commits := data.counters.commits
   status.fault := supply.fault

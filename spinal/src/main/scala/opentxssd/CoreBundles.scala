@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package opentxssd
 
-import opentxssd.data.{PageMove, RecoveryLoss}
+import opentxssd.data.{PageMove, ReclaimPort, RecoveryLoss}
 import opentxssd.flash.{FlashCounters, FlashDone, FlashOp}
-import opentxssd.log.LogBlock
+import opentxssd.log.{LogBlock, LogPlaceView}
 import spinal.core._
 import spinal.lib._
 
@@ -19,10 +19,12 @@ case class FirmwarePort(p: OtxParam) extends Bundle with IMasterSlave {
   val logBlockRoom = Bits(p.lanes bits)
   val badBlock = Stream(UInt(24 bits)) // a program failed in it
   val move = Stream(PageMove())
+  val reclaim = Ports.bare(ReclaimPort())
+  val logPlace = LogPlaceView(p)
   val weakPage = Stream(UInt(30 bits)) // the host has read it, or firmware verified it, with many corrected bits
 
   override def asMaster(): Unit = {
-    master(firmwareOp, freeBlock, logBlock, move)
+    master(firmwareOp, freeBlock, logBlock, move, reclaim, logPlace)
     slave(firmwareDone, badBlock, weakPage)
     in(freeBlockRoom, logBlockRoom)
   }
@@ -44,7 +46,7 @@ case class DriveControl(p: OtxParam) extends Bundle {
 /** What firmware can read. */
 case class DriveStatus(p: OtxParam) extends Bundle {
   val allocLeft, logLeft, logPages = UInt(32 bits)
-  val logHead, logMark = UInt(32 bits) // low bits of the next entry's index and of the watermark
+  val logHead, logMark, logDurableMark = UInt(48 bits) // index of the next entry, watermark, watermark in a durable page
   val released, commits = UInt(32 bits)
   val flash = Ports.bare(FlashCounters(p))
   val fault = Bool()

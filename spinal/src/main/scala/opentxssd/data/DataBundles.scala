@@ -2,6 +2,7 @@
 package opentxssd.data
 
 import spinal.core._
+import spinal.lib._
 
 // What firmware and the data path tell each other (PageMove is one of soc/facts.toml). What each field means is in docs/interfaces.md.
 
@@ -13,4 +14,29 @@ case class RecoveryLoss() extends Bundle {
 /** NAND pages that fell out of use, COMMITs that completed. */
 case class DataCounters() extends Bundle {
   val releasedPages, commits = UInt(32 bits)
+}
+
+/** What firmware asks of the data path to collect blocks and to make checkpoints (docs/decisions/021). Master: firmware.
+  *
+  * `liveAsk` (block), `liveSet`, `liveCount`: `LiveCounts`. `readsTurn`, `readsOld`: `ReadPath`. `txAsk`, `txOpen`, `txFirst`: `TxFirst`. `lookup` (LPN), `found`: `FirmwareLookup`. `note` (one
+  * clock): append an entry that means nothing, and make the log durable past it; `noting` until it is appended, and then no `note`.
+  */
+case class ReclaimPort() extends Bundle with IMasterSlave {
+  val liveAsk = Flow(UInt(24 bits))
+  val liveSet = Flow(UInt(16 bits))
+  val liveCount = Flow(UInt(16 bits))
+  val readsTurn, readsOld = Bool()
+  val txAsk = Flow(UInt(5 bits))
+  val txOpen = Bool()
+  val txFirst = UInt(48 bits)
+  val lookup = Flow(UInt(32 bits))
+  val found = Flow(Bits(32 bits))
+  val note, noting = Bool()
+
+  override def asMaster(): Unit = {
+    master(liveAsk, liveSet, txAsk, lookup)
+    slave(liveCount, found)
+    out(readsTurn, note)
+    in(readsOld, txOpen, txFirst, noting)
+  }
 }

@@ -4,7 +4,7 @@ package opentxssd.data
 import opentxssd._
 import opentxssd.flash.{FlashDone, FlashOp}
 import opentxssd.host.{Completion, HostCmd, HostData, Intake, Supply}
-import opentxssd.log.{LogPort, LogReserve}
+import opentxssd.log.{LogAppend, LogPort, LogReserve}
 import opentxssd.remap.{RemapPort, RemapUser, TxOp, TxView}
 import spinal.core._
 import spinal.lib._
@@ -62,6 +62,8 @@ class DataPath(p: OtxParam) extends Component {
   val eventWaits = in port Bool()
   val loss = Ports.bare(in port RecoveryLoss())
   val counters = Ports.bare(out port DataCounters())
+  val picked = slave port Flow(UInt(30 bits))
+  val reclaim = Ports.bare(slave port ReclaimPort())
   val busy = out port Bool()
   val evCommitCmd = out port Bool()
   val evCommitTag, evCommitTxid = out port UInt(5 bits)
@@ -140,11 +142,30 @@ class DataPath(p: OtxParam) extends Component {
   private val logShort = RegNext(logLeft <= LogReserve.reserved(p)) init True
   rescue.move << move.haltWhen(logShort && !fault) // what is reserved of the log is not for these: nothing is lost without them
   rescue.alloc << pages(1).haltWhen(executor.holdsPage) // pages go to their block in the order in which they were taken
-  relocate << rescue.relocate
+  private val noting = RegInit(False) // a note of firmware waits for its place in the log
+  when(reclaim.note)(noting := True)
+  private val offered = RegInit(False) // what is offered stays, or the rescue behind it would wait for the log's room; LogReserve counts it
+  when(noting && (!logShort || fault))(offered := True)
+  private val note = Stream(LogAppend())
+  note.valid := offered
+  note.payload.assignFromBits(B(0, widthOf(note.payload) bits))
+  note.payload.allowOverride
+  note.kind := LogKind.NOTE
+  note.n := 1
+  note.room := 1
+  note.last := True
+  private val noteTo = Reg(UInt(48 bits)) init 0
+  when(note.fire) {
+    noting := False
+    offered := False
+    noteTo := head + 1
+  }
+  reclaim.noting := noting
+  relocate << StreamArbiterFactory().lowerFirst.transactionLock.onArgs(rescue.relocate, note)
   rescue.head := head
   rescue.durable := durable
   rescue.fault := fault
-  rescueTo := rescue.rescueTo
+  rescueTo := (rescue.rescueTo > noteTo).mux(rescue.rescueTo, noteTo)
   badBlock << rescue.badBlock
   private val hungry = Reg(UInt(4 bits)) init 0 // for how long nobody has brought the page that is waited for
   private val starves = full && allocLeft === 0 && !alloc.valid && !eventWaits && (rescue.wantsPage || executor.wantsPage)
@@ -161,7 +182,13 @@ class DataPath(p: OtxParam) extends Component {
   reader.readDone << readDone
 
   // The remap engine's users
-  for ((user, n) <- Seq(pool.remap, executor.remap, reader.remap, rescue.remap).zipWithIndex) port.users(n) <> user
+  private val lookup = new FirmwareLookup
+  private val shared = RemapUser() // rescue and firmware, told apart by their tags
+  shared.op << StreamArbiterFactory().roundRobin.transactionLock.onArgs(rescue.remap.op, lookup.remap.op)
+  private val sharedRsp = StreamDemux(shared.rsp, shared.rsp.tag(0).asUInt, 2)
+  rescue.remap.rsp << sharedRsp(0)
+  lookup.remap.rsp << sharedRsp(1)
+  for ((user, n) <- Seq(pool.remap, executor.remap, reader.remap, shared).zipWithIndex) port.users(n) <> user
   remap <> port.engine
 
   // Completions and counters
@@ -177,9 +204,31 @@ class DataPath(p: OtxParam) extends Component {
   private val commitCount, releaseCount = Reg(UInt(32 bits)) init 0
   when(waitDone.fire && isCommit(waitDone.tag) && waitDone.status === Status.SUCCESS)(commitCount := commitCount + 1)
   counters.commits := commitCount
-  released.ready := True
-  private val dropsPage = released.valid && released.isNand
-  releaseCount := releaseCount + (dropsPage.asUInt +^ pool.missed.asUInt +^ rescue.missed.asUInt)
+
+  // What firmware asks
+  private val live = new LiveCounts(p, downs = 3)
+  live.picked << picked
+  live.up << rescue.live
+  live.down(0) << released.throwWhen(!released.isNand).map(_.value).queue(4)
+  live.down(1) << pool.dead
+  live.down(2) << rescue.dead
+  live.ask << reclaim.liveAsk
+  live.set << reclaim.liveSet
+  reclaim.liveCount << live.count
+  reader.turn := reclaim.readsTurn
+  reclaim.readsOld := reader.old
+  private val begins = new TxFirst
+  begins.appended << append.toFlowFire
+  begins.head := head
+  begins.txState := view.txState
+  begins.ask << reclaim.txAsk
+  reclaim.txOpen := begins.open
+  reclaim.txFirst := begins.first
+  lookup.ask << reclaim.lookup
+  reclaim.found << lookup.found
+
+  private val dropsPage = released.fire && released.isNand
+  releaseCount := releaseCount + (dropsPage.asUInt +^ pool.missed.asUInt +^ rescue.drops.asUInt)
   counters.releasedPages := releaseCount
   executor.counters := counters
 

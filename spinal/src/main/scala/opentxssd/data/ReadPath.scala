@@ -15,6 +15,9 @@ import spinal.lib._
   * read frame after a page read. A page that is not whole, not DATA or not of this LPN, and an answer with `error`, is a job without data.
   * Blocks of a command and commands overtake each other here; up to 64 blocks and `readFrames` page reads are under way.
   *
+  * `turn` (one clock, not while `old`): blocks that are looked up from now on are new. `old`: a block that was looked up before the last turn has not been read yet. So what `old` going low says of a
+  * block of NAND whose pages nobody could find any more at the turn: no read is on its way to it.
+  *
   * `start` tells how many blocks a tag has, before its first job. `giveRead` brings a read frame back. Latency: command to first LOOKUP 1 clock, answer to page read 4 clocks, to job 6.
   * Reset loses all.
   */
@@ -30,10 +33,13 @@ class ReadPath(p: OtxParam) extends Component {
   val start = master port Flow(ReadStart())
   val jobs = master port Stream(ReturnJob())
   val giveRead = slave port Flow(UInt(16 bits))
+  val turn = in port Bool()
+  val old = out port Bool()
 
   private case class Asked() extends Bundle {
     val tag, block = UInt(5 bits)
     val lpn = UInt(32 bits)
+    val turn = Bool()
   }
   private case class Found() extends Bundle {
     val place = UInt(6 bits)
@@ -41,6 +47,8 @@ class ReadPath(p: OtxParam) extends Component {
     val error = Bool()
   }
   private val depth = 64
+  private val turnNow = RegInit(False)
+  when(turn)(turnNow := !turnNow)
 
   // Lookups: one group per command
   private val inFlight = Reg(UInt(7 bits)) init 0 // lookups sent whose answer is not yet dispatched
@@ -69,6 +77,7 @@ class ReadPath(p: OtxParam) extends Component {
   ask.tag := cmd.tag
   ask.block := block
   ask.lpn := op.lpn
+  ask.turn := turnNow
   asked.write(op.tag.resize(6), ask, op.fire)
   when(op.fire) {
     block := block + 1
@@ -131,6 +140,16 @@ class ReadPath(p: OtxParam) extends Component {
   fetched.zero := False
   fetched.pinned := False
   fetched.held := True
+
+  // Blocks that are looked up and not read yet, by turn
+  private val waiting = for (t <- Seq(false, true)) yield {
+    val count = Reg(UInt(8 bits)) init 0
+    val begins = op.fire && turnNow === Bool(t)
+    val ends = Seq(ways(0).fire && q.turn === Bool(t), came.fire && came.value.turn === Bool(t))
+    count := count + begins.asUInt - ends.map(_.asUInt.resize(2)).reduce(_ + _)
+    count =/= 0
+  }
+  old := turnNow.mux(waiting(0), waiting(1))
 
   // A place for each read frame, so that no done beat waits for a delivery
   jobs << StreamArbiterFactory().roundRobin.transactionLock.onArgs(buffered.m2sPipe(), fetched.queue(p.readFrames max 2).m2sPipe()).halfPipe()

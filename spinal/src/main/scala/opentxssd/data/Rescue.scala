@@ -21,8 +21,9 @@ case class Rescued() extends Bundle {
   * `durable`); then SWAP of BUF(frame) to the page, and `rescued`. So the entry of the write counts as complete only then: rule failed-done. `move`: RELOCATE is appended, then SWAP of the old page to the new one; nobody waits for it.
   * RELOCATE comes after its page is programmed and is complete when it is appended. The page's sequence is the index of the entry of the write.
   *
-  * One page at a time, failed ones first: rule one-move. A miss of the SWAP (`missed` for one clock): the block was overwritten meanwhile. After `fault`, and when 15 other pages have failed for one write too, `rescued` comes without `ok`.
-  * `wantsPage`: waits for a page. `busy`: a page is in hand. Waits for: firmware (pages; it takes events unconditionally), log, flash, remap engine; none of these waits for it but by the watermark, which keeps entries free for it.
+  * One page at a time, failed ones first: rule one-move. The SWAP misses when the block was overwritten meanwhile. `drops` for one clock: a page fell out of use by it, the new one, or the old one of a
+  * move that hit, which the remap engine does not release. After `fault`, and when 15 other pages have failed for one write too, `rescued` comes without `ok`.
+  * `dead`: pages of the allocator that nobody will name: one that failed, one whose SWAP missed, and the old page of a move that hit. `live`: the copy of such a move. Both must be taken unconditionally. `wantsPage`: waits for a page. `busy`: a page is in hand. Waits for: firmware (pages; it takes events unconditionally), log, flash, remap engine; none of these waits for it but by the watermark, which keeps entries free for it.
   *
   * Without a second failure: 4 clocks from `failed` to `alloc`, 2 from a done beat to `relocate`. Reset forgets the page.
   */
@@ -42,7 +43,9 @@ class Rescue extends Component {
   import remap.{op, rsp}
   val rescued = master port Stream(Rescued())
   val fault = in port Bool()
-  val wantsPage, missed, busy = out port Bool()
+  val wantsPage, drops, busy = out port Bool()
+  val dead = master port Stream(UInt(30 bits)) // a page that is in use no more
+  val live = master port Stream(UInt(30 bits)) // a copy that is in use from now on
 
   private object State extends SpinalEnum {
     // format: off
@@ -70,9 +73,11 @@ class Rescue extends Component {
   private val target = Reg(UInt(48 bits)) init 0
   private val ok, keep = Reg(Bool())
 
+  private val deads, lives = Stream(UInt(30 bits))
+
   failed.ready := state === Idle
   move.ready := state === Idle && !failed.valid
-  badBlock.valid := state === Report
+  badBlock.valid := state === Report && deads.ready
   badBlock.payload := bad
   wantsPage := state === Page
   alloc.ready := state === Page
@@ -114,8 +119,15 @@ class Rescue extends Component {
   op.blocks := 0
   op.tag := 0
   op.last := True
-  rsp.ready := state === Swapped
-  missed := rsp.fire && !rsp.hit && !rsp.error
+  rsp.ready := state === Swapped && deads.ready && lives.ready
+  drops := rsp.fire && !rsp.error && (isMove || !rsp.hit)
+  private val failedNow = badBlock.fire
+  deads.valid := failedNow || rsp.fire && !rsp.error && rsp.hit === isMove
+  deads.payload := failedNow.mux(bad, isMove.mux(page.ppn, to))
+  dead << deads.queue(4)
+  lives.valid := rsp.fire && (rsp.hit || rsp.error) && isMove // after an error the map may name it
+  lives.payload := to
+  live << lives.queue(2)
 
   rescued.valid := state === End
   rescued.page := page
@@ -142,7 +154,7 @@ class Rescue extends Component {
       }
     }
     is(Report) {
-      when(badBlock.ready) {
+      when(badBlock.fire) {
         tries := tries + 1
         state := Page
         when(tries === 15 || fault) {
@@ -180,7 +192,7 @@ class Rescue extends Component {
     is(Swap)(when(op.ready)(state := Swapped))
     is(Swapped) {
       keep := rsp.error
-      when(rsp.valid)(state := Mux(isMove, Idle(), End()))
+      when(rsp.fire)(state := Mux(isMove, Idle(), End()))
     }
     is(End)(when(rescued.ready)(state := Idle))
   }

@@ -21,7 +21,7 @@ case class FrameDescriptor() extends Bundle {
 /** The write frames: who is free, what the others hold, and who still reads them.
   *
   * Contract: `free` gives a frame. It comes back by `giveBack` (never linked), or after its program: `writeDone` -> SWAP of BUF to NAND -> its answer -> `pageDone`,
-  * and the last `unpin`. `describe` comes before the program op. A missed SWAP means that the page was overwritten meanwhile: `missed` for one clock. A page whose program
+  * and the last `unpin`. `describe` comes before the program op. A missed SWAP means that the page was overwritten meanwhile: `missed` for one clock, and its page at `dead`, which must be taken unconditionally. A page whose program
   * failed goes to `failed`, one at a time, and waits there as long as it must: nothing else here waits for that. Its frame stays the place of its data until `rescued` ends in the same way, SWAP done. `rescued` without `ok`: `pageDone` without ok, and the frame stays for ever (the drive is read-only from then
   * on). So does the frame of a SWAP that met a table memory error (`keep`), because the map may still name it; the drive goes on, and is made read-only in the same way when only 32 frames are left.
   *
@@ -45,6 +45,7 @@ class WriteFramePool(p: OtxParam) extends Component {
   val rescued = slave port Stream(Rescued())
   val pageDone = master port Stream(PageDone())
   val missed = out port Bool()
+  val dead = master port Stream(UInt(30 bits)) // the page of a missed SWAP
   val inFlight = out port Bool()
 
   private val bits = log2Up(p.writeFrames)
@@ -84,7 +85,8 @@ class WriteFramePool(p: OtxParam) extends Component {
   private val pending = swaps.readAsync(rsp.tag.resize(2))
   private val eventFree = !pin.valid
   private val reports = Stream(PageDone())
-  private val swapped = rsp.valid && eventFree && reports.ready
+  private val deads = Stream(UInt(30 bits))
+  private val swapped = rsp.valid && eventFree && reports.ready && deads.ready
   rsp.ready := swapped
   swaps.write(op.tag.resize(2), toEngine.value, op.fire)
   when(swapped)(sent(rsp.tag.resize(2)) := False)
@@ -101,6 +103,9 @@ class WriteFramePool(p: OtxParam) extends Component {
   reports.ok := (swapped || rescued.ok) && !(keeps && kept === p.writeFrames - OtxParam.maxBlocks)
   pageDone << reports.queue(4)
   missed := swapped && !rsp.hit && !rsp.error
+  deads.valid := missed
+  deads.payload := pending.ppn
+  dead << deads.queue(4)
 
   private val programs = Reg(UInt(bits + 1 bits)) init 0
   programs := programs + describe.valid.asUInt - reports.fire.asUInt

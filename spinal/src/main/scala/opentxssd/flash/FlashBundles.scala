@@ -30,6 +30,7 @@ case class FlashPort(p: OtxParam) extends Bundle with IMasterSlave {
   val freeBlock = Stream(UInt(24 bits))
   val freeBlockRoom = Bits(p.dies bits)
   val retire = Flow(UInt(24 bits))
+  val picked = Flow(UInt(30 bits))
   val generation = UInt(32 bits)
   val refreshAt = UInt(p.correctedBits bits)
   val weak = Stream(UInt(30 bits))
@@ -39,7 +40,7 @@ case class FlashPort(p: OtxParam) extends Bundle with IMasterSlave {
 
   override def asMaster(): Unit = {
     master(clients, freeBlock, retire)
-    slave(writeDone, readDone, logDone, firmwareDone, alloc, weak, frame)
+    slave(writeDone, readDone, logDone, firmwareDone, alloc, picked, weak, frame)
     out(generation, refreshAt)
     in(allocLeft, freeBlockRoom, counters, busy)
   }

@@ -27,6 +27,7 @@ class FlashScheduler(p: OtxParam, depth: FlashQueueDepth = FlashQueueDepth()) ex
   allocator.freeBlock << freeBlock
   freeBlockRoom := allocator.freeBlockRoom
   allocator.retire << retire
+  picked << allocator.picked
 
   private val single = p.channels == 1
   private val units = channels.map { channel =>

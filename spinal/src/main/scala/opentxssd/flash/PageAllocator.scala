@@ -12,7 +12,7 @@ import spinal.lib._
   * next die, so that two programs can share the array's time; retiring one of them leaves the other alone where it is. `freeBlock` takes an erased block for its die when there is room: one open and four waiting; it stalls at a full die
   * and then so do blocks for other dies. `freeBlockRoom` (bit `channel * ways + way`): one more fits now. `retire`: a program failed in that block: if it is its die's open block the
   * die goes on with the next one (or with the other of its pair), but a page of it that is on offer stays there. `allocLeft`: pages that `alloc` will still give, exact two clocks after each `alloc` and `freeBlock`
-  * beat, three after `retire`. Reset loses all blocks.
+  * beat, three after `retire`. `picked`: this page goes on offer, for one clock, at most every second one. Reset loses all blocks.
   */
 class PageAllocator(p: OtxParam) extends Component {
   setDefinitionName("otx_page_allocator")
@@ -22,6 +22,7 @@ class PageAllocator(p: OtxParam) extends Component {
   val freeBlock = slave port Stream(UInt(24 bits))
   val freeBlockRoom = out port Bits(p.dies bits)
   val retire = slave port Flow(UInt(24 bits))
+  val picked = master port Flow(UInt(30 bits))
 
   private val ring = 8 // slots for the blocks of a die, the open one first
 
@@ -94,6 +95,8 @@ class PageAllocator(p: OtxParam) extends Component {
     page := number
     when(turn || !pairs)(first := (if (p.dies == 1) grant else grant.rotateLeft(1)))
   }
+  picked.valid := pick
+  picked.payload := number
   alloc.valid := offered
   alloc.payload := page
 

@@ -37,6 +37,8 @@ import spinal.lib.bus.amba4.axi._
   * `dirty`: an entry is not durable or not complete, or a page is on its way. `mark`: the watermark. `logLeft`: log pages that can still be started, the open one included; two clocks
   * late. `pages`: log pages that are durable. `evRecord`: a COMMIT entry is appended; `evDurable`: the conditions of the oldest COMMIT wait are met.
   *
+  * `durableMark`: the highest watermark in a durable page. `place`: where the log goes on (`LogPlaceView`).
+  *
   * Reset or `enable` low: page number 0, index 0, no blocks, no waits, no fault; blocks are taken only while `enable` is high, and `generation` and `driveId`
   * must not change then. `enable` may go low only when no program of the log is under way; a burst that has begun is still finished.
   */
@@ -57,7 +59,8 @@ class CommitLog(p: OtxParam) extends Component {
   val frame = master port Axi4WriteOnly(p.axi)
   val badBlock = master port Stream(UInt(24 bits))
   val pages = out port UInt(32 bits)
-  val mark = out port UInt(48 bits)
+  val mark, durableMark = out port UInt(48 bits)
+  val place = slave port LogPlaceView(p)
   val fault = out port Bool()
   val dirty = out port Bool()
   val evRecord = out port Bool()
@@ -128,6 +131,13 @@ class CommitLog(p: OtxParam) extends Component {
   pages := living.pages.pages
   durable := living.pages.durable
   mark := watermark.mark
+  durableMark := living.pages.durableMark
+  lanes.capture := place.capture
+  lanes.shown := place.lane
+  place.page := RegNextWhen(living.pages.nextPage, place.capture)
+  place.first := RegNextWhen(living.pages.nextFirst, place.capture)
+  place.block := lanes.shownBlock.resized
+  place.row := lanes.shownPage.resized
 
   // what is complete
   private val isMap = merged.kind === LogKind.MAP

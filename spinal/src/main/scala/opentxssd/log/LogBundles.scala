@@ -61,3 +61,20 @@ case class LogPort() extends Bundle with IMasterSlave {
     in(head, durable)
   }
 }
+
+/** Where the log goes on, for checkpoints. `capture` for one clock; then, as it was in that clock: `page`, the first log page that has no place yet, `first`, the index of its first entry, and for lane
+  * `lane` the block and the page (`row`) in it where the lane's next page will be. All entries before `first` are in earlier pages. Master: who asks.
+  */
+case class LogPlaceView(p: OtxParam) extends Bundle with IMasterSlave {
+  val capture = Bool()
+  val lane = UInt(2 bits)
+  val page = UInt(32 bits)
+  val first = UInt(48 bits)
+  val block = UInt(24 bits)
+  val row = UInt(16 bits)
+
+  override def asMaster(): Unit = {
+    out(capture, lane)
+    in(page, first, block, row)
+  }
+}

@@ -16,6 +16,8 @@ import spinal.lib._
   *
   * `noMore`: no further block comes to this lane. `over`: so it is for lane `lane`; `ends`: and a lane without a place for the next page is such a one (as late as `some`).
   *
+  * `capture` for one clock: `shownBlock` and `shownPage` are the current block and next page of lane `shown` as they were then, until the lane has used up two more blocks.
+  *
   * Reset: all lanes empty.
   */
 class LogLanes(p: OtxParam) extends Component {
@@ -35,6 +37,10 @@ class LogLanes(p: OtxParam) extends Component {
   val some = out port Bool()
   val noMore = in port Bits(p.lanes bits)
   val over, ends = out port Bool()
+  val capture = in port Bool()
+  val shown = in port UInt(2 bits)
+  val shownBlock = out port UInt(idBits bits)
+  val shownPage = out port UInt(p.pageBits bits)
 
   private val ids = Mem(UInt(idBits bits), 32) // {lane, place in its ring of 8}
   private val first = List.fill(p.lanes)(Reg(UInt(3 bits)) init 0) // place of the current block
@@ -73,6 +79,12 @@ class LogLanes(p: OtxParam) extends Component {
   ids.write(block.lane @@ writeAt, block.block.resize(idBits), pushed)
   current := ids.readAsync(lane @@ readAt)
   next := ids.readAsync(lane @@ (readAt + 1))
+
+  private val firstThen = Vec(first.map(RegNextWhen(_, capture)))
+  private val pagesThen = Vec(pages.map(RegNextWhen(_, capture)))
+  private val shownLane = shown.resize(log2Up(p.lanes))
+  shownBlock := ids.readAsync(shown @@ firstThen(shownLane))
+  shownPage := pagesThen(shownLane)
 
   // The lanes take turns, so the log stops at the first lane that is out of pages: lane l, which has n pages left, is asked for one page too many
   // after its distance from the turn and n rounds.

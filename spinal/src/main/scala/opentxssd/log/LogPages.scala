@@ -21,6 +21,8 @@ case class LogPlace(p: OtxParam) extends Bundle {
   * A page whose program fails is placed again before any new page (decision 011): in the next page of its block, or from page 3 of a block on in the lane's next block. Its block goes to `badBlock` first. `failed` for one clock: the
   * fourth place failed too; the page never retires.
   *
+  * `durableMark`: the highest watermark that stands in a retired page. `nextPage`: the first page that has no place yet, the open one or a closed one; `nextFirst`: index of its first entry.
+  *
   * `page`: number of the open page. `frameFree`: its frame is free. `nextFree`: the frame of the page after it is. `turn`: lane of the next page that has no place yet; `waiting`: closed pages without one. `pages`: pages retired.
   * `closed` to header 3 clocks, header taken to `program` 1 clock after the last answer of the memory; done beat to `durable`: 2 clocks. Reset: page 0 is open and nothing is durable.
   */
@@ -47,7 +49,9 @@ class LogPages(p: OtxParam) extends Component {
   val program = master port Stream(FlashOp())
   val programDone = slave port Stream(FlashDone())
   val failed = out port Bool()
-  val durable = out port UInt(48 bits)
+  val durable, durableMark = out port UInt(48 bits)
+  val nextPage = out port UInt(32 bits)
+  val nextFirst = out port UInt(48 bits)
   val pages = out port UInt(32 bits)
 
   private val open, asked, retired = Reg(UInt(32 bits)) init 0 // page numbers: retired <= asked <= open
@@ -58,6 +62,8 @@ class LogPages(p: OtxParam) extends Component {
   private val turnNow = Reg(UInt(2 bits)) init 0
   private val ends = Mem(UInt(48 bits), OtxParam.logFrames)
   private val places = Mem(LogPlace(p), OtxParam.logFrames)
+  private val marks = Mem(UInt(48 bits), OtxParam.logFrames) // the watermark in each page's header
+  private val askedFirst, markNow = Reg(UInt(48 bits)) init 0
   ends.write(open(1 downto 0), closed.payload, closed.valid)
   when(closed.valid)(open := open + 1)
 
@@ -104,6 +110,7 @@ class LogPages(p: OtxParam) extends Component {
   placed.ppn := target
   placed.lane := laneNow
   places.write(slot, placed, header.fire)
+  marks.write(slot, mark, header.fire)
 
   program.valid := state === State.Program && !(written - record).msb
   program.op := NandOp.PROGRAM
@@ -140,6 +147,7 @@ class LogPages(p: OtxParam) extends Component {
         state := State.Program
         when(!repeats) {
           asked := asked + 1
+          askedFirst := end
           tries(slot) := U(0, 2 bits)
           flying := flying | (B(1, p.lanes bits) |<< turnNow)
           turnNow := (turnNow === p.lanes - 1) ? U(0, 2 bits) | (turnNow + 1)
@@ -156,6 +164,7 @@ class LogPages(p: OtxParam) extends Component {
   when(retire) {
     retired := retired + 1
     prefix := ends.readAsync(retiring)
+    when(marks.readAsync(retiring) > markNow)(markNow := marks.readAsync(retiring))
     done(retiring) := False
   }
   private val which = programDone.cookie(1 downto 0)
@@ -174,6 +183,9 @@ class LogPages(p: OtxParam) extends Component {
   }
 
   durable := prefix
+  durableMark := markNow
+  nextPage := asked
+  nextFirst := askedFirst
   pages := retired
 }
 

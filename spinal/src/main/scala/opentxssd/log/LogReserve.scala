@@ -13,7 +13,7 @@ import opentxssd._
   *
   *   -  1: the one that is open then, if somebody waits for it or the command's entries do not fit
   *   -  1: the one with the command's entries (up to 32, and its COMMIT record)
-  *   -  1: the one with the entry of a move that began in the same clocks
+  *   -  2: those with the entry of a move and of a note that began in the same clocks
   *   -  1: one that closed in the clocks by which `logLeft` is late
   *   - 32: an end for each open transaction: COMMIT, also RELAXED with a FLUSH behind it, ABORT or RECOVER, whose entries share pages. No transaction opens without being one of the four commands
   *
@@ -24,7 +24,7 @@ import opentxssd._
   * WRITE_FAULT, writes with READ_ONLY, reads go on: nobody hangs. Above `reserved` nobody waits for ever either: firmware hands over blocks, or says `logFull` and the answer is CAPACITY.
   */
 object LogReserve {
-  def reserved(p: OtxParam): Int = 4 + OtxParam.txids + p.lanes * p.pagesPerBlock
+  def reserved(p: OtxParam): Int = 5 + OtxParam.txids + p.lanes * p.pagesPerBlock
 
   /** The command queue lets such commands go above this: three may be before one in the data path, of two pages each. So the command executor finds its pages and does not wait. */
   def open(p: OtxParam): Int = reserved(p) + 6

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+package opentxssd.data
+
+import opentxssd._
+import spinal.core._
+import spinal.lib._
+
+/** How many pages of each block are in use, for garbage collection (docs/decisions/021).
+  *
+  * Contract. The count of a block is the number of its data pages that were handed out and are not known to be dead. It goes up with `picked` (the allocator has a page on offer) and with
+  * `up` (a page that firmware copied has taken the place of the old one); it goes down with each page of `down`. So a count of 0 means: no map word and no version names a page
+  * of the block, and none is on its way there. Whoever hands out pages must report every one of them, once, when it is dead.
+  *
+  * `ask`: firmware wants the count of a block. `count` is valid some clocks later, when all events before it are counted, until the next `ask` or `set`. `set`: the count of a block is `value` from now
+  * on; firmware sets all of them before the drive is enabled.
+  *
+  * One count per block in a memory with one read and one write port, two clocks for an event. `picked` is first and never waits: it comes at most every second clock, and four wait here. The others are taken in turn
+  * and depend on nothing else, so none of them waits for ever. Counts are not cleared by reset, the events under way are.
+  */
+class LiveCounts(p: OtxParam, downs: Int) extends Component {
+  setDefinitionName("otx_live_counts")
+  private val idBits = p.blockBits + p.dieBits
+
+  val picked = slave port Flow(UInt(30 bits))
+  val up = slave port Stream(UInt(30 bits))
+  val down = Vec.fill(downs)(slave port Stream(UInt(30 bits)))
+  val ask = slave port Flow(UInt(24 bits))
+  val set = slave port Flow(UInt(16 bits)) // of the block asked for last
+  val count = master port Flow(UInt(16 bits))
+
+  private case class Event() extends Bundle {
+    val block = UInt(idBits bits)
+    val up = Bool()
+  }
+  private def event(ppns: Stream[UInt], up: Boolean): Stream[Event] = ppns.map { ppn =>
+    val e = Event()
+    e.block := (ppn >> p.pageBits).resize(idBits)
+    e.up := Bool(up)
+    e
+  }
+
+  private val pickedPages = picked.toStream
+  private val picks = event(pickedPages, up = true).queue(4)
+  private val others = StreamArbiterFactory().roundRobin.noLock.on(event(up, up = true) +: down.map(event(_, up = false)))
+  private val events = StreamArbiterFactory().lowerFirst.noLock.onArgs(picks, others)
+
+  private val counts = Mem(UInt(p.pageBits + 1 bits), 1 << idBits)
+  private val asked = Reg(UInt(idBits bits)) init 0
+  private val wanted, answered = RegInit(False) // by firmware: to be read, and read
+  private val setting = RegInit(False)
+  private val value = Reg(UInt(p.pageBits + 1 bits))
+
+  // an event or a question in one clock, its write or its answer in the next
+  private val writing = RegInit(False)
+  private val reading = RegInit(False)
+  private val now = RegNextWhen(events.payload, events.fire)
+  private val idle = !writing && !reading
+  events.ready := idle
+  private val asks = idle && !events.valid && wanted
+  writing := events.fire
+  reading := asks
+  private val before = counts.readSync(events.valid.mux(events.block, asked), idle)
+  private val after = now.up.mux(before + 1, before - 1)
+  counts.write(writing.mux(now.block, asked), writing.mux(after, value), writing || setting)
+  when(setting && !writing)(setting := False)
+
+  private val answer = Reg(UInt(p.pageBits + 1 bits))
+  when(asks)(wanted := False)
+  when(reading) {
+    answer := before
+    answered := True
+  }
+  when(ask.valid) {
+    asked := ask.payload.resize(idBits)
+    wanted := True
+    answered := False
+  }
+  when(set.valid) {
+    value := set.payload.resized
+    setting := True
+    answered := False
+  }
+  count.valid := answered
+  count.payload := answer.resized
+
+  assert(!(picked.valid && !pickedPages.ready), "a picked page is not counted", ERROR)
+  // in simulation: a page is reported dead once, and no block has more pages than it has
+  assert(!(writing && !now.up && before === 0), "a block has less than no pages in use", ERROR)
+  assert(!(writing && now.up && before === p.pagesPerBlock), "a block has more pages in use than pages", ERROR)
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ftl_checkpoint.h"
+
+#include "ftl_bbt.h"
+#include "ftl_blocks.h"
+#include "ftl_root.h"
+
+/* The first `n` of the blocks are free, but for those that failed. */
+static void release(struct ftl *f, struct ftl_holders *h, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) ftl_blocks_release(f, h->block[i]);
+    h->n -= n;
+    for (uint32_t i = 0; i < h->n; i++) h->block[i] = h->block[i + n];
+}
+
+/* The place where the log goes on. `low`: a transaction that ends later and is not seen open here begins later, too; so the log's head is asked for first. */
+static struct ftl_place here(void) {
+    struct ftl_place p = {.low = hal_log_head()};
+    uint64_t first;
+    for (uint32_t t = 0; t < FTL_TXIDS; t++)
+        if (hal_tx_first(t, &first) && first < p.low) p.low = first;
+    hal_log_place(&p.at);
+    if (p.at.first < p.low) p.low = p.at.first;
+    return p;
+}
+
+/* Notes a place every so many pages; when the list is full every second one goes. */
+static void note_place(const struct ftl *f, struct ftl_checkpoint *c, uint32_t page) {
+    uint32_t last = c->places == 0 ? f->old_root.log_page : c->place[c->places - 1].at.page;
+    if (c->every == 0) c->every = 1;
+    if (page - last < c->every) return;
+    if (c->places == FTL_PLACES) {
+        c->places = FTL_PLACES / 2;
+        c->every *= 2;
+        for (uint32_t i = 0; i < c->places; i++) c->place[i] = c->place[2 * i + 1];
+        return;
+    }
+    c->place[c->places++] = here();
+}
+
+/* False: there is no later start than that of the last checkpoint. */
+static bool choose_start(const struct ftl *f, struct ftl_checkpoint *c) {
+    const struct ftl_root *r = &f->old_root;
+    uint32_t n = c->places;
+    while (n > 0 && c->place[n - 1].at.first > c->durable) n--;
+    if (n == 0 || c->place[n - 1].at.first <= r->map_first) return false;
+    c->start = c->place[n - 1];
+    while (n > 0 && c->place[n - 1].at.first > c->start.low) n--;
+    if (n > 0) c->begin = c->place[n - 1];
+    else {
+        c->begin.at.page = r->log_page;
+        c->begin.at.first = r->log_first;
+        for (uint32_t l = 0; l < r->lanes; l++) {
+            c->begin.at.lane[l].block = r->lane_block[l];
+            c->begin.at.lane[l].page = r->lane_page[l];
+        }
+    }
+    return true;
+}
+
+static void give_up(struct ftl *f, struct ftl_checkpoint *c) {
+    release(f, &c->map, c->map.n);
+    c->state = FTL_CHECKPOINT_NONE;
+}
+
+static void begin(struct ftl *f, struct ftl_checkpoint *c) {
+    uint32_t *w = hal_frame(FTL_FRAME_NEW_ROOT(f)) + FTL_ROOT_DIRECTORY;
+    c->state = FTL_CHECKPOINT_MAP;
+    c->map.n = c->left = c->page = 0;
+    c->any = c->composed = false;
+    c->root = f->old_root;
+    c->root.frame = FTL_FRAME_NEW_ROOT(f);
+    c->root.sequence++;
+    c->root.map_sequence = c->root.sequence;
+    c->root.map_generation = c->root.generation;
+    c->root.lost = (struct ftl_lost){0}; /* the log has gone on since */
+    c->root.directories = f->geometry.directories;
+    c->root.log_page = c->begin.at.page;
+    c->root.log_first = c->begin.at.first;
+    c->root.map_first = c->start.at.first;
+    for (uint32_t l = 0; l < c->root.lanes; l++) {
+        c->root.lane_block[l] = c->begin.at.lane[l].block;
+        c->root.lane_page[l] = c->begin.at.lane[l].page;
+    }
+    for (uint32_t d = 0; d < FTL_MAX_DIRECTORIES; d++) w[d] = FTL_NO_PPN;
+}
+
+/* What the map of the checkpoint says of a block. */
+static uint32_t word_of(uint32_t lpn) {
+    uint32_t word = hal_map()[lpn];
+    if (FTL_WORD_KIND(word) == FTL_WORD_KIND_VER) word = hal_lookup(lpn);
+    return FTL_WORD_KIND(word) == FTL_WORD_KIND_NAND ? word : FTL_WORD_NONE;
+}
+
+/* Makes the words of a map page. False: all of it is NONE. */
+static bool compose(const struct ftl *f, uint32_t page) {
+    uint32_t *to = hal_frame(FTL_FRAME_MAP(f)), first = page * FTL_PAGE_WORDS, any = 0;
+    for (uint32_t i = 0; i < FTL_PAGE_WORDS; i++) {
+        to[i] = first + i < f->geometry.lbas ? word_of(first + i) : FTL_WORD_NONE;
+        any |= to[i];
+    }
+    return any != 0;
+}
+
+/* Programs a frame into the next page: its PPN, or FTL_NO_PPN if that failed and has to be done again. */
+static uint32_t program(struct ftl *f, struct ftl_checkpoint *c, uint32_t kind, uint32_t number, uint32_t frame) {
+    struct hal_nand_op o = {.op = HAL_PROGRAM, .ppn = c->to++, .frame = frame, .kind = kind, .lpn = number, .sequence = c->root.map_sequence};
+    struct hal_nand_done d;
+    c->left--;
+    ftl_io_one(&f->io, &o, &d);
+    if (d.status == FTL_PAGE_OK) return o.ppn;
+    (void)ftl_bbt_mark(f, o.ppn >> f->geometry.page_bits);
+    c->left = 0;
+    return FTL_NO_PPN;
+}
+
+/* Erases a block for the map. */
+static void open_block(struct ftl *f, struct ftl_checkpoint *c) {
+    uint32_t block = f->blocks.total > FTL_RESCUE_BLOCKS ? ftl_blocks_take_near(f, 0) : FTL_NO_BLOCK;
+    if (block == FTL_NO_BLOCK || c->map.n == FTL_HOLDERS) {
+        give_up(f, c);
+        return;
+    }
+    struct hal_nand_op o = {.op = HAL_ERASE, .ppn = ftl_first_ppn(&f->geometry, block)};
+    struct hal_nand_done d;
+    ftl_io_one(&f->io, &o, &d);
+    if (d.status != FTL_PAGE_OK) {
+        (void)ftl_bbt_mark(f, block);
+        return;
+    }
+    ftl_holders_put(&c->map, block);
+    c->to = o.ppn;
+    c->left = f->geometry.pages;
+}
+
+/* The directory before map page `page` is full, or the map is at its end. */
+static bool directory_is_due(const struct ftl *f, const struct ftl_checkpoint *c) {
+    return c->any && (c->page == f->geometry.map_pages || c->page % FTL_PAGE_WORDS == 0);
+}
+
+static void map_step(struct ftl *f, struct ftl_checkpoint *c) {
+    uint32_t *ppns = hal_frame(FTL_FRAME_NEW_DIRECTORY(f)), directory = (c->page - 1) / FTL_PAGE_WORDS;
+    if (directory_is_due(f, c)) {
+        if (c->left == 0) {
+            open_block(f, c);
+            return;
+        }
+        uint32_t ppn = program(f, c, FTL_KIND_DIRECTORY, directory, FTL_FRAME_NEW_DIRECTORY(f));
+        hal_frame(FTL_FRAME_NEW_ROOT(f))[FTL_ROOT_DIRECTORY + directory] = ppn;
+        if (ppn != FTL_NO_PPN) c->any = false;
+        return;
+    }
+    if (c->page == f->geometry.map_pages) {
+        c->end = hal_log_head();
+        c->noted = 0;
+        c->state = FTL_CHECKPOINT_SETTLE;
+        return;
+    }
+    if (c->page % FTL_PAGE_WORDS == 0 && !c->any)
+        for (uint32_t i = 0; i < FTL_PAGE_WORDS; i++) ppns[i] = FTL_NO_PPN;
+    if (!c->composed) c->composed = compose(f, c->page);
+    if (!c->composed) {
+        c->page++;
+        return;
+    }
+    if (c->left == 0) {
+        open_block(f, c);
+        return;
+    }
+    uint32_t ppn = program(f, c, FTL_KIND_MAP, c->page, FTL_FRAME_MAP(f));
+    if (ppn == FTL_NO_PPN) return;
+    ppns[c->page++ % FTL_PAGE_WORDS] = ppn;
+    c->any = true;
+    c->composed = false;
+}
+
+static void new_root(struct ftl *f, struct ftl_checkpoint *c) {
+    if (ftl_root_write(f, &c->root) != FTL_OK) { /* the old root counts on */
+        give_up(f, c);
+        return;
+    }
+    ftl_root_leave_old(f);
+    f->old_root = c->root;
+    release(f, &f->map, f->map.n);
+    f->map = c->map;
+    for (uint32_t l = 0; l < c->root.lanes; l++) {
+        uint32_t n = 0;
+        while (n < f->log[l].n && f->log[l].block[n] != c->root.lane_block[l]) n++;
+        if (n < f->log[l].n) release(f, &f->log[l], n);
+    }
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < c->places; i++)
+        if (c->place[i].at.page > c->root.log_page) c->place[kept++] = c->place[i];
+    c->places = kept;
+    c->last = c->start.at.page;
+    c->every = 0;
+    c->state = FTL_CHECKPOINT_NONE;
+    c->done++;
+}
+
+/* Whether it is time. */
+static bool due(const struct ftl *f, const struct ftl_checkpoint *c, uint32_t page) {
+    uint32_t pages = page - c->last;
+    return pages >= f->geometry.checkpoint_pages || (ftl_supply_low(f) && pages >= 2 * f->geometry.lanes * f->geometry.pages);
+}
+
+void ftl_checkpoint_step(struct ftl *f, struct ftl_supply *s, struct ftl_checkpoint *c) {
+    struct hal_log_place now;
+    hal_log_place(&now);
+    note_place(f, c, now.page);
+    if (c->state == FTL_CHECKPOINT_NONE) {
+        if (due(f, c, now.page) && hal_relocate_room() && choose_start(f, c)) begin(f, c);
+        c->durable = hal_log_durable_mark();
+        return;
+    }
+    if (c->state == FTL_CHECKPOINT_SETTLE && hal_log_durable_mark() < c->end) {
+        if (c->noted < c->end && hal_log_mark() >= c->end && hal_log_note()) c->noted = hal_log_head();
+        return;
+    }
+    if (!ftl_io_empty(&f->io)) {
+        s->hold = true;
+        return;
+    }
+    if (c->state == FTL_CHECKPOINT_MAP) map_step(f, c);
+    else new_root(f, c);
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ftl_collect.h"
+
+#include "ftl_blocks.h"
+
+#define BLOCKS_OF_FRAME (2 * FTL_PAGE_WORDS) /* counts of 16 bits */
+
+/* The count of a block, in the frames that a mount may use. */
+static uint16_t *count_of(uint32_t block_id) {
+    return (uint16_t *)hal_frame(FTL_FRAME_POOL + block_id / BLOCKS_OF_FRAME) + block_id % BLOCKS_OF_FRAME;
+}
+
+uint32_t ftl_collect_frames(const struct ftl_geometry *g) { return ftl_block_id(g, g->dies - 1, g->blocks - 1) / BLOCKS_OF_FRAME + 1; }
+
+void ftl_collect_count(struct ftl *f) {
+    const struct ftl_geometry *g = &f->geometry;
+    for (uint32_t die = 0; die < g->dies; die++)
+        for (uint32_t b = 0; b < g->blocks; b++) *count_of(ftl_block_id(g, die, b)) = 0;
+    for (uint32_t lpn = 0; lpn < g->lbas; lpn++) {
+        uint32_t word = hal_map()[lpn];
+        if (word != FTL_WORD_NONE) ++*count_of(FTL_WORD_VALUE(word) >> g->page_bits);
+    }
+    for (uint32_t die = 0; die < g->dies; die++)
+        for (uint32_t b = 0; b < g->blocks; b++) {
+            uint32_t id = ftl_block_id(g, die, b), n = *count_of(id);
+            hal_live_set(id, n);
+            if (n != 0) ftl_blocks_close(f, id);
+        }
+}
+
+static bool has_ticket(const struct ftl_collect *c, uint32_t block) {
+    for (uint32_t i = 0; i < c->tickets; i++)
+        if (c->ticket[i].block == block) return true;
+    return false;
+}
+
+static void take_ticket(struct ftl_collect *c, uint32_t block) {
+    c->ticket[c->tickets].block = block;
+    c->ticket[c->tickets].turn = c->turn + 1;
+    c->ticket[c->tickets++].head = hal_log_head();
+}
+
+/* Whether the oldest ticket is ripe. Does what brings it on: a turn of the reads, a note. */
+static bool ripe(struct ftl_collect *c) {
+    bool old = hal_reads_old();
+    if (!old && c->turn < c->ticket[0].turn) {
+        hal_reads_turn();
+        c->turn++;
+        return false;
+    }
+    uint64_t head = c->ticket[0].head;
+    if (hal_log_durable_mark() < head) {
+        if (c->noted < head && hal_log_mark() >= head && hal_log_note()) c->noted = hal_log_head();
+        return false;
+    }
+    return c->turn > c->ticket[0].turn || (c->turn == c->ticket[0].turn && !old);
+}
+
+static void use_ticket(struct ftl *f, struct ftl_collect *c) {
+    uint32_t block = c->ticket[0].block;
+    if (hal_live(block) == 0) {
+        ftl_blocks_release(f, block);
+        c->released++;
+    }
+    c->tickets--;
+    for (uint32_t i = 0; i < c->tickets; i++) c->ticket[i] = c->ticket[i + 1];
+}
+
+/* The victim's pages have been gone through. */
+static void end_victim(struct ftl *f, const struct ftl_retire *r, struct ftl_collect *c) {
+    uint32_t block = c->victim - 1;
+    c->victim = 0;
+    if (!ftl_blocks_is_data(f, block) || ftl_blocks_is_bad(f, block)) return;
+    if (hal_live(block) != 0 && f->blocks.total <= ftl_supply_kept_from_moves(&f->geometry) && r->left == 0) return; /* there was no block to move to */
+    if (hal_live(block) != 0) {
+        ftl_blocks_set_aside(f, block);
+        return;
+    }
+    take_ticket(c, block);
+    c->moved_blocks++;
+}
+
+/* Looks at the blocks of one word of the cursor; true: the search is over. */
+static bool search(struct ftl *f, struct ftl_collect *c) {
+    const struct ftl_geometry *g = &f->geometry;
+    uint32_t bits = ftl_blocks_data_word(f, c->die, c->word);
+    for (uint32_t b = c->word * 32; bits != 0; bits >>= 1, b++) {
+        uint32_t id = ftl_block_id(g, c->die, b);
+        if (!(bits & 1u) || has_ticket(c, id)) continue;
+        uint32_t live = hal_live(id);
+        if (live == 0 && c->tickets < FTL_TICKETS) {
+            take_ticket(c, id);
+            if (c->best == id + 1) c->best = 0;
+            c->words = 0;
+            continue;
+        }
+        c->seen++;
+        if (live < g->pages && (c->best == 0 || live < c->best_live)) {
+            c->best = id + 1;
+            c->best_live = live;
+        }
+    }
+    c->words++;
+    if (++c->die == g->dies) {
+        c->die = 0;
+        c->word = c->word + 1 == f->blocks.words ? 0 : c->word + 1;
+    }
+    return c->seen >= FTL_COLLECT_WINDOW || c->words >= g->dies * f->blocks.words;
+}
+
+/* No block is left, not even for a page that could not be programmed, and one such page may be what holds up the watermark. */
+static bool stuck(const struct ftl *f, const struct ftl_collect *c) { return f->blocks.total == 0 && (c->tickets == 0 || hal_log_mark() < c->ticket[0].head); }
+
+void ftl_collect_step(struct ftl *f, struct ftl_supply *s, struct ftl_retire *r, struct ftl_collect *c) {
+    if (c->tickets != 0 && ripe(c)) use_ticket(f, c);
+    if (c->victim != 0 && !ftl_retire_has(r, c->victim - 1) && ftl_retire_settled(r) && c->tickets < FTL_TICKETS) end_victim(f, r, c);
+    if (stuck(f, c)) s->hopeless = true;
+    else if (c->tickets != 0 || c->victim != 0 || !ftl_supply_low(f)) s->hopeless = false;
+    if (!ftl_supply_low(f) || c->victim != 0 || !search(f, c)) return;
+    bool worth = c->best != 0 && ftl_retire_collect(r, c->best - 1);
+    if (worth) {
+        c->victim = c->best;
+        c->victim_live = c->best_live;
+        c->words = 0;
+    } else if (c->words >= f->geometry.dies * f->blocks.words) {
+        if (c->tickets == 0) s->hopeless = true;
+        c->words = 0;
+    }
+    c->seen = c->best = 0;
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Garbage collection: blocks come back while the drive runs, and nothing is erased that is still needed. */
+#include "ftl_blocks.h"
+#include "tests.h"
+#include "traffic.h"
+
+/* Writes that find room; some are flushed. */
+static uint32_t overwrite(uint32_t writes, uint32_t lpns) {
+    uint32_t done = 0;
+    for (uint32_t tries = 0; done < writes && tries < 20 * writes; tries++) {
+        if (drive_write(&(uint32_t){drive_lpn(sim_random(lpns))}, 1, true)) done++;
+        drive_supply(4);
+        while (sim_random(3) != 0) (void)drive_finish_one();
+        if (drive_can_close() && sim_random(16) == 0) drive_close();
+        if (sim_random(40) == 0) drive_flush();
+    }
+    return done;
+}
+
+/* Without checkpoints the log would take the drive before that. */
+static void drive_takes_many_times_what_it_holds(void) {
+    static const uint32_t shapes[][5] = {{1, 1, 64, 8, 64}, {2, 2, 40, 8, 64}, {4, 2, 24, 8, 64}};
+    for (uint32_t s = 0; s < 3; s++) {
+        uint32_t released = 0, checkpoints = 0, longest = 0;
+        sim_new(shapes[s][0], shapes[s][1], shapes[s][2], shapes[s][3], shapes[s][4]);
+        mounted();
+        uint32_t pages = sim.g.dies * sim.g.blocks * sim.g.pages;
+        for (uint32_t n = 0; n < 4; n++) {
+            uint32_t writes = 2 * pages < 3000 ? 2 * pages : 3000; /* the model's log ends */
+            CHECK(overwrite(writes, DRIVE_LPNS) == writes && !sim.full);
+            released += drive.collect.released;
+            checkpoints += drive.checkpoint.done;
+            drive_flush();
+            drive_cut();
+            CHECK(sim_mount(&drive.ftl) == FTL_OK);
+            drive_judge();
+            if (drive.ftl.report.log_pages > longest) longest = drive.ftl.report.log_pages;
+            drive_start();
+        }
+        CHECK(released * sim.g.pages > 4 * pages && checkpoints > 12 && longest < 3 * sim.g.checkpoint_pages);
+    }
+}
+
+/* Long enough that blocks come back; cuts at any instant, also in what the firmware does. */
+static void random_histories_collect_and_keep_the_contract(void) {
+    uint32_t released = 0, moved = 0, cuts = 0, checkpoints = 0;
+    for (unsigned long run = 0; run < test_runs / 16; run++) {
+        sim_seed(test_seed * 7000003 + run);
+        any_geometry();
+        if (run % 2) {
+            with_faults();
+            sim.fail_programs = sim.fail_erases = 4; /* long histories: else they end for want of blocks */
+        }
+        if (run % 4 < 2) sim.g.checkpoint_pages = 3;
+        mounted();
+        for (uint32_t cut = 0; cut < 3; cut++) {
+            history(300 + sim_random(1200));
+            if (sim_random(2) && drive_supply_cut(80, 1 + sim_random(40))) cuts++;
+            else drive_cut();
+            released += drive.collect.released;
+            moved += drive.collect.moved_blocks;
+            checkpoints += drive.checkpoint.done;
+            while (sim_random(2)) { /* recovery is cut, too */
+                sim.cut_at = 1 + sim_random(150);
+                if (sim_mount(&drive.ftl) != -1) drive_cut_dropping_all();
+            }
+            sim.cut_at = 0;
+            CHECK(sim_mount(&drive.ftl) == FTL_OK);
+            drive_judge();
+            drive_start();
+        }
+    }
+    if (test_runs < 2000) return;
+    CHECK(released > 5000 && moved > 2000 && cuts > 50 && checkpoints > 2000);
+}
+
+/* Cut before each operation of the firmware over some checkpoints, with what is under way kept, torn or dropped. */
+static void checkpoints_cut_at_every_operation_lose_nothing(void) {
+    uint32_t checkpoints = 0;
+    bool ended = false;
+    for (uint32_t cut = 1; !ended; cut++)
+        for (uint32_t luck = 0; luck < 4; luck++) {
+            sim_seed(luck + 1);
+            sim_new(1 + luck % 2, 2, 120, 8, 1100);
+            sim.g.checkpoint_pages = 4;
+            mounted();
+            history(120);
+            drive_flush();
+            sim_seed(cut * 8 + luck);
+            ended = !drive_supply_cut(400, cut);
+            checkpoints += drive.checkpoint.done;
+            if (ended) drive_cut();
+            CHECK(sim_mount(&drive.ftl) == FTL_OK);
+            drive_judge();
+        }
+    CHECK(checkpoints > 20);
+}
+
+static bool released(uint32_t block) { return !ftl_blocks_is_taken(&drive.ftl, block); }
+
+static void everything(uint32_t rounds) {
+    while (rounds-- > 0) {
+        drive_supply(1);
+        while (drive_finish_one()) {
+        }
+    }
+}
+
+/* A drive whose free blocks are few; the number of a closed block that holds LPN 0 and garbage. */
+static uint32_t worn_block(void) {
+    sim_new(1, 1, 64, 8, 64);
+    sim.g.checkpoint_pages = 100000;
+    mounted();
+    sim.no_collect = true;
+    write_one(0);
+    uint32_t block = FTL_WORD_VALUE(hal_map()[drive_lpn(0)]) >> sim.g.page_bits;
+    for (uint32_t n = 0; n < 2000 && !ftl_supply_low(&drive.ftl); n++) write_one(1 + n % 5);
+    CHECK(ftl_blocks_is_data(&drive.ftl, block) && ftl_supply_low(&drive.ftl));
+    sim.no_collect = false;
+    return block;
+}
+
+/* Rule erase: what was logged before the ticket must be behind a durable watermark. */
+static void ticket_waits_for_a_durable_watermark(void) {
+    uint32_t block = worn_block();
+    sim.no_collect = true;
+    CHECK(drive_write(&(uint32_t){drive_lpn(0)}, 1, true));
+    sim.no_collect = false;
+    uint64_t held = hal_log_head() - 1;
+    drive_hold(held); /* not complete: block 0 may be needed */
+    everything(300);
+    CHECK(!released(block) && drive.collect.released == 0);
+    drive_release(held);
+    everything(300);
+    CHECK(drive.collect.released != 0);
+}
+
+/* A read that has found its page holds the block. */
+static void ticket_waits_for_reads(void) {
+    uint32_t block = worn_block();
+    CHECK(drive_read_begins(0, drive_lpn(0)));
+    write_one(0);
+    everything(300);
+    CHECK(!released(block));
+    drive_read_ends(0);
+    everything(300);
+    CHECK(drive.collect.released > 1);
+}
+
+/* An idle drive gets its blocks back: notes bring the watermark up. */
+static void an_idle_drive_collects(void) {
+    (void)worn_block();
+    write_one(0);
+    uint64_t head = hal_log_head();
+    everything(600);
+    CHECK(!ftl_supply_low(&drive.ftl) && hal_log_head() > head && drive.collect.tickets == 0);
+    drive_cut_dropping_all();
+    CHECK(sim_mount(&drive.ftl) == FTL_OK);
+    drive_judge();
+}
+
+/* A page that cannot be read stays, and its block with it; the others go on. */
+static void block_with_an_unreadable_page_is_set_aside(void) {
+    uint32_t block = worn_block(), ppn = FTL_WORD_VALUE(hal_map()[drive_lpn(0)]);
+    sim_pages[ppn].state = SIM_TORN;
+    everything(600);
+    CHECK(!released(block) && hal_map()[drive_lpn(0)] == FTL_WORD_NAND(ppn) && !ftl_supply_low(&drive.ftl));
+}
+
+/* A transaction that stays open keeps the log from its first entry on, and nothing else: it commits after many checkpoints, and after a cut. */
+static void an_open_transaction_survives_checkpoints(void) {
+    for (uint32_t end = 0; end < 3; end++) {
+        sim_new(2, 2, 64, 8, 64);
+        sim.g.checkpoint_pages = 6;
+        mounted();
+        CHECK(drive_tx_write(3, drive_lpn(0)) && drive_tx_write(3, drive_lpn(1)));
+        CHECK(overwrite(200, DRIVE_LPNS) == 200);
+        CHECK(drive.checkpoint.done > 1 && drive.ftl.old_root.log_first == 0 && drive.ftl.old_root.map_first > 100);
+        if (end == 1) CHECK(drive_tx_write(3, drive_lpn(2)) && drive_commit(3));
+        if (end == 2) drive_abort(3);
+        drive_flush();
+        if (end != 0) CHECK(overwrite(100, 1) == 100);
+        if (end != 0) CHECK(drive.ftl.old_root.log_first > 100);
+        drive_flush();
+        drive_cut();
+        CHECK(sim_mount(&drive.ftl) == FTL_OK);
+        drive_judge();
+    }
+}
+
+const struct test collect_tests[] = {
+    {"a drive takes many times what it holds", drive_takes_many_times_what_it_holds},
+    {"a ticket waits for a durable watermark", ticket_waits_for_a_durable_watermark},
+    {"a ticket waits for reads", ticket_waits_for_reads},
+    {"an idle drive collects", an_idle_drive_collects},
+    {"a block with an unreadable page is set aside", block_with_an_unreadable_page_is_set_aside},
+    {"an open transaction survives checkpoints", an_open_transaction_survives_checkpoints},
+    {"checkpoints cut at every operation lose nothing", checkpoints_cut_at_every_operation_lose_nothing},
+    {"random histories collect and keep the contract", random_histories_collect_and_keep_the_contract},
+    {0},
+};
