@@ -15,7 +15,7 @@ BASE = re.compile(r"#define CSR_BASE (\w+?)L?$", re.M)
 
 class Registers:
     def __init__(self, drive):
-        self.drive, self.lib = drive, drive.lib
+        self.drive, self.lib, self.stands = drive, drive.lib, False
         text = (ROOT / f"build/{drive.preset}/software/include/generated/csr.h").read_text()
         base = int(BASE.search(text)[1], 16)
         self.at = {name.lower(): base + int(offset, 16) for name, offset in REGISTER.findall(text)}
@@ -24,12 +24,15 @@ class Registers:
     def held(self):
         """The firmware stands still."""
         self.lib.otx_sim_bus_hold(1)
+        self.stands = True
         try:
             yield self
         finally:
             self.lib.otx_sim_bus_hold(0)
+            self.stands = False
 
     def _access(self, name, data=0, write=0):
+        assert self.stands, "the firmware goes on; see held"
         word = ctypes.c_uint32()
         self.lib.otx_sim_bus_ask(ctypes.c_uint32(self.at[name]), ctypes.c_uint32(data), write)
         for _ in range(100):

@@ -10,7 +10,7 @@ import pytest
 from cocotb_tests.bench.amount import amount
 from cocotb_tests.system.registers import Registers, word
 from opentxssd import BLOCK, Drive, Opcode, Status, TxState
-from opentxssd.faults import Faults
+from opentxssd.faults import Faults, seen
 from soc import geometry
 
 pytestmark = pytest.mark.forked
@@ -18,15 +18,19 @@ G = geometry.preset("quick")
 NAND, VER = 1, 3
 
 
+def count_of(registers, block):
+    registers.write("live_block", block)
+    while not registers.read("live_valid"):
+        pass
+    return registers.read("live_answer")
+
+
 def counts(registers):
     """{block: pages in use}, as firmware would ask."""
     found = {}
     with registers.held():
         for block in range(G.dies * G.blocks_per_way):
-            registers.write("live_block", block)
-            while not registers.read("live_valid"):
-                pass
-            found[block] = registers.read("live_answer")
+            found[block] = count_of(registers, block)
     return found
 
 
@@ -47,13 +51,14 @@ def named(drive):
 
 def check(drive, registers, kept=0):
     """All counts are the truth; one page more is on offer, and at most `kept` are lost until the next mount. Returns how many entries of transactions there are."""
-    assert drive.idle()
-    for _ in range(20):  # what firmware is moving, comes to its place
-        before = registers.wide("log_head")
+    for _ in range(20):  # what firmware is moving comes to its place
+        assert drive.idle(300_000)
+        with registers.held():
+            before = registers.wide("log_head")
         drive.step(3_000)
-        assert drive.idle()
-        if registers.wide("log_head") == before:
-            break
+        with registers.held():
+            if registers.wide("log_head") == before and not registers.read("busy"):
+                break
     want, entries = named(drive)
     have = counts(registers)
     more = {block: have[block] - want[block] for block in have if have[block] != want[block]}
@@ -113,6 +118,7 @@ def test_counts_stay_true_when_programs_fail_and_pages_move(seed=2):
     drive, rng = Drive("quick", faults=Faults(seed=seed, program_fail_ppm=20_000)), random.Random(seed)
     registers = Registers(drive)
     traffic(drive, registers, rng, amount(10, 40), 50)
+    assert seen(drive.lib)["program_fails"] > 3
 
 
 def test_mount_sets_the_counts(seed=3):
@@ -124,3 +130,17 @@ def test_mount_sets_the_counts(seed=3):
         drive.power_cut(seed=cut)
         drive.power_on()
     check(drive, Registers(drive))
+
+
+@pytest.mark.parametrize("wrong", [-1, 2])
+def test_a_wrong_count_would_be_seen(wrong):
+    drive, rng = Drive("quick"), random.Random(4)
+    registers = Registers(drive)
+    drive.write(0, data(rng) * 8)
+    check(drive, registers)
+    with registers.held():
+        block = word(drive, G.table_base) % (1 << 30) // G.pages_per_block
+        registers.write("live_block", block)
+        registers.write("live_count", count_of(registers, block) + wrong)
+    with pytest.raises(AssertionError, match="counts below|nobody names"):
+        check(drive, registers)

@@ -54,7 +54,7 @@ class LiveCounts(p: OtxParam, downs: Int) extends Component {
   private val writing = RegInit(False)
   private val reading = RegInit(False)
   private val now = RegNextWhen(events.payload, events.fire)
-  private val idle = !writing && !reading
+  private val idle = !writing && !reading && !setting // so the memory is never read and written in one clock
   events.ready := idle
   private val asks = idle && !events.valid && wanted
   writing := events.fire

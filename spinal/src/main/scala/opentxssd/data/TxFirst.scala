@@ -37,17 +37,18 @@ class TxFirst extends Component {
   private val asked = RegNextWhen(ask.payload, ask.valid)
   private val names = entry.kind === LogKind.MAP || entry.kind === LogKind.TRIM
   private val looks = entry.valid && entry.inTx && names
-  private val serves = asking && !looks
+  private val fresh = Bool() // the entry is the first of its use
+  private val serves = asking && !looks && !fresh
   when(ask.valid)(asking := True).elsewhen(serves)(asking := False)
   private val place = looks.mux(entry.serial(4 downto 0), asked)
-  private val read = begins.readSync(place)
+  private val read = begins.readSync(place, !fresh) // never in the clock of a write
 
   // the clock after
   private val txid = RegNext(place)
   private val begin = Begin()
   begin.use := RegNext(entry.serial(31 downto 5))
   begin.index := RegNext(index)
-  private val fresh = RegNext(looks, False) && !(known(txid) && read.use === begin.use)
+  fresh := RegNext(looks, False) && !(known(txid) && read.use === begin.use)
   begins.write(txid, begin, fresh)
   when(fresh)(known(txid) := True)
   private val served = RegNext(serves, False)
