@@ -17,6 +17,8 @@ from cocotb_tests.bench.datapath_bench import (
 from cocotb_tests.bench.datapath_engine import ABORTED, COMMITTED
 from cocotb_tests.bench.spinal import generated
 
+RESERVE = 37 + GEOMETRY.lanes * GEOMETRY.pages_per_block  # log pages that writes leave alone (LogReserve.scala)
+
 
 def conflict(a, c):
     """The command queue's rule (docs/interfaces.md, "Command queue to data path")."""

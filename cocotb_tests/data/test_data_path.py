@@ -32,12 +32,11 @@ from cocotb_tests.bench.datapath_bench import (
     DataPathBench,
 )
 from cocotb_tests.bench.datapath_engine import ABORTED, COMMITTED, FREE, OPEN
-from cocotb_tests.bench.datapath_traffic import may_go, verilog
+from cocotb_tests.bench.datapath_traffic import RESERVE, may_go, verilog
 from cocotb_tests.bench.runner import run
 from opentxssd.facts import LogKind, Query, RemapOpcode, WordKind
 
 simulated = cocotb.test(timeout_time=20, timeout_unit="ms")
-RESERVE = 37 + GEOMETRY.lanes * GEOMETRY.pages_per_block  # log pages that writes leave alone (CommandExecutor.scala)
 
 
 def nand(b, lpn):

@@ -10,8 +10,8 @@ from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
 
 from cocotb_tests.bench.amount import amount
-from cocotb_tests.bench.streams import Pin, Source, Stepper, reader
 from cocotb_tests.bench.runner import ROOT, run
+from cocotb_tests.bench.streams import Pin, Source, Stepper, reader
 from soc import geometry
 
 G = geometry.preset("tiny")

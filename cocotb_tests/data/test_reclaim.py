@@ -10,9 +10,9 @@ import random
 import cocotb
 
 from cocotb_tests.bench.amount import amount
-from cocotb_tests.data.test_data_path import RESERVE, verilog
-from cocotb_tests.bench.datapath_engine import FREE, OPEN
 from cocotb_tests.bench.datapath_bench import ABORT, BUF, COMMIT, FLUSH, L_TRIM, MAP, NAND, NOTE, READ, RELOCATE, SUCCESS, TRIM, WRITE, DataPathBench
+from cocotb_tests.bench.datapath_engine import FREE, OPEN
+from cocotb_tests.bench.datapath_traffic import RESERVE, verilog
 from cocotb_tests.bench.runner import run
 
 simulated = cocotb.test(timeout_time=6, timeout_unit="ms")

@@ -19,8 +19,8 @@ static uint32_t overwrite(uint32_t writes, uint32_t lpns) {
 
 /* Without checkpoints the log would take the drive before that. */
 static void drive_takes_many_times_what_it_holds(void) {
-    static const uint32_t shapes[][5] = {{1, 1, 64, 8, 64}, {2, 2, 40, 8, 64}, {4, 2, 24, 8, 64}};
-    for (uint32_t s = 0; s < 3; s++) {
+    static const uint32_t shapes[][5] = {{1, 1, 64, 8, 64}, {2, 2, 40, 8, 64}, {4, 2, 24, 8, 64}, {1, 1, 64, 32, 64}};
+    for (uint32_t s = 0; s < 4; s++) {
         uint32_t released = 0, checkpoints = 0, longest = 0;
         sim_new(shapes[s][0], shapes[s][1], shapes[s][2], shapes[s][3], shapes[s][4]);
         mounted();

@@ -145,7 +145,7 @@ class ReadPath(p: OtxParam) extends Component {
   private val waiting = for (t <- Seq(false, true)) yield {
     val count = Reg(UInt(8 bits)) init 0
     val begins = op.fire && turnNow === Bool(t)
-    val ends = Seq(ways(0).fire && q.turn === Bool(t), came.fire && came.value.turn === Bool(t))
+    val ends = Seq(ways(0).fire && request.turn === Bool(t), readBack.fire && readBack.value.turn === Bool(t))
     count := count + begins.asUInt - ends.map(_.asUInt.resize(2)).reduce(_ + _)
     count =/= 0
   }
