@@ -19,9 +19,8 @@ class ModelCPU(cpu.CPU):
         self.bus = bus = wishbone.Interface(data_width=32, address_width=32, addressing="word")
         self.periph_buses, self.memory_buses = [bus], []
         ports = {f"o_wb_{f}": getattr(bus, f) for f in ["adr", "dat_w", "sel", "cyc", "stb", "we"]} | {f"i_wb_{f}": getattr(bus, f) for f in ["dat_r", "ack", "err"]}
-        self.specials += Instance(
-            "otx_sim_cpu", p_Rom=self.mem_map["rom"], p_Sram=self.mem_map["sram"], p_SramBytes=SRAM_BYTES, i_clk=ClockSignal("sys"), i_reset=ResetSignal("sys") | self.reset, **ports
-        )
+        memories = dict(p_Rom=self.mem_map["rom"], p_Sram=self.mem_map["sram"], p_SramBytes=SRAM_BYTES)
+        self.specials += Instance("otx_sim_cpu", **memories, i_clk=ClockSignal("sys"), i_reset=ResetSignal("sys") | self.reset, **ports)
 
     def set_reset_address(self, reset_address):
         """The model starts at its ROM."""

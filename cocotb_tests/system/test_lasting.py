@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole drive is written many times over: blocks come back while it runs, checkpoints keep the log short, and a power cut at the end takes nothing (docs/decisions/021 to 023)."""
+"""The whole drive is written many times over: blocks come back while it runs, checkpoints keep the log short, and a power cut at the end takes nothing
+(docs/decisions/021 to 023)."""
 
 import os
 import random
