@@ -74,6 +74,7 @@ bool map_swap(uint32_t lpn, uint32_t from, uint32_t to);
 
 uint32_t map_references(uint32_t block); /* versions that name pages of the block */
 bool map_names(uint32_t ppn);
+bool map_pending_of(uint32_t txid); /* of any use of the txid */
 bool map_pending(uint32_t serial); /* a COMMIT of it is not visible yet */
 bool drive_open(uint32_t serial);  /* it is open */
 

