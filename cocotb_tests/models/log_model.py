@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from opentxssd.facts import BLOCK, NUMBER, TXIDS, LogFlag, LogKind, NandOp, PageKind, Status, magic, pack, unpack
 
-MAP, COMMIT, ABORT, TRIM, PREPARE, RELOCATE = LogKind
+MAP, COMMIT, ABORT, TRIM, PREPARE, RELOCATE, NOTE = LogKind
 PAGE, MOST, FRAMES, MAGIC = BLOCK, NUMBER["LOG_ENTRIES"], NUMBER["LOG_FRAMES"], magic("LogHeader")
 PLACES, FIRST_PAGES = 4, 3  # how often a log page is tried; pages of a block in which a failure does not lead to the next block
 PROGRAM, KIND_LOG = NandOp.PROGRAM, PageKind.LOG

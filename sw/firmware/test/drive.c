@@ -64,7 +64,7 @@ void drive_start(void) {
     for (uint32_t i = 0; i < DRIVE_LPNS; i++) drive.before[i] = drive_value(drive_lpn(i));
     map_start();
     for (uint32_t die = 0; die < sim.g.dies; die++)
-        for (uint32_t b = 0; b < sim.g.blocks; b++) CHECK(sim.live[ftl_block_id(&sim.g, die, b)] == map_references(ftl_block_id(&sim.g, die, b)));
+        for (uint32_t b = 0; b < sim.g.blocks; b++) CHECK(sim_live[ftl_block_id(&sim.g, die, b)] == map_references(ftl_block_id(&sim.g, die, b)));
     sim.on_verify = verified;
     reads_start();
     ftl_retire_begin(&drive.ftl, &drive.retire);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 struct sim sim;
+uint16_t sim_live[SIM_BLOCKS];
 struct sim_page *sim_pages;
 int *sim_last;
 uint8_t *sim_touched;
@@ -412,7 +413,7 @@ void hal_read_only(void) {
 void hal_full(bool full) { sim.full = full; }
 void hal_live_set(uint32_t block_id, uint32_t pages) {
     CHECK(!sim.enabled && block_id < SIM_BLOCKS && pages <= sim.g.pages);
-    sim.live[block_id] = (uint16_t)pages;
+    sim_live[block_id] = (uint16_t)pages;
 }
 
 void hal_log_full(uint32_t lanes) { sim.log_full = lanes; }

@@ -76,11 +76,12 @@ struct sim {
     bool busy;                               /* a command of the host is under way */
     uint32_t clocks, clocks_per_ask;         /* what hal_clocks() says, and how far it goes on when it is asked */
     void (*on_cut)(void);                    /* called before a cut by cut_at tears what is under way */
-    uint16_t live[SIM_BLOCKS];               /* hal_live_set() */
+
     jmp_buf cut;
 };
 
 extern struct sim sim;
+extern uint16_t sim_live[SIM_BLOCKS]; /* by block id: hal_live_set() */
 extern struct sim_page *sim_pages; /* by PPN */
 struct sim_block {
     uint8_t mark;       /* 1 + which of the three pages has the factory mark; 0: a good block */
