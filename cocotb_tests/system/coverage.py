@@ -63,7 +63,6 @@ WANTED = {
     "commit of TRIMs alone": (5, None),
     "commit of TRIMs and WRITEs": (10, None),
     "commit beside an overlapping open one": (80, None),
-    "CAPACITY": (10, ("quick",)),
     "TX_INVALID": (10, None),
     "cut in a recovery": (150, None),
     "third cut in a row": (40, None),

@@ -242,21 +242,33 @@ def test_commands_before_the_firmware_is_ready_are_not_ready():
     assert d.read(0) == ZEROES
 
 
-def test_a_full_drive_answers_capacity_and_reads_go_on(drive):
-    written = {}
-    for n in range(4000):
-        lba = n * 16 % 64
-        c = drive.write(lba, data(n, 16), check=False)
+def test_a_drive_full_of_open_transactions_answers_capacity_reads_go_on_and_aborts_make_room(drive):
+    for lba in range(0, 64, 16):
+        drive.write(lba, data(100 + lba, 16))
+    written = []
+    for n in range(96):
+        written.append((n // 3, n % 3 * 16))
+        c = drive.write(n % 3 * 16, data(n, 16), txid=n // 3, check=False)
         if c.status != Status.SUCCESS:
             break
-        written[lba] = n
     assert c.status == Status.CAPACITY
-    assert n >= 30
-    for lba, n in written.items():
-        assert drive.read(lba, 16) == data(n, 16)
+    assert n >= 20
+    for lba in range(0, 64, 16):
+        assert drive.read(lba, 16) == data(100 + lba, 16)
+    for k, (txid, lba) in enumerate(written[:-1]):
+        assert drive.read(lba, 16, txid=txid) == data(k, 16)
     drive.flush()
     assert drive.write(0, data(1, 16), check=False).status == Status.CAPACITY
-    assert drive.read(lba, 16) == data(written[lba], 16)
+    assert drive.read(0, 16) == data(100, 16)
+    drive.commit(0)  # nobody is sacrificed
+    assert drive.read(16, 16) == data(1, 16)
+    for txid in range(1, n // 3 + 1):
+        drive.abort(txid, check=False)
+    for n in range(40):
+        for _ in range(200):  # CAPACITY is taken back when a block has come back
+            if drive.write(n % 4 * 16, data(n, 16), check=False).status == Status.SUCCESS:
+                break
+        assert drive.read(n % 4 * 16, 16) == data(n, 16)
 
 
 def test_after_a_power_cut_everything_flushed_is_there_and_nothing_uncommitted(drive):
