@@ -27,10 +27,10 @@ def filled(freed):
     recorder = Recorder(drive, preset="quick", failing=True)
     for lba in (0, 32):
         assert recorder.do("WRITE", lba=lba, n=32) == "SUCCESS"
-    statuses = [recorder.do("WRITE", lba=n % 3 * 16, n=16, txid=n // 3) for n in range(96)]
+    statuses = [recorder.do("WRITE", lba=n % 3 * 16, n=16, tx=n // 3) for n in range(96)]
     assert "CAPACITY" in statuses
     for txid in range(freed):
-        assert recorder.do("ABORT", txid=txid) == "SUCCESS"
+        assert recorder.do("ABORT", tx=txid) == "SUCCESS"
     assert recorder.do("FLUSH") == "SUCCESS" and drive.idle()
     return drive, recorder
 

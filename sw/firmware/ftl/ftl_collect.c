@@ -71,7 +71,8 @@ static void end_victim(struct ftl *f, const struct ftl_retire *r, struct ftl_col
     uint32_t block = c->victim - 1;
     c->victim = 0;
     if (!ftl_blocks_is_data(f, block) || ftl_blocks_is_bad(f, block)) return;
-    if (hal_live(block) != 0 && f->blocks.total <= ftl_supply_kept_from_moves(&f->geometry) && r->left == 0) return; /* there was no block to move to */
+    c->starved = hal_live(block) != 0 && f->blocks.total <= ftl_supply_kept_from_moves(&f->geometry) && r->left == 0;
+    if (c->starved) return;
     if (hal_live(block) != 0) {
         ftl_blocks_set_aside(f, block);
         return;
@@ -108,13 +109,18 @@ static bool search(struct ftl *f, struct ftl_collect *c) {
     return c->seen >= FTL_COLLECT_WINDOW || c->words >= g->dies * f->blocks.words;
 }
 
-/* No block is left, not even for a page that could not be programmed, and one such page may be what holds up the watermark. */
-static bool stuck(const struct ftl *f, const struct ftl_collect *c) { return f->blocks.total == 0 && (c->tickets == 0 || hal_log_mark() < c->ticket[0].head); }
+/* The collector cannot go on by itself. No block is left, not even for a page that could not be programmed, and one such page may be what holds up the watermark; or none to move to, and no
+ * ticket waits; or the log takes no more moves and notes. */
+static bool stuck(const struct ftl *f, const struct ftl_supply *s, const struct ftl_retire *r, const struct ftl_collect *c) {
+    if (f->blocks.total == 0 && (c->tickets == 0 || hal_log_mark() < c->ticket[0].head)) return true;
+    return (c->starved && c->tickets == 0) || (s->log_full != 0 && (r->move.waits || c->tickets != 0));
+}
 
 void ftl_collect_step(struct ftl *f, struct ftl_supply *s, struct ftl_retire *r, struct ftl_collect *c) {
     if (c->tickets != 0 && ripe(c)) use_ticket(f, c);
     if (c->victim != 0 && !ftl_retire_has(r, c->victim - 1) && ftl_retire_settled(r) && c->tickets < FTL_TICKETS) end_victim(f, r, c);
-    if (stuck(f, c)) s->hopeless = true;
+    if (f->blocks.total > ftl_supply_kept_from_moves(&f->geometry)) c->starved = false;
+    if (stuck(f, s, r, c)) s->hopeless = true;
     else if (c->tickets != 0 || c->victim != 0 || !ftl_supply_low(f)) s->hopeless = false;
     if (!ftl_supply_low(f) || c->victim != 0 || !search(f, c)) return;
     bool worth = c->best != 0 && ftl_retire_collect(r, c->best - 1);

@@ -10,7 +10,8 @@
  * It is erased before its next use, as every block. A durable watermark that does not come up by itself is asked for with a note in the log.
  *
  * A victim whose pages did not all move (one cannot be read, or is just being rescued) is set aside until the next mount. `hopeless` of ftl_supply.h is set
- * when the cursor has been all round and found nothing: all is live, so a writer gets CAPACITY. */
+ * when the cursor has been all round and found nothing: all is live, so a writer gets CAPACITY. It is
+ * set, too, while no block is left to move to and no ticket waits, and when the log, which moves and notes need, gets no further block: what would end that is not the collector's. */
 #ifndef FTL_COLLECT_H
 #define FTL_COLLECT_H
 
@@ -32,6 +33,7 @@ struct ftl_collect {
     } ticket[FTL_TICKETS];
     uint32_t tickets, turn;          /* turn: how many were begun */
     uint64_t noted;                  /* a note stands in the log below this index */
+    bool starved;                    /* the last victim ended for want of a block to move to */
     uint32_t released, moved_blocks; /* blocks that came back; of them those whose pages had to move */
 };
 
