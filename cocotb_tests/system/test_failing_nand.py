@@ -76,7 +76,7 @@ def test_anchors_that_fail_are_replaced_until_one_is_left_and_the_drive_is_read_
 
 def test_data_of_a_failing_program_is_there_and_its_block_is_left():
     """All pages of some blocks fail: writes go on, the blocks' live pages move, and a restart knows the blocks."""
-    places = [Place(Fault.PROGRAM_FAILS, 0, block, page) for block, page in [(12, 3), (13, 0), (14, 15), (15, 7), (16, 1), (16, 2), (20, 5)]]
+    places = [Place(Fault.PROGRAM_FAILS, 0, block, page) for block, page in [(24, 3), (25, 0), (26, 15), (27, 7), (28, 1), (28, 2), (32, 5)]]
     f = Filling("quick", 3, places=places)
     assert [f.fill() for _ in range(3)] == [f.blocks] * 3
     assert f.drive.idle()
