@@ -84,6 +84,7 @@ MEANS = {
     "log_place_row": "Page in that block.",
     "released": "NAND pages that fell out of use.",
     "commits": "COMMITs that completed.",
+    "moving": "A page that was handed over has not found its place in log and map yet.",
     "fault": "The log has stopped: writes are refused until the next power-up.",
     "busy": "A command, a NAND operation or a walk is under way.",
 }
@@ -268,7 +269,7 @@ class OtxCore(LiteXModule):
             register = CSRStorage(width, name=name, description=MEANS[name])
             setattr(self, name, register)
             ports[f"i_{name}"] = register.storage
-        states = [(name, 32) for name in ["alloc_left", "log_left", "log_pages", "released", "commits"]] + [("fault", 1), ("busy", 1)]
+        states = [(name, 32) for name in ["alloc_left", "log_left", "log_pages", "released", "commits"]] + [("fault", 1), ("moving", 1), ("busy", 1)]
         for name, width in states:
             register = CSRStatus(width, name=name, description=MEANS[name])
             setattr(self, name, register)

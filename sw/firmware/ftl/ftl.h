@@ -36,7 +36,7 @@ struct ftl_bbt {
     } copy[2];
 };
 
-/* Blocks that hold something until a checkpoint (ftl_checkpoint.h). One that does not fit is not given back before the next mount. */
+/* Blocks that hold something until a checkpoint (ftl_checkpoint.h), in order. When there are more, the oldest is forgotten, and not given back before the next mount. */
 #define FTL_HOLDERS 160u
 struct ftl_holders {
     uint32_t block[FTL_HOLDERS];
@@ -47,7 +47,11 @@ struct ftl_holders {
 static inline void ftl_holders_put(struct ftl_holders *h, uint32_t block_id) {
     for (uint32_t i = h->n; i-- > 0;)
         if (h->block[i] == block_id) return;
-    if (h->n < FTL_HOLDERS) h->block[h->n++] = block_id;
+    if (h->n == FTL_HOLDERS) {
+        h->n--;
+        for (uint32_t i = 0; i < h->n; i++) h->block[i] = h->block[i + 1];
+    }
+    h->block[h->n++] = block_id;
 }
 
 /* What a recovery could not bring back. */
@@ -66,7 +70,7 @@ struct ftl_root {
     uint32_t log_page;  /* the first page of the log that counts, and where each lane has its first one from there on */
     uint64_t log_first; /* index of its first entry */
     uint64_t map_first; /* index from which on entries change the map; those before are in it, and read for transactions that end later */
-    uint32_t lane_block[FTL_MAX_LANES], lane_page[FTL_MAX_LANES];
+    uint32_t lane_block[FTL_MAX_LANES], lane_page[FTL_MAX_LANES], lane_next[FTL_MAX_LANES]; /* lane_next: its block after that one, plus one; 0: a page there names it */
     uint64_t out; /* dies that the drive was made without, one bit each */
     uint32_t anchor; /* which of the anchors holds it */
     bool sealed;     /* it was complete */

@@ -12,29 +12,34 @@ static void release(struct ftl *f, struct ftl_holders *h, uint32_t n) {
     for (uint32_t i = 0; i < h->n; i++) h->block[i] = h->block[i + n];
 }
 
-/* The place where the log goes on. `low`: a transaction that ends later and is not seen open here begins later, too; so the log's head is asked for first. */
-static struct ftl_place here(void) {
-    struct ftl_place p = {.low = hal_log_head()};
-    uint64_t first;
+/* Which transactions are open: each that ends in the log from `ends` on has its first entry at `low` or later. One that is not seen open here has ended before `ends`, or begins at `low` or later. */
+static void look(struct ftl_checkpoint *c) {
+    uint64_t low = hal_log_head(), first;
     for (uint32_t t = 0; t < FTL_TXIDS; t++)
-        if (hal_tx_first(t, &first) && first < p.low) p.low = first;
-    hal_log_place(&p.at);
-    if (p.at.first < p.low) p.low = p.at.first;
-    return p;
+        if (hal_tx_first(t, &first) && first < low) low = first;
+    c->low = low;
+    c->ends = hal_log_head();
 }
 
-/* Notes a place every so many pages; when the list is full every second one goes. */
-static void note_place(const struct ftl *f, struct ftl_checkpoint *c, uint32_t page) {
+/* Notes a place every so many pages, the first one that begins behind the last look; when the list is full every second one goes. */
+static void note_place(const struct ftl *f, struct ftl_checkpoint *c, const struct hal_log_place *now) {
     uint32_t last = c->places == 0 ? f->old_root.log_page : c->place[c->places - 1].at.page;
     if (c->every == 0) c->every = 1;
-    if (page - last < c->every) return;
+    if (now->page - last < c->every) return;
+    if (c->ends == 0 || now->first < c->ends) {
+        if (c->ends == 0) look(c);
+        return;
+    }
+    uint64_t low = c->low;
+    c->ends = 0;
     if (c->places == FTL_PLACES) {
         c->places = FTL_PLACES / 2;
         c->every *= 2;
         for (uint32_t i = 0; i < c->places; i++) c->place[i] = c->place[2 * i + 1];
         return;
     }
-    c->place[c->places++] = here();
+    c->place[c->places].at = *now;
+    c->place[c->places++].low = low;
 }
 
 /* False: there is no later start than that of the last checkpoint. */
@@ -62,6 +67,13 @@ static void give_up(struct ftl *f, struct ftl_checkpoint *c) {
     c->state = FTL_CHECKPOINT_NONE;
 }
 
+/* The block after this one in a lane, plus one; 0: it is not known. */
+static uint32_t after(const struct ftl_holders *h, uint32_t block_id) {
+    for (uint32_t i = 0; i + 1 < h->n; i++)
+        if (h->block[i] == block_id) return h->block[i + 1] + 1;
+    return 0;
+}
+
 static void begin(struct ftl *f, struct ftl_checkpoint *c) {
     uint32_t *w = hal_frame(FTL_FRAME_NEW_ROOT(f)) + FTL_ROOT_DIRECTORY;
     c->state = FTL_CHECKPOINT_MAP;
@@ -80,6 +92,7 @@ static void begin(struct ftl *f, struct ftl_checkpoint *c) {
     for (uint32_t l = 0; l < c->root.lanes; l++) {
         c->root.lane_block[l] = c->begin.at.lane[l].block;
         c->root.lane_page[l] = c->begin.at.lane[l].page;
+        c->root.lane_next[l] = after(&f->log[l], c->begin.at.lane[l].block);
     }
     for (uint32_t d = 0; d < FTL_MAX_DIRECTORIES; d++) w[d] = FTL_NO_PPN;
 }
@@ -206,9 +219,9 @@ static bool due(const struct ftl *f, const struct ftl_checkpoint *c, uint32_t pa
 void ftl_checkpoint_step(struct ftl *f, struct ftl_supply *s, struct ftl_checkpoint *c) {
     struct hal_log_place now;
     hal_log_place(&now);
-    note_place(f, c, now.page);
+    note_place(f, c, &now);
     if (c->state == FTL_CHECKPOINT_NONE) {
-        if (due(f, c, now.page) && hal_relocate_room() && choose_start(f, c)) begin(f, c);
+        if (due(f, c, now.page) && !hal_moving() && choose_start(f, c)) begin(f, c);
         c->durable = hal_log_durable_mark();
         return;
     }

@@ -31,6 +31,7 @@ struct ftl_checkpoint {
         uint64_t low; /* no transaction that ends behind it has an entry before this one */
     } place[FTL_PLACES], begin, start; /* oldest first; begin: of the log; start: of what is not in the map */
     uint32_t places, every;            /* pages of the log between two of them */
+    uint64_t low, ends;                /* of the last look at the transactions; ends 0: none that no place has used */
     uint64_t durable;                  /* the durable watermark as it was a round ago: what became durable then is visible now */
     uint32_t last;                     /* page where the last checkpoint has its start */
     enum { FTL_CHECKPOINT_NONE, FTL_CHECKPOINT_MAP, FTL_CHECKPOINT_SETTLE } state;

@@ -113,7 +113,7 @@ static bool search(struct ftl *f, struct ftl_collect *c) {
  * ticket waits; or the log takes no more moves and notes. */
 static bool stuck(const struct ftl *f, const struct ftl_supply *s, const struct ftl_retire *r, const struct ftl_collect *c) {
     if (f->blocks.total == 0 && (c->tickets == 0 || hal_log_mark() < c->ticket[0].head)) return true;
-    return (c->starved && c->tickets == 0) || (s->log_full != 0 && (r->move.waits || c->tickets != 0));
+    return (c->starved && c->tickets == 0) || (s->log_full != 0 && (r->move.waits || hal_moving() || c->tickets != 0));
 }
 
 void ftl_collect_step(struct ftl *f, struct ftl_supply *s, struct ftl_retire *r, struct ftl_collect *c) {

@@ -120,8 +120,9 @@ enum ftl_error ftl_log_scan(struct ftl *f, struct ftl_log *log) {
     *log = (struct ftl_log){.limit = log->limit, .base = r->log_page, .pages = r->log_page, .entries = r->log_first, .watermark = r->map_first, .window = r->log_page};
     if (r->generation == 0) return FTL_OK; /* a drive that is formatted now has no log */
     for (uint32_t l = 0; l < r->lanes; l++) {
-        lanes[l] = (struct lane){.block = r->lane_block[l], .next = FTL_NO_BLOCK, .page = r->lane_page[l]};
+        lanes[l] = (struct lane){.block = r->lane_block[l], .next = r->lane_next[l] != 0 ? r->lane_next[l] - 1 : FTL_NO_BLOCK, .page = r->lane_page[l]};
         ftl_blocks_busy(f, r->lane_block[l]);
+        if (r->lane_next[l] != 0) ftl_blocks_busy(f, r->lane_next[l] - 1);
     }
     for (;;) {
         struct lane ahead[FTL_MAX_LANES];

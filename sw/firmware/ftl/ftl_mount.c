@@ -65,7 +65,7 @@ static enum ftl_error new_generation(struct ftl *f, bool blank, bool changed, co
     root->log_first = root->map_first = 0;
     for (uint32_t l = 0; l < root->lanes; l++) {
         root->lane_block[l] = f->lane_block[l][0];
-        root->lane_page[l] = 0;
+        root->lane_page[l] = root->lane_next[l] = 0;
     }
     if (changed && error == FTL_OK) {
         root->map_sequence = root->sequence;

@@ -77,11 +77,11 @@ static bool copy(struct ftl *f, struct ftl_retire *r, uint32_t from, const struc
     r->move.from = from;
     r->move.to = r->to++;
     r->move.sequence = page->sequence;
-    if (--r->left == 0) ftl_blocks_close(f, r->move.to >> f->geometry.page_bits);
+    if (--r->left == 0) r->full = (r->move.to >> f->geometry.page_bits) + 1;
     return true;
 }
 
-enum step { STEP_DONE, STEP_AGAIN, STEP_NO_BLOCK };
+enum step { STEP_DONE, STEP_AGAIN, STEP_WAIT, STEP_NO_BLOCK };
 
 /* One step to get the live page `ppn` into this module's block. DONE: it is copied, or it stays where it is. */
 static enum step move_page(struct ftl *f, struct ftl_retire *r, uint32_t ppn, bool chains) {
@@ -89,6 +89,7 @@ static enum step move_page(struct ftl *f, struct ftl_retire *r, uint32_t ppn, bo
     struct hal_nand_done d;
     ftl_io_one(&f->io, &o, &d);
     if (!is_data(f, &d, f->report.generation) || !is_live(d.lpn, ppn, chains)) return STEP_DONE;
+    if (r->left == 0 && r->full != 0) return STEP_WAIT;
     if (r->left == 0) return open_block(f, r) ? STEP_AGAIN : STEP_NO_BLOCK;
     o.op = HAL_READ;
     ftl_io_one(&f->io, &o, &d);
@@ -107,11 +108,13 @@ static void one_page(struct ftl *f, struct ftl_retire *r) {
     if (step == STEP_NO_BLOCK) r->jobs = 0;
 }
 
+static bool done_with(enum step step) { return step == STEP_DONE || step == STEP_NO_BLOCK; }
+
 /* Looks at the oldest page with many corrected bits. */
 static void refresh(struct ftl *f, struct ftl_retire *r) {
     uint32_t ppn = r->refresh.page[0].ppn;
     bool moved = ppn == r->move.from; /* the map may name it still for some clocks */
-    if (moved || !ftl_supply_plenty(f) || move_page(f, r, ppn, false) != STEP_AGAIN) ftl_refresh_drop(&r->refresh);
+    if (moved || !ftl_supply_plenty(f) || done_with(move_page(f, r, ppn, false))) ftl_refresh_drop(&r->refresh);
 }
 
 static bool job_ready(const struct ftl_retire *r) { return r->jobs != 0 && !r->move.waits && hal_log_mark() >= r->job[0].head; }
@@ -122,6 +125,10 @@ void ftl_retire_step(struct ftl *f, struct ftl_supply *s, struct ftl_retire *r) 
     if (r->move.waits && hal_relocate_room()) {
         hal_relocate(r->move.lpn, r->move.from, r->move.to, r->move.sequence);
         r->move.waits = false;
+    }
+    if (r->full != 0 && ftl_retire_settled(r)) { /* the hardware counts a copy when it has taken the old page's place */
+        ftl_blocks_close(f, r->full - 1);
+        r->full = 0;
     }
     bool table = ftl_bbt_dirty(f), ready = job_ready(r); /* asked once: the mark may rise at any time, and only what held the erases may go on */
     s->hold = (table || ready) && !ftl_io_empty(&f->io);
@@ -143,6 +150,6 @@ bool ftl_retire_has(const struct ftl_retire *r, uint32_t block) {
     return false;
 }
 
-bool ftl_retire_settled(const struct ftl_retire *r) { return !r->move.waits && hal_relocate_room(); }
+bool ftl_retire_settled(const struct ftl_retire *r) { return !r->move.waits && !hal_moving(); }
 
 bool ftl_retire_idle(const struct ftl *f, const struct ftl_retire *r) { return !ftl_bbt_dirty(f) && r->jobs == 0 && r->refresh.pages == 0 && !r->move.waits; }

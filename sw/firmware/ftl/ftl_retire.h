@@ -30,6 +30,7 @@ struct ftl_retire {
     uint32_t jobs;
     struct ftl_refresh refresh;
     uint32_t to, left; /* pages of this module's block: the next one, how many are left */
+    uint32_t full;     /* its last block, plus one, whose pages have not all found their place; then it is DATA */
     struct {
         bool waits;
         uint32_t lpn, from, to;

@@ -122,7 +122,9 @@ static enum ftl_error take(struct ftl *f, uint32_t anchor) {
     for (uint32_t l = 0; l < g->lanes; l++) {
         r->lane_block[l] = w[FTL_ROOT_LANE_BLOCK + l];
         r->lane_page[l] = w[FTL_ROOT_LANE_PAGE + l / 2] >> 16 * (l % 2) & 0xffffu;
+        r->lane_next[l] = w[FTL_ROOT_VERSION_WORD] == FTL_ROOT_VERSION ? w[FTL_ROOT_LANE_NEXT + l] : 0;
         if (!ftl_block_exists(g, r->lane_block[l]) || r->lane_page[l] >= g->pages) return FTL_ERR_GEOMETRY;
+        if (r->lane_next[l] != 0 && !ftl_block_exists(g, r->lane_next[l] - 1)) return FTL_ERR_GEOMETRY;
     }
     return FTL_OK;
 }
@@ -215,6 +217,7 @@ static void compose(const struct ftl *f, const struct ftl_root *root) {
     for (uint32_t l = 0; l < root->lanes; l++) {
         w[FTL_ROOT_LANE_BLOCK + l] = root->lane_block[l];
         w[FTL_ROOT_LANE_PAGE + l / 2] |= root->lane_page[l] << 16 * (l % 2);
+        w[FTL_ROOT_LANE_NEXT + l] = root->lane_next[l];
     }
     w[FTL_ROOT_OUT] = (uint32_t)g->out;
     w[FTL_ROOT_OUT + 1] = (uint32_t)(g->out >> 32);

@@ -76,6 +76,8 @@ bool hal_log_note(void);
 /* A page was copied from old_ppn to new_ppn, programmed with that LPN and sequence: RELOCATE is logged and whoever holds the old one gets the new one. One at
  * a time; room: one more fits. */
 bool hal_relocate_room(void);
+/* Whether a page that was handed over has not found its place in the log and in the map yet. */
+bool hal_moving(void);
 void hal_relocate(uint32_t lpn, uint32_t old_ppn, uint32_t new_ppn, uint64_t sequence);
 
 /* Where the log goes on: the next page that has no place yet, the index of its first entry, and for each lane the place of the lane's next page. All earlier entries are in earlier pages; one

@@ -155,6 +155,8 @@ bool hal_reads_old(void) { return otx_reads_old_read(); }
 
 bool hal_relocate_room(void) { return otx_move_ready_read(); }
 
+bool hal_moving(void) { return otx_moving_read() != 0; }
+
 void hal_relocate(uint32_t lpn, uint32_t old_ppn, uint32_t new_ppn, uint64_t sequence) {
     otx_move_lpn_write(lpn);
     otx_move_old_write(old_ppn);

@@ -62,9 +62,10 @@ enum ftl_root_word {
     FTL_ROOT_LANE_PAGE = 61,  /* two words: page in the block of each lane's first page, 16 bits each */
     FTL_ROOT_IN_MAP = 63,     /* so many entries from there on are in the map already; they are read for transactions that end later */
     FTL_ROOT_DIRECTORY = 64,  /* PPNs of the directory pages */
+    FTL_ROOT_LANE_NEXT = 320, /* four words: the lane's block after that of its first page, plus one; 0: not known. The lane goes on there if a page before its first one has failed */
 };
 #define FTL_DOUBTFUL 32u
-_Static_assert(FTL_ROOT_DOUBTFUL_LPN + FTL_DOUBTFUL <= FTL_ROOT_LOG_PAGE && FTL_ROOT_DIRECTORY + FTL_MAX_DIRECTORIES <= FTL_PAGE_WORDS, "a root fits in one page");
+_Static_assert(FTL_ROOT_DOUBTFUL_LPN + FTL_DOUBTFUL <= FTL_ROOT_LOG_PAGE && FTL_ROOT_DIRECTORY + FTL_MAX_DIRECTORIES <= FTL_ROOT_LANE_NEXT, "a root fits in one page");
 
 /* Log page: header, then entries. Where each field is: otx_facts.h. */
 #define FTL_LOG_ENTRIES ((uint32_t)OTX_LOG_ENTRIES)

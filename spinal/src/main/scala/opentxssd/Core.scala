@@ -132,6 +132,7 @@ class Core(p: OtxParam) extends Component {
   status.released := data.counters.releasedPages
   status.commits := data.counters.commits
   status.fault := supply.fault
+  status.moving := data.moving
   status.busy := queue.busy || data.busy || remap.walking || flash.port.busy || ops.map(_.valid).reduce(_ || _)
 }
 

@@ -50,5 +50,6 @@ case class DriveStatus(p: OtxParam) extends Bundle {
   val released, commits = UInt(32 bits)
   val flash = Ports.bare(FlashCounters(p))
   val fault = Bool()
+  val moving = Bool() // a page that firmware has copied has not found its place yet
   val busy = Bool() // a command, a NAND operation or a walk is under way; entries that wait for a FLUSH do not count
 }

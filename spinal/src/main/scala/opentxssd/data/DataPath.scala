@@ -64,6 +64,7 @@ class DataPath(p: OtxParam) extends Component {
   val counters = Ports.bare(out port DataCounters())
   val picked = slave port Flow(UInt(30 bits))
   val reclaim = Ports.bare(slave port ReclaimPort())
+  val moving = out port Bool() // a page that firmware has copied is with the rescue, or waits to come to it
   val busy = out port Bool()
   val evCommitCmd = out port Bool()
   val evCommitTag, evCommitTxid = out port UInt(5 bits)
@@ -167,6 +168,7 @@ class DataPath(p: OtxParam) extends Component {
   rescue.fault := fault
   rescueTo := (rescue.rescueTo > noteTo).mux(rescue.rescueTo, noteTo)
   badBlock << rescue.badBlock
+  moving := RegNext(move.valid || rescue.moving, True)
   private val hungry = Reg(UInt(4 bits)) init 0 // for how long nobody has brought the page that is waited for
   private val starves = full && allocLeft === 0 && !alloc.valid && !eventWaits && (rescue.wantsPage || executor.wantsPage)
   hungry := Mux(!starves, U(0), Mux(hungry.andR, hungry, hungry + 1))

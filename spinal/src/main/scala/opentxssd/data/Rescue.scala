@@ -44,6 +44,7 @@ class Rescue extends Component {
   val rescued = master port Stream(Rescued())
   val fault = in port Bool()
   val wantsPage, drops, busy = out port Bool()
+  val moving = out port Bool() // a page that firmware has copied is in hand, or its place has not been told yet
   val dead = master port Stream(UInt(30 bits)) // a page that is in use no more
   val live = master port Stream(UInt(30 bits)) // a copy that is in use from now on
 
@@ -82,6 +83,7 @@ class Rescue extends Component {
   wantsPage := state === Page
   alloc.ready := state === Page
   busy := state =/= Idle
+  moving := busy && isMove || live.valid
 
   write.valid := state === Write
   write.op := NandOp.PROGRAM
