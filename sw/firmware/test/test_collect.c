@@ -188,7 +188,90 @@ static void an_open_transaction_survives_checkpoints(void) {
     }
 }
 
+
+/* One round of the firmware, with nothing of the host. */
+static void finish_all(void) {
+    while (drive_can_close()) drive_close();
+    while (drive_finish_one()) {
+    }
+}
+
+/* BREAKER 1: a RELAXED COMMIT is visible, merged and FREE while its record is in the open page. A place noted then has its record behind it and its entries before it. */
+static void relaxed_commit_in_the_open_page_survives_a_checkpoint(void) {
+    sim_new(1, 2, 64, 8, 64);
+    sim.g.checkpoint_pages = 100000;
+    mounted();
+    for (uint32_t i = 0; i < 5; i++) write_one(1);
+    CHECK(drive_tx_write(3, drive_lpn(0)));
+    drive.checkpoint.places = FTL_PLACES - 1; /* places are noted only where this test wants it */
+    for (uint32_t i = 0; i < FTL_PLACES; i++) drive.checkpoint.place[i] = (struct ftl_place){.at.page = 0xffffff00u, .at.first = ~0ull};
+    finish_all();
+    uint32_t loser = drive_lpn(0);
+    CHECK(drive_write(&loser, 1, false)); /* the transaction wins over it */
+    CHECK(drive_commit_relaxed(3));
+    drive.checkpoint.places = 0; /* the firmware comes round now */
+    drive.checkpoint.every = 0;
+    drive_supply(1);
+    CHECK(drive.checkpoint.places == 1);
+    drive.checkpoint.every = 1000; /* no other place */
+    drive_flush();
+    sim.g.checkpoint_pages = 1;
+    drive.ftl.geometry.checkpoint_pages = 1;
+    for (uint32_t n = 0; n < 40 && drive.checkpoint.done == 0; n++) {
+        write_one(1);
+        finish_all();
+        drive_supply(20);
+    }
+    CHECK(drive.checkpoint.done != 0);
+    drive_flush();
+    drive_cut_dropping_all();
+    CHECK(sim_mount(&drive.ftl) == FTL_OK);
+    drive_judge();
+}
+
+/* BREAKER 2: a page of the log fails after a place was noted, from page 3 of its block on: it goes to the lane's next block, and nothing stands where the place says that the lane goes on. */
+static void place_noted_before_a_log_page_fails(void) {
+    uint32_t bad = 0, tried = 0;
+    for (uint32_t at = 1; at < 12; at++) {
+        sim_new(1, 2, 64, 8, 64);
+        sim.g.checkpoint_pages = 100000;
+        mounted();
+        for (uint32_t i = 0; i < at; i++) write_one(1);
+        CHECK(drive_write(&(uint32_t){drive_lpn(0)}, 1, false));
+        while (!drive_can_close()) (void)drive_finish_one();
+        drive_close();                 /* under way */
+        drive.checkpoint.places = 0;
+        drive.checkpoint.every = 0;
+        drive_supply(1);               /* noted */
+        CHECK(drive.checkpoint.places == 1);
+        sim.fail_next[FTL_KIND_LOG] = 1;
+        drive_finish_log();
+        sim.fail_next[FTL_KIND_LOG] = 0;
+        finish_all();
+        drive.checkpoint.every = 1000; /* no other place */
+        for (uint32_t n = 0; n < 3; n++) write_one(2);
+        sim.g.checkpoint_pages = drive.ftl.geometry.checkpoint_pages = 1;
+        for (uint32_t n = 0; n < 40 && drive.checkpoint.done == 0; n++) {
+            write_one(1);
+            drive_supply(20);
+        }
+        CHECK(drive.checkpoint.done != 0);
+        sim.g.checkpoint_pages = drive.ftl.geometry.checkpoint_pages = 100000;
+        write_one(0);
+        uint32_t want = drive.item[drive.items - 1].value[0];
+        drive_cut_dropping_all();
+        tried++;
+        int e = sim_mount(&drive.ftl);
+        uint32_t have = e == FTL_OK ? drive_value(drive_lpn(0)) : 0;
+        printf("  page %u of its block fails: mount %d, LPN 0 has %u, acknowledged %u\n", at % 8, e, have, want);
+        bad += e != FTL_OK || have != want;
+    }
+    CHECK(tried == 11 && bad == 0);
+}
+
 const struct test collect_tests[] = {
+    {"breaker 1: a RELAXED COMMIT in the open page", relaxed_commit_in_the_open_page_survives_a_checkpoint},
+    {"breaker 2: a place noted before a log page fails", place_noted_before_a_log_page_fails},
     {"a drive takes many times what it holds", drive_takes_many_times_what_it_holds},
     {"a ticket waits for a durable watermark", ticket_waits_for_a_durable_watermark},
     {"a ticket waits for reads", ticket_waits_for_reads},
