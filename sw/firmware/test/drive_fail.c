@@ -62,7 +62,7 @@ static bool rescue_step(void) {
 }
 
 static bool move_step(void) {
-    if (!hw.move.waits || hw.stopped) return false;
+    if (!hw.move.waits || hw.stopped || sim.no_moves) return false;
     append_relocate(hw.move.lpn, hw.move.from, hw.move.to, hw.move.sequence);
     if (map_swap(hw.move.lpn, hw.move.from, hw.move.to)) drive.moved++;
     hw.move.waits = false;

@@ -269,7 +269,51 @@ static void place_noted_before_a_log_page_fails(void) {
     CHECK(tried == 11 && bad == 0);
 }
 
+
+static uint32_t block_of(uint32_t lpn) { return FTL_WORD_VALUE(hal_map()[drive_lpn(lpn)]) >> sim.g.page_bits; }
+
+/* BREAKER 3: the last page of a block of copies is programmed, and so the block is closed; its move waits (LogReserve: rescue.move.haltWhen(logShort); or a failed page is with the rescue). The other
+ * copies are dead, so the count is 0: the block takes a ticket, which ripens. */
+static void block_of_copies_waits_for_its_last_move(void) {
+    (void)worn_block();
+    sim.no_collect = true;
+    uint32_t copies = 0;
+    for (uint32_t i = 0; !sim.no_moves; i++) {
+        if (i != 0) write_one(0);
+        CHECK(ftl_retire_collect(&drive.retire, block_of(0)));
+        sim.no_moves = drive.retire.left == 1;
+        for (uint32_t n = 0; n < 100 && (drive.retire.jobs != 0 || (!sim.no_moves && !ftl_retire_settled(&drive.retire))); n++) drive_supply(1);
+        if (i == 0) copies = block_of(0);
+
+    }
+    CHECK(ftl_blocks_is_data(&drive.ftl, copies) && drive.retire.left == 0 && !ftl_retire_settled(&drive.retire));
+    for (uint32_t i = 1; i < 6; i++) write_one(i); /* the other copies are dead */
+    sim.no_collect = false;
+    uint32_t has = 0;
+    for (uint32_t n = 0; n < 600; n++) { /* others write and flush */
+        if (n % 5 == 0) has += drive_write(&(uint32_t){drive_lpn(1 + n / 5 % 5)}, 1, true);
+        if (n % 30 == 0) drive_flush();
+        everything(1);
+        if (released(copies)) break;
+    }
+    for (uint32_t n = 0; n < 3000 && sim_pages[(copies + 1) * sim.g.pages - 1].state == SIM_WHOLE; n++) { /* until it is erased for its next use */
+        has += drive_write(&(uint32_t){drive_lpn(1 + n % 5)}, 1, true);
+        if (n % 10 == 0) drive_flush();
+        everything(1);
+    }
+    printf("  %u writes, tickets %u, live %u, released %u, total %u\n", has, drive.collect.tickets, hal_live(copies), drive.collect.released, drive.ftl.blocks.total);
+    printf("  the block of copies is %s\n", released(copies) ? "free" : "taken");
+    sim.no_moves = false;
+    everything(2);
+    printf("  LPN 0 is in block %u, copies were in %u, page state %d\n", block_of(0), copies, (int)sim_pages[FTL_WORD_VALUE(hal_map()[drive_lpn(0)])].state);
+    drive_flush();
+    drive_cut_dropping_all();
+    CHECK(sim_mount(&drive.ftl) == FTL_OK);
+    drive_judge();
+}
+
 const struct test collect_tests[] = {
+    {"breaker 3: a block of copies waits for its last move", block_of_copies_waits_for_its_last_move},
     {"breaker 1: a RELAXED COMMIT in the open page", relaxed_commit_in_the_open_page_survives_a_checkpoint},
     {"breaker 2: a place noted before a log page fails", place_noted_before_a_log_page_fails},
     {"a drive takes many times what it holds", drive_takes_many_times_what_it_holds},
