@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Garbage collection: blocks come back while the drive runs, and nothing is erased that is still needed. */
+#include "drive_hw.h"
 #include "ftl_blocks.h"
 #include "tests.h"
 #include "traffic.h"
@@ -312,7 +313,59 @@ static void block_of_copies_waits_for_its_last_move(void) {
     drive_judge();
 }
 
+
+/* BREAKER 4: no block is left to move pages to, and each block holds a page that is in use (versions of open transactions): nothing comes back, and writers are not told. */
+static void no_block_to_move_to_is_capacity(void) {
+    sim_new(1, 1, 64, 8, 64);
+    sim.g.checkpoint_pages = 100000;
+    mounted();
+    sim.no_collect = true;
+    uint32_t versions = 0;
+    for (uint32_t n = 0; n < 3000 && !ftl_supply_low(&drive.ftl); n++) {
+        uint32_t lpn = drive_lpn(9);
+        if (n % 4 == 0 && versions < 300) CHECK(drive_tx_write(1 + versions / 9, drive_lpn(versions % 9))), versions++;
+        else if (!drive_write(&lpn, 1, true)) break;
+        while (drive_finish_one()) {
+        }
+        if (n % 8 == 0) drive_flush();
+    }
+    drive_flush();
+    sim.no_collect = false;
+    everything(300);
+    drive_flush();
+    drive.retire.left = 0; /* the block that pages moved to is full, ... */
+    while (drive.ftl.blocks.total > ftl_supply_kept_from_moves(&sim.g)) CHECK(ftl_blocks_bad(&drive.ftl, ftl_blocks_take_near(&drive.ftl, 0))); /* and the free ones have failed */
+    for (uint32_t n = 0; n < 64; n++)
+        if (ftl_blocks_is_data(&drive.ftl, n)) printf(" %u:%u", n, hal_live(n));
+    printf(" left %u total %u\n", drive.retire.left, drive.ftl.blocks.total);
+    sim.fail_next[FTL_KIND_DATA] = 0;
+    uint32_t wrote = 0, full = 0, rounds = 0, was = drive.collect.released;
+    for (; rounds < 3000 && !full; rounds++) {
+        if (rounds % 2 && versions < 275) {
+            if (drive_tx_write(1 + versions / 9, drive_lpn(versions % 9))) versions++, wrote++;
+        } else wrote += drive_write(&(uint32_t){drive_lpn(9)}, 1, true);
+        everything(1);
+        if (rounds % 50 == 0) drive_flush();
+        full = sim.full;
+    }
+    printf("  released since %u, log_full %u stopped %d\n", drive.collect.released - was, sim.log_full, hw.stopped);
+    for (uint32_t n = 0; n < 64; n++)
+        if (ftl_blocks_is_data(&drive.ftl, n)) printf(" %u:%u", n, hal_live(n));
+    printf(" left %u total %u\n", drive.retire.left, drive.ftl.blocks.total);
+    uint32_t before = wrote;
+    for (rounds = 0; rounds < 4000 && !full; rounds++) {
+        wrote += drive_write(&(uint32_t){drive_lpn(9)}, 1, true);
+        everything(1);
+        if (rounds % 50 == 0) drive_flush();
+        full = sim.full;
+    }
+    printf("  %u versions, %u writes, then %u in 4,000 rounds; free %u, kept from moves %u, bad %u, tickets %u, released %u, victim %u, full %u, hopeless %d\n", versions, before, wrote - before, drive.ftl.blocks.total,
+           ftl_supply_kept_from_moves(&sim.g), ftl_blocks_count_bad(&drive.ftl), drive.collect.tickets, drive.collect.released, drive.collect.victim, full, drive.supply.hopeless);
+    CHECK(full || wrote > before);
+}
+
 const struct test collect_tests[] = {
+    {"breaker 4: no block to move to", no_block_to_move_to_is_capacity},
     {"breaker 3: a block of copies waits for its last move", block_of_copies_waits_for_its_last_move},
     {"breaker 1: a RELAXED COMMIT in the open page", relaxed_commit_in_the_open_page_survives_a_checkpoint},
     {"breaker 2: a place noted before a log page fails", place_noted_before_a_log_page_fails},
