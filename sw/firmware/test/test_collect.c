@@ -364,7 +364,23 @@ static void no_block_to_move_to_is_capacity(void) {
     CHECK(full || wrote > before);
 }
 
+
+/* BREAKER 5: a transaction that stayed open while the log took more than FTL_HOLDERS blocks of a lane has ended. */
+static void log_longer_than_the_list_of_its_blocks_comes_back(void) {
+    sim_new(1, 1, 600, 8, 64);
+    sim.g.checkpoint_pages = 32;
+    mounted();
+    CHECK(drive_tx_write(3, drive_lpn(0)));
+    for (uint32_t n = 0; n < 1500; n++) write_one(1 + n % 5);
+    uint32_t long_log = drive.ftl.log[0].n, free_then = drive.ftl.blocks.total;
+    drive_abort(3);
+    for (uint32_t n = 0; n < 200; n++) write_one(1 + n % 5);
+    printf("  list %u, free %u; after its end: list %u, free %u, checkpoints %u, log from page %u\n", long_log, free_then, drive.ftl.log[0].n, drive.ftl.blocks.total, drive.checkpoint.done, drive.ftl.old_root.log_page);
+    CHECK(drive.ftl.old_root.log_page > 1000 && drive.ftl.log[0].n < 40);
+}
+
 const struct test collect_tests[] = {
+    {"breaker 5: a log longer than the list of its blocks", log_longer_than_the_list_of_its_blocks_comes_back},
     {"breaker 4: no block to move to", no_block_to_move_to_is_capacity},
     {"breaker 3: a block of copies waits for its last move", block_of_copies_waits_for_its_last_move},
     {"breaker 1: a RELAXED COMMIT in the open page", relaxed_commit_in_the_open_page_survives_a_checkpoint},
