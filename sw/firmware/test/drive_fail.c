@@ -62,10 +62,15 @@ static bool rescue_step(void) {
 }
 
 static bool move_step(void) {
-    if (!hw.move.waits || hw.stopped) return false;
+    if (!hw.move.waits || hw.stopped || sim.no_moves) return false;
     append_relocate(hw.move.lpn, hw.move.from, hw.move.to, hw.move.sequence);
     if (map_swap(hw.move.lpn, hw.move.from, hw.move.to)) drive.moved++;
     hw.move.waits = false;
+    if (hw.laters != 0) {
+        hw.laters--;
+        memcpy(&hw.move, &hw.later[0], sizeof hw.move);
+        memcpy(&hw.later[0], &hw.later[1], sizeof hw.move);
+    }
     return true;
 }
 
@@ -112,13 +117,21 @@ uint64_t hal_log_mark(void) {
     return mark;
 }
 
-bool hal_relocate_room(void) { return !hw.move.waits && sim_random(3) != 0; }
+bool hal_relocate_room(void) { return hw.laters < 2; } /* move_ready: the queue has room. Not: what was handed over is done */
 
 void hal_relocate(uint32_t lpn, uint32_t old_ppn, uint32_t new_ppn, uint64_t sequence) {
     const struct sim_page *p = &sim_pages[new_ppn], *old = &sim_pages[old_ppn];
-    CHECK(!hw.move.waits && p->state == SIM_WHOLE && p->kind == FTL_KIND_DATA && p->lpn == lpn && p->sequence == sequence && p->generation == sim.generation);
-    CHECK(old->lpn == lpn && old->stamp == p->stamp && new_ppn != old_ppn);
+    CHECK(p->state == SIM_WHOLE && p->kind == FTL_KIND_DATA && p->lpn == lpn && p->sequence == sequence && p->generation == sim.generation);
+    CHECK(new_ppn != old_ppn && (old->state != SIM_WHOLE || old->lpn != lpn || old->stamp == p->stamp));
     CHECK(new_ppn >> sim.g.page_bits != old_ppn >> sim.g.page_bits || !ftl_blocks_is_bad(&drive.ftl, new_ppn >> sim.g.page_bits));
+    if (hw.move.waits) {
+        memcpy(&hw.later[hw.laters], &hw.move, sizeof hw.move); /* same type of members */
+        hw.later[hw.laters].lpn = lpn;
+        hw.later[hw.laters].from = old_ppn;
+        hw.later[hw.laters].to = new_ppn;
+        hw.later[hw.laters++].sequence = sequence;
+        return;
+    }
     hw.move.waits = true;
     hw.move.lpn = lpn;
     hw.move.from = old_ppn;

@@ -55,7 +55,8 @@ struct drive_hw {
         bool waits;
         uint32_t lpn, from, to;
         uint64_t sequence;
-    } move;
+    } move, later[2]; /* soc/otx_core.py: a queue of two (MOVE_QUEUE) before the rescue */
+    uint32_t laters;
 };
 extern struct drive_hw hw;
 

@@ -72,6 +72,7 @@ struct sim {
     void (*on_erase)(uint32_t block_id);     /* called before an erase; NULL: nobody asks */
     uint32_t fades_always;                   /* not 0: what a power cut leaves whole fades at this read */
     bool stays;                              /* what a power cut leaves whole does not fade */
+    bool no_moves;                           /* a move that was handed over waits: the log is short, or the rescue is busy */
     bool no_collect;                         /* blocks do not come back */
     bool busy;                               /* a command of the host is under way */
     uint32_t clocks, clocks_per_ask;         /* what hal_clocks() says, and how far it goes on when it is asked */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Garbage collection: blocks come back while the drive runs, and nothing is erased that is still needed. */
+#include "drive_hw.h"
 #include "ftl_blocks.h"
 #include "tests.h"
 #include "traffic.h"
@@ -189,7 +190,219 @@ static void an_open_transaction_survives_checkpoints(void) {
     }
 }
 
+
+/* One round of the firmware, with nothing of the host. */
+static void finish_all(void) {
+    while (drive_can_close()) drive_close();
+    while (drive_finish_one()) {
+    }
+}
+
+/* BREAKER 1: a RELAXED COMMIT is visible, merged and FREE while its record is in the open page. A place noted then has its record behind it and its entries before it. */
+static void relaxed_commit_in_the_open_page_survives_a_checkpoint(void) {
+    sim_new(1, 2, 64, 8, 64);
+    sim.g.checkpoint_pages = 100000;
+    mounted();
+    for (uint32_t i = 0; i < 5; i++) write_one(1);
+    CHECK(drive_tx_write(3, drive_lpn(0)));
+    drive.checkpoint.places = FTL_PLACES - 1; /* places are noted only where this test wants it */
+    for (uint32_t i = 0; i < FTL_PLACES; i++) drive.checkpoint.place[i] = (struct ftl_place){.at.page = 0xffffff00u, .at.first = ~0ull};
+    finish_all();
+    uint32_t loser = drive_lpn(0);
+    CHECK(drive_write(&loser, 1, false)); /* the transaction wins over it */
+    CHECK(drive_commit_relaxed(3));
+    drive.checkpoint.places = 0; /* the firmware comes round now */
+    drive.checkpoint.every = 0;
+    drive_supply(1);
+    CHECK(drive.checkpoint.places == 1);
+    drive.checkpoint.every = 1000; /* no other place */
+    drive_flush();
+    sim.g.checkpoint_pages = 1;
+    drive.ftl.geometry.checkpoint_pages = 1;
+    for (uint32_t n = 0; n < 40 && drive.checkpoint.done == 0; n++) {
+        write_one(1);
+        finish_all();
+        drive_supply(20);
+    }
+    CHECK(drive.checkpoint.done != 0);
+    drive_flush();
+    drive_cut_dropping_all();
+    CHECK(sim_mount(&drive.ftl) == FTL_OK);
+    drive_judge();
+}
+
+/* BREAKER 2: a page of the log fails after a place was noted, from page 3 of its block on: it goes to the lane's next block, and nothing stands where the place says that the lane goes on. */
+static void place_noted_before_a_log_page_fails(void) {
+    uint32_t bad = 0, tried = 0;
+    for (uint32_t at = 1; at < 12; at++) {
+        sim_new(1, 2, 64, 8, 64);
+        sim.g.checkpoint_pages = 100000;
+        mounted();
+        for (uint32_t i = 0; i < at; i++) write_one(1);
+        CHECK(drive_write(&(uint32_t){drive_lpn(0)}, 1, false));
+        while (!drive_can_close()) (void)drive_finish_one();
+        drive_close();                 /* under way */
+        drive.checkpoint.places = 0;
+        drive.checkpoint.every = 0;
+        drive_supply(1);               /* noted */
+        CHECK(drive.checkpoint.places == 1);
+        sim.fail_next[FTL_KIND_LOG] = 1;
+        drive_finish_log();
+        sim.fail_next[FTL_KIND_LOG] = 0;
+        finish_all();
+        drive.checkpoint.every = 1000; /* no other place */
+        for (uint32_t n = 0; n < 3; n++) write_one(2);
+        sim.g.checkpoint_pages = drive.ftl.geometry.checkpoint_pages = 1;
+        for (uint32_t n = 0; n < 40 && drive.checkpoint.done == 0; n++) {
+            write_one(1);
+            drive_supply(20);
+        }
+        CHECK(drive.checkpoint.done != 0);
+        sim.g.checkpoint_pages = drive.ftl.geometry.checkpoint_pages = 100000;
+        write_one(0);
+        uint32_t want = drive.item[drive.items - 1].value[0];
+        drive_cut_dropping_all();
+        tried++;
+        int e = sim_mount(&drive.ftl);
+        uint32_t have = e == FTL_OK ? drive_value(drive_lpn(0)) : 0;
+        printf("  page %u of its block fails: mount %d, LPN 0 has %u, acknowledged %u\n", at % 8, e, have, want);
+        bad += e != FTL_OK || have != want;
+    }
+    CHECK(tried == 11 && bad == 0);
+}
+
+
+static uint32_t block_of(uint32_t lpn) { return FTL_WORD_VALUE(hal_map()[drive_lpn(lpn)]) >> sim.g.page_bits; }
+
+/* BREAKER 3: the last page of a block of copies is programmed, and so the block is closed; its move waits (LogReserve: rescue.move.haltWhen(logShort); or a failed page is with the rescue). The other
+ * copies are dead, so the count is 0: the block takes a ticket, which ripens. */
+static void block_of_copies_waits_for_its_last_move(void) {
+    (void)worn_block();
+    sim.no_collect = true;
+    uint32_t copies = 0;
+    for (uint32_t i = 0; !sim.no_moves; i++) {
+        if (i != 0) write_one(0);
+        CHECK(ftl_retire_collect(&drive.retire, block_of(0)));
+        sim.no_moves = drive.retire.left == 1;
+        for (uint32_t n = 0; n < 100 && (drive.retire.jobs != 0 || (!sim.no_moves && (hw.move.waits || drive.retire.move.waits))); n++) drive_supply(1);
+        if (i == 0) copies = block_of(0);
+
+    }
+    CHECK(ftl_blocks_is_data(&drive.ftl, copies) && drive.retire.left == 0 && hw.move.waits);
+    for (uint32_t i = 1; i < 6; i++) write_one(i); /* the other copies are dead */
+    sim.no_collect = false;
+    uint32_t has = 0;
+    for (uint32_t n = 0; n < 600; n++) { /* others write and flush */
+        if (n % 5 == 0) has += drive_write(&(uint32_t){drive_lpn(1 + n / 5 % 5)}, 1, true);
+        if (n % 30 == 0) drive_flush();
+        everything(1);
+        if (released(copies)) break;
+    }
+    for (uint32_t n = 0; n < 3000 && sim_pages[(copies + 1) * sim.g.pages - 1].state == SIM_WHOLE; n++) { /* until it is erased for its next use */
+        has += drive_write(&(uint32_t){drive_lpn(1 + n % 5)}, 1, true);
+        if (n % 10 == 0) drive_flush();
+        everything(1);
+    }
+    printf("  %u writes, tickets %u, live %u, released %u, total %u\n", has, drive.collect.tickets, hal_live(copies), drive.collect.released, drive.ftl.blocks.total);
+    printf("  the block of copies is %s\n", released(copies) ? "free" : "taken");
+    sim.no_moves = false;
+    everything(2);
+    printf("  LPN 0 is in block %u, copies were in %u, page state %d\n", block_of(0), copies, (int)sim_pages[FTL_WORD_VALUE(hal_map()[drive_lpn(0)])].state);
+    drive_flush();
+    drive_cut_dropping_all();
+    CHECK(sim_mount(&drive.ftl) == FTL_OK);
+    drive_judge();
+}
+
+
+/* BREAKER 4: no block is left to move pages to, and each block holds a page that is in use (versions of open transactions): nothing comes back, and writers are not told. */
+static void no_block_to_move_to_is_capacity(void) {
+    sim_new(1, 1, 64, 8, 64);
+    sim.g.checkpoint_pages = 100000;
+    mounted();
+    sim.no_collect = true;
+    uint32_t versions = 0;
+    for (uint32_t n = 0; n < 3000 && !ftl_supply_low(&drive.ftl); n++) {
+        uint32_t lpn = drive_lpn(9);
+        if (n % 4 == 0 && versions < 300) CHECK(drive_tx_write(1 + versions / 9, drive_lpn(versions % 9))), versions++;
+        else if (!drive_write(&lpn, 1, true)) break;
+        while (drive_finish_one()) {
+        }
+        if (n % 8 == 0) drive_flush();
+    }
+    drive_flush();
+    sim.no_collect = false;
+    everything(300);
+    drive_flush();
+    drive.retire.left = 0; /* the block that pages moved to is full, ... */
+    while (drive.ftl.blocks.total > ftl_supply_kept_from_moves(&sim.g)) CHECK(ftl_blocks_bad(&drive.ftl, ftl_blocks_take_near(&drive.ftl, 0))); /* and the free ones have failed */
+    for (uint32_t n = 0; n < 64; n++)
+        if (ftl_blocks_is_data(&drive.ftl, n)) printf(" %u:%u", n, hal_live(n));
+    printf(" left %u total %u\n", drive.retire.left, drive.ftl.blocks.total);
+    sim.fail_next[FTL_KIND_DATA] = 0;
+    uint32_t wrote = 0, full = 0, rounds = 0, was = drive.collect.released;
+    for (; rounds < 3000 && !full; rounds++) {
+        if (rounds % 2 && versions < 275) {
+            if (drive_tx_write(1 + versions / 9, drive_lpn(versions % 9))) versions++, wrote++;
+        } else wrote += drive_write(&(uint32_t){drive_lpn(9)}, 1, true);
+        everything(1);
+        if (rounds % 50 == 0) drive_flush();
+        full = sim.full;
+    }
+    printf("  released since %u, log_full %u stopped %d\n", drive.collect.released - was, sim.log_full, hw.stopped);
+    for (uint32_t n = 0; n < 64; n++)
+        if (ftl_blocks_is_data(&drive.ftl, n)) printf(" %u:%u", n, hal_live(n));
+    printf(" left %u total %u\n", drive.retire.left, drive.ftl.blocks.total);
+    uint32_t before = wrote;
+    for (rounds = 0; rounds < 4000 && !full; rounds++) {
+        wrote += drive_write(&(uint32_t){drive_lpn(9)}, 1, true);
+        everything(1);
+        if (rounds % 50 == 0) drive_flush();
+        full = sim.full;
+    }
+    printf("  %u versions, %u writes, then %u in 4,000 rounds; free %u, kept from moves %u, bad %u, tickets %u, released %u, victim %u, full %u, hopeless %d\n", versions, before, wrote - before, drive.ftl.blocks.total,
+           ftl_supply_kept_from_moves(&sim.g), ftl_blocks_count_bad(&drive.ftl), drive.collect.tickets, drive.collect.released, drive.collect.victim, full, drive.supply.hopeless);
+    CHECK(full || wrote > before);
+}
+
+
+/* BREAKER 5: a transaction that stayed open while the log took more than FTL_HOLDERS blocks of a lane has ended. */
+static void log_longer_than_the_list_of_its_blocks_comes_back(void) {
+    sim_new(1, 1, 600, 8, 64);
+    sim.g.checkpoint_pages = 32;
+    mounted();
+    CHECK(drive_tx_write(3, drive_lpn(0)));
+    for (uint32_t n = 0; n < 1500; n++) write_one(1 + n % 5);
+    uint32_t long_log = drive.ftl.log[0].n, free_then = drive.ftl.blocks.total;
+    drive_abort(3);
+    for (uint32_t n = 0; n < 200; n++) write_one(1 + n % 5);
+    printf("  list %u, free %u; after its end: list %u, free %u, checkpoints %u, log from page %u\n", long_log, free_then, drive.ftl.log[0].n, drive.ftl.blocks.total, drive.checkpoint.done, drive.ftl.old_root.log_page);
+    CHECK(drive.ftl.old_root.log_page > 1000 && drive.ftl.log[0].n < 40);
+}
+
+
+/* BREAKER 6: the moves of a victim's last pages are in the queue of two when the victim has been gone through; ftl_retire_settled() says yes because the queue has room. */
+static void victim_whose_moves_are_queued_comes_back(void) {
+    uint32_t block = worn_block();
+    sim.no_collect = true;
+    for (uint32_t i = 1; i < 10; i++) write_one(i);
+    everything(50);
+    sim.no_collect = false;
+    sim.no_moves = true; /* the log has no frame, or a failed page is with the rescue */
+    everything(300);
+    sim.no_moves = false;
+    everything(300);
+    printf("  live %u, DATA %d, released %d, LPN 0 moved %d\n", hal_live(block), ftl_blocks_is_data(&drive.ftl, block), released(block), block_of(0) != block);
+    CHECK(block_of(0) == block || released(block) || ftl_blocks_is_data(&drive.ftl, block));
+}
+
 const struct test collect_tests[] = {
+    {"breaker 6: a victim whose moves are queued", victim_whose_moves_are_queued_comes_back},
+    {"breaker 5: a log longer than the list of its blocks", log_longer_than_the_list_of_its_blocks_comes_back},
+    {"breaker 4: no block to move to", no_block_to_move_to_is_capacity},
+    {"breaker 3: a block of copies waits for its last move", block_of_copies_waits_for_its_last_move},
+    {"breaker 1: a RELAXED COMMIT in the open page", relaxed_commit_in_the_open_page_survives_a_checkpoint},
+    {"breaker 2: a place noted before a log page fails", place_noted_before_a_log_page_fails},
     {"a drive takes many times what it holds", drive_takes_many_times_what_it_holds},
     {"a ticket waits for a durable watermark", ticket_waits_for_a_durable_watermark},
     {"a ticket waits for reads", ticket_waits_for_reads},
