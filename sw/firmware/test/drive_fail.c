@@ -117,6 +117,8 @@ uint64_t hal_log_mark(void) {
     return mark;
 }
 
+bool hal_moving(void) { return hw.move.waits || hw.laters != 0; }
+
 bool hal_relocate_room(void) { return hw.laters < 2; } /* move_ready: the queue has room. Not: what was handed over is done */
 
 void hal_relocate(uint32_t lpn, uint32_t old_ppn, uint32_t new_ppn, uint64_t sequence) {

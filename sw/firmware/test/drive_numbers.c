@@ -15,12 +15,12 @@ static uint32_t turn;
 
 static bool in_block(uint32_t ppn, uint32_t block) { return ppn != NO_PAGE && ppn >> sim.g.page_bits == block; }
 
+/* A copy counts from its SWAP on, as in the hardware (Rescue.scala: live). */
 uint32_t hal_live(uint32_t block_id) {
     uint32_t n = map_references(block_id);
     for (uint32_t i = 0; i < hw.datas; i++) n += in_block(hw.data[i].ppn, block_id) && !map_names(hw.data[i].ppn);
     for (uint32_t i = 0; i < hw.fails; i++) n += in_block(hw.failed[i].ppn, block_id) && !map_names(hw.failed[i].ppn);
     if (hw.relocate != 0) n += in_block(hw.rescue_ppn, block_id);
-    if (false) n += in_block(hw.move.to, block_id); /* the hardware (Rescue: live) counts it when its SWAP hits, not before */
     return n;
 }
 
