@@ -264,7 +264,7 @@ PRESETS = {
         Geometry("tiny", 1, 1, 112, 16, 1024, **FEW_FRAMES, timing=QUICK, **ONFI, **UNWATCHED),
         Geometry("tiny24", 1, 1, 112, 16, 1024, **FEW_FRAMES, **LONGER, **CAPABLE, timing=QUICK, **ONFI, **UNWATCHED),
         Geometry("small", 2, 2, 24, 16, 256, **FEW_FRAMES, **MODEL, scramble=1, timing=SUSPENDS, **ONFI, **UNWATCHED),
-        Geometry("rich", 2, 2, 24, 16, 256, **FEW_FRAMES, **MODEL, **LONGER, **CAPABLE, scramble=1, timing=SUSPENDS, **ONFI, **UNWATCHED),
+        Geometry("rich", 2, 2, 26, 16, 256, **FEW_FRAMES, **MODEL, **LONGER, **CAPABLE, scramble=1, timing=SUSPENDS, **ONFI, **UNWATCHED),
         Geometry("wide", 8, 8, 16, 8, 2048, **FEW_FRAMES, **LONGER, **CAPABLE, scramble=1, timing=SUSPENDS, **ONFI, **UNWATCHED),
         Geometry("quick", 1, 1, 64, 16, 64, **FEW_FRAMES, tx_entries=48, timing=SHORT, **ONFI, **UNWATCHED, **NEAR, **MODEL),
         Geometry("quick4", 4, 1, 48, 16, 1088, **FEW_FRAMES, tx_entries=48, timing=SHORT, **ONFI, **UNWATCHED, **NEAR, **MODEL),

@@ -9,7 +9,7 @@ from collections import deque
 
 import cocotb
 from cocotb.queue import Queue
-from cocotb.triggers import Event, FallingEdge, Lock, with_timeout
+from cocotb.triggers import Event, FallingEdge, Lock, NextTimeStep, with_timeout
 from cocotb.utils import get_sim_time
 
 from cocotb_tests.bench.amount import amount
@@ -106,6 +106,7 @@ class Cpu:
 
     async def access(self, at, data=0, sel=15, we=0):
         async with self.lock:
+            await NextTimeStep()  # an answer of the other port may have come in this one
             for f, v in {"adr": at // 4, "dat_w": data, "sel": sel, "we": we, "cyc": 1, "stb": 1}.items():
                 self.s[f].value = v
             await FallingEdge(self.dut.clk)

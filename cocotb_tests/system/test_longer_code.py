@@ -51,11 +51,11 @@ def test_one_wrong_bit_in_a_thousand_loses_nothing_over_power_cuts():
 
 def test_the_shorter_code_does_not_stand_that():
     drive = Drive("tiny")
-    for lba in range(16):
+    for lba in range(64):
         drive.write(lba, data(lba))
     assert drive.idle()
     drive.set_faults(Faults(seed=1, ber=BER))
-    failed = [lba for lba in range(16) if drive.command(Opcode.READ, lba, 1, check=False).status == Status.MEDIA_ERROR]
+    failed = [lba for lba in range(64) if drive.command(Opcode.READ, lba, 1, check=False).status == Status.MEDIA_ERROR]
     assert len(failed) > 2
     drive.power_cut()
 

@@ -43,7 +43,7 @@ def rows(drive, kind):
 
 def stick(drive, stuck):
     """These pages read wrong from now on; the power is cut, and firmware has said what it makes of it. Whether the drive is enabled."""
-    drive.set_faults(Faults(places=[Place(Fault.STUCK_PAGE, *place(drive, row), 1) for row in stuck]))  # of blocks that were erased once
+    drive.set_faults(Faults(places=[Place(Fault.STUCK_PAGE, *place(drive, row), erases) for row in stuck for erases in (1, 2)]))  # of blocks that were erased so often
     drive.power_cut(2)
     drive.power_on(boot=False)
     up = False
