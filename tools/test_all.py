@@ -43,7 +43,7 @@ GROUPS = [
     Group("power cuts quick", 40, "python cocotb_tests/system/power_cut.py --preset quick --cuts 80 --seed 1 --jobs 1 --ways", after=("build",)),
     Group("power cuts quick4", 20, "python cocotb_tests/system/power_cut.py --preset quick4 --cuts 20 --seed 1 --jobs 1 --ways", after=("build",)),
     Group("synthesis", 50, "python tools/synth_smoke.py --quick", after=("verilog",)),
-    Group("firmware", 30, "make -s -C sw/firmware test"),
+    Group("firmware", 40, "make -s -C sw/firmware test"),
     Group("lint", 30, "tools/lint.sh", after=("verilog",)),
 ]
 
