@@ -126,7 +126,6 @@ void ftl_collect_step(struct ftl *f, struct ftl_supply *s, struct ftl_retire *r,
     bool worth = c->best != 0 && ftl_retire_collect(r, c->best - 1);
     if (worth) {
         c->victim = c->best;
-        c->victim_live = c->best_live;
         c->words = 0;
     } else if (c->words >= f->geometry.dies * f->blocks.words) {
         if (c->tickets == 0) s->hopeless = true;

@@ -26,7 +26,7 @@ struct ftl_collect {
     uint32_t die, word;              /* where the cursor is: 32 blocks of a die */
     uint32_t seen, words;            /* blocks that this search has met; words since the last block that was worth it */
     uint32_t best, best_live;        /* of them, plus one; 0: none */
-    uint32_t victim, victim_live;    /* its pages move; plus one; 0: none. Live pages that it had */
+    uint32_t victim;                 /* its pages move; plus one; 0: none */
     struct {
         uint32_t block, turn;        /* turn: the first one of the reads that counts */
         uint64_t head;

@@ -81,7 +81,7 @@ bool hal_moving(void);
 void hal_relocate(uint32_t lpn, uint32_t old_ppn, uint32_t new_ppn, uint64_t sequence);
 
 /* Where the log goes on: the next page that has no place yet, the index of its first entry, and for each lane the place of the lane's next page. All earlier entries are in earlier pages; one
- * of these that fails later is placed again in its lane, so the page may be found some places further. */
+ * of these that fails later is placed again in its lane, so the page may be found some places further, or in the lane's block after that one. */
 struct hal_log_place {
     uint32_t page;
     uint64_t first;
