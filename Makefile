@@ -8,7 +8,7 @@ PYTHON := .venv/bin/python
 ENV := . tools/env.sh &&
 
 .DEFAULT_GOAL := help
-.PHONY: help setup verilog drive-build run drive wave lint synth area formal mutants campaign test docs block bench powercut soak dram bitstream clean
+.PHONY: help setup verilog drive-build run drive wave lint format synth area formal mutants campaign test docs block bench powercut soak dram bitstream clean
 
 help: ## list the targets
 	@grep -hE '^[a-z][a-z0-9_-]*:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -36,6 +36,9 @@ bench: setup ## benchmarks: E=e1 for one of them; table, build/bench/ID.json and
 
 lint: setup ## Verilator, ruff, compiler warnings
 	@tools/verilog.sh tiny && $(ENV) tools/lint.sh
+
+format: setup ## Python, SystemVerilog, Scala, C and C++ as ruff, verible, scalafmt and clang-format have them
+	@$(ENV) tools/format.sh
 
 synth: setup ## every HDL block through Yosys; LUT, FF and memories of each
 	@tools/verilog.sh tiny && $(ENV) python tools/synth_smoke.py

@@ -390,10 +390,15 @@ module remap_engine_props (
     end
   end
 
-  wire reachable = committed[0] == Followed || committed[1] == Followed || committed[2] == Followed || committed[3] == Followed ||
-      (has[0][0] && version[0][0] == Followed) || (has[0][1] && version[0][1] == Followed) || (has[0][2] && version[0][2] == Followed) ||
-      (has[0][3] && version[0][3] == Followed) || (has[1][0] && version[1][0] == Followed) || (has[1][1] && version[1][1] == Followed) ||
+  // The formatter gives up on as many terms.
+  // verilog_format: off
+  wire reachable = committed[0] == Followed || committed[1] == Followed ||
+      committed[2] == Followed || committed[3] == Followed ||
+      (has[0][0] && version[0][0] == Followed) || (has[0][1] && version[0][1] == Followed) ||
+      (has[0][2] && version[0][2] == Followed) || (has[0][3] && version[0][3] == Followed) ||
+      (has[1][0] && version[1][0] == Followed) || (has[1][1] && version[1][1] == Followed) ||
       (has[1][2] && version[1][2] == Followed) || (has[1][3] && version[1][3] == Followed);
+  // verilog_format: on
   wire releases = released_valid && released_value[2:0] == Followed;
   always @* if (started) begin
     if (ar_valid) a_read_address : assert (ar_addr == MapAt || (ar_place[31:21] == 0 && ar_place[19:6] == 0 && ar_place[3:0] == 0));

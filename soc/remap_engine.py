@@ -5,10 +5,11 @@
     self.engine = RemapEngine(platform, config)
     self.bus.add_master("engine", self.engine.table)  # memory of config.bytes from config.base on
 
-What the streams promise, and their latency: docs/interfaces/remap-engine.md, "In another SoC". The map must be zero before the first op: whoever resets the engine clears
-`config.map_bytes` from `config.base` on.
+What the streams promise, and their latency: docs/interfaces/remap-engine.md, "In another SoC". The map must be zero
+before the first op: whoever resets the engine clears `config.map_bytes` from `config.base` on.
 
-`python soc/remap_engine.py OUTDIR lpns=256 txids=8 ...` only generates OUTDIR/otx_remap_engine.v. Wrong arguments: one line, exit code 2.
+`python soc/remap_engine.py OUTDIR lpns=256 txids=8 ...` only generates OUTDIR/otx_remap_engine.v. Wrong arguments: one
+line, exit code 2.
 """
 
 import fcntl
@@ -43,7 +44,10 @@ class RemapConfigError(ValueError):
 
 @dataclass(frozen=True)
 class RemapConfig:
-    """`RemapParam` of the Verilog, which checks it in words (`verilog`). Table memory is `bytes` from `base` on: first the map, then the tx tables."""
+    """`RemapParam` of the Verilog, which checks it in words (`verilog`).
+
+    Table memory is `bytes` from `base` on: first the map, then the tx tables.
+    """
 
     lpns: int  # blocks, records, whatever has versions
     txids: int = 8  # transactions at once
@@ -87,7 +91,8 @@ class RemapConfig:
         return "".join(f"{name}={value}\n" for name, value in own.items())
 
     def verilog(self, folder=None):
-        """Path of otx_remap_engine.v in `folder`, or in one of its own below build/remap_engine, generated when it is not there. RemapConfigError: what is wrong, in words."""
+        """Path of otx_remap_engine.v in `folder`, or in one of its own below build/remap_engine, generated when it is not
+        there. RemapConfigError: what is wrong, in words."""
         sources = [ROOT / "spinal/pom.xml", facts.TABLE, ROOT / "soc/facts.py", *sorted((ROOT / "spinal/src/main/scala").rglob("*.scala"))]
         digest = hashlib.sha256(self.properties().encode() + b"".join(p.read_bytes() for p in sources)).hexdigest()
         folder = Path(folder or ROOT / "build/remap_engine" / hashlib.sha256(self.properties().encode()).hexdigest()[:12]).absolute()
@@ -108,7 +113,10 @@ class RemapConfig:
 
 
 def op_layout(config):
-    """Fields of `op`; `last` is a field of LiteX' own. A location is `kind << 30 | value`: kind 0 is none, 1 and 2 are the user's, 3 is the engine's own."""
+    """Fields of `op`; `last` is a field of LiteX' own.
+
+    A location is `kind << 30 | value`: kind 0 is none, 1 and 2 are the user's, 3 is the engine's own.
+    """
     return [field for field in of_config("RemapOp", config) if field[0] != "last"]
 
 
@@ -127,10 +135,11 @@ def of_config(name, config):
 
 
 class RemapEngine(LiteXModule):
-    """`op`, `tx` in, `rsp`, `released` out; `table`, an AXI4 master of 128 bits. Shown in every clock: `state[t]` and `entries[t]` of each txid, `walking`, `memory_errors`, and of
-    the txid in `of`: `older`, `reached`, `use`.
+    """`op`, `tx` in, `rsp`, `released` out; `table`, an AXI4 master of 128 bits. Shown in every clock: `state[t]` and
+    `entries[t]` of each txid, `walking`, `memory_errors`, and of the txid in `of`: `older`, `reached`, `use`.
 
-    `verilog`: a file for this configuration that is there already. `with_csr`: registers that show the same, of the txid that is written to one of them; `of` is that one then.
+    `verilog`: a file for this configuration that is there already. `with_csr`: registers that show the same, of the
+    txid that is written to one of them; `of` is that one then.
     """
 
     def __init__(self, platform, config, verilog=None, with_csr=True):

@@ -14,6 +14,7 @@ from pathlib import Path
 
 try:
     from sw.firmware.test import mutants
+    from tools import fault_text
 except ImportError as e:
     sys.exit(f"broken_firmware: {e}; source tools/env.sh first")
 
@@ -47,9 +48,9 @@ def build(preset, words):
         shutil.copytree(ROOT / "sw/firmware" / source, work / source)
     shutil.copy(ROOT / "sw/firmware/Makefile", work)
     text = (work / file).read_text()
-    if text.count(old) != 1:
-        raise UsageError(f"'{old}' is {text.count(old)} times in {file}")
-    (work / file).write_text(text.replace(old, new))
+    if (times := fault_text.count(text, old)) != 1:
+        raise UsageError(f"'{old}' is {times} times in {file}")
+    (work / file).write_text(fault_text.put(text, old, new))
     out = work / "out"
     out.mkdir()
     for needed in ("otx_geometry.h", "software"):

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# `make docs`: README, docs/ and the pages of Python package and example SoC as a site below build/docs/site (mkdocs.yml). A link that leads nowhere, or a page without a place
-# in the navigation, fails. Expects tools/env.sh.
+# `make docs`: README, docs/ and the pages of Python package and example SoC as a site below build/docs/site
+# (mkdocs.yml). A link that leads nowhere, or a page without a place in the navigation, fails. Expects tools/env.sh.
 #
-# mkdocs takes pages of one folder only, so they are put together in build/docs/pages, and links between what lies apart in the repository are changed on the way.
+# mkdocs takes pages of one folder only, so they are put together in build/docs/pages, and links between what lies apart
+# in the repository are changed on the way.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [[ $# == 0 ]] || { echo "docs: takes no arguments, not $1" >&2; exit 2; }

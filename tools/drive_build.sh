@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# drive_build.sh PRESET [library | untrained]: the simulated drive below build/PRESET/: Verilog, SoC, firmware, libotx.so, libotx_trace.so, NBD plugins; again only what changed.
-# With `library` only what tests through libotx.so need: no tracing, no plugins. With `untrained` that and the plugin that does not trace, without a profile for the compiler (sim/Makefile): a short build,
-# a slower drive; the next build with another word makes it anew.
+# drive_build.sh PRESET [library | untrained]: the simulated drive below build/PRESET/: Verilog, SoC, firmware,
+# libotx.so, libotx_trace.so, NBD plugins; again only what changed.
+# With `library` only what tests through libotx.so need: no tracing, no plugins. With `untrained` that and the plugin
+# that does not trace, without a profile for the compiler (sim/Makefile): a short build, a slower drive; the next build
+# with another word makes it anew.
 # Quiet while all goes well; one build of a preset at a time. Expects tools/env.sh.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -11,7 +13,9 @@ targets=()
 case ${2:-} in
   "") ;;
   library) targets=("build/$preset/libotx.so" "build/$preset/otx.bin") ;;
-  untrained) targets=("build/$preset/libotx.so" "build/$preset/otx.bin" "build/$preset/nbdkit-otx-plugin.so" TRAINED=) ;;
+  untrained)
+    targets=("build/$preset/libotx.so" "build/$preset/otx.bin" "build/$preset/nbdkit-otx-plugin.so" TRAINED=)
+    ;;
   *) echo "drive_build: usage: drive_build.sh PRESET [library | untrained]" >&2; exit 2 ;;
 esac
 python3 soc/geometry.py "$preset" "build/$preset"
@@ -22,5 +26,6 @@ python3 soc/sim.py "$preset"
 log=build/$preset/build.log
 run() { "$@" >"$log" 2>&1 || { tail -40 "$log" >&2; echo "drive_build: '$*' failed; see $log" >&2; exit 1; }; }
 run make -C sw/firmware BUILD_DIR="$PWD/build/$preset"
-make -q -f sim/Makefile PRESET="$preset" "${targets[@]}" 2>/dev/null || echo "building the simulator of preset $preset (a few minutes the first time)"
+make -q -f sim/Makefile PRESET="$preset" "${targets[@]}" 2>/dev/null ||
+  echo "building the simulator of preset $preset (a few minutes the first time)"
 run make -f sim/Makefile PRESET="$preset" "${targets[@]}"

@@ -25,6 +25,8 @@ import time
 import tomllib
 from pathlib import Path
 
+from tools import fault_text
+
 ROOT = Path(__file__).resolve().parent.parent
 PLACE = ROOT / "build/mutants"
 SHARED = [".venv"]  # linked, not copied
@@ -110,9 +112,9 @@ def verdict(tree, mutant, test, limit):
     """What becomes of one mutant, a word or a complaint in words; and whether that is right."""
     path = tree.path / mutant["file"]
     text = path.read_text()
-    if text.count(mutant["old"]) != 1:
-        return f"WRONG, its text is {text.count(mutant['old'])} times in {mutant['file']} and must be there once:", False
-    path.write_text(text.replace(mutant["old"], mutant["new"]))
+    if (times := fault_text.count(text, mutant["old"])) != 1:
+        return f"WRONG, its text is {times} times in {mutant['file']} and must be there once:", False
+    path.write_text(fault_text.put(text, mutant["old"], mutant["new"]))
     try:
         if tree.run(test["build"], "build", BUILD_S)[0] != "passed":
             return f"WRONG, does not build ({tree.logs.relative_to(ROOT)}/build.log):", False

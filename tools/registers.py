@@ -23,9 +23,10 @@ REGIONS = {"otx": "The core, for the firmware", "host": "The embedded host port,
 HEAD = """# Registers
 
 Made by `python tools/registers.py --write` from the CSR export of the ECPIX-5's SoC; `make lint` says when it is out of
-date. The firmware reads the same export as `csr.h`, a PC as `build/ecpix5/csr.csv`. Addresses are bytes as the RISC-V sees
-them; another SoC may have another base. A register of up to 32 bits is one word. Reads have no effect; a register that does
-something on a write says so. What can be written is 0 after reset, `refresh_at` five eighths of what can be corrected.
+date. The firmware reads the same export as `csr.h`, a PC as `build/ecpix5/csr.csv`. Addresses are bytes as the RISC-V
+sees them; another SoC may have another base. A register of up to 32 bits is one word. Reads have no effect; a register
+that does something on a write says so. What can be written is 0 after reset, `refresh_at` five eighths of what can be
+corrected.
 
 Not in this SoC, but in those of drives with read retry (`read_retries` of `soc/geometry.py`): `retried_reads`, 16 bits,
 pages that were whole only at another read level. Without it `nand_capabilities` has only four bits.

@@ -1,15 +1,20 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs what the project needs: Debian packages, .venv from requirements.txt, the Scala and SpinalHDL jars. `make setup` calls it.
+# Installs what the project needs: Debian packages, .venv from requirements.txt, the Scala and SpinalHDL jars. `make
+# setup` calls it.
 # Does nothing, at once, when the setup of these very inputs is already there.
 #
-# Needs git, python3.11, java, mvn, make, g++, perl and flock, and root or sudo if a Debian package is missing. .venv holds absolute paths: in a moved repository
-# it is made again; one that is a link belongs to somebody else and is left as it is.
+# Needs git, python3.11, java, mvn, make, g++, perl and flock, and root or sudo if a Debian package is missing. .venv
+# holds absolute paths: in a moved repository it is made again; one that is a link belongs to somebody else and is left
+# as it is.
 set -euo pipefail
 cd -P "$(dirname "$0")/.."
 
-stamp=build/.setup/$(cat tools/setup.sh requirements.txt sw/host/python/pyproject.toml spinal/pom.xml | sha256sum | cut -c1-16)
-venv_is_here() { [[ -x .venv/bin/python ]] && { [[ -L .venv ]] || grep -q -- "-m venv .*$PWD/.venv\$" .venv/pyvenv.cfg; }; }
+wanted=(tools/setup.sh requirements.txt sw/host/python/pyproject.toml spinal/pom.xml spinal/scalafmt.xml)
+stamp=build/.setup/$(cat "${wanted[@]}" | sha256sum | cut -c1-16)
+venv_is_here() {
+  [[ -x .venv/bin/python ]] && { [[ -L .venv ]] || grep -q -- "-m venv .*$PWD/.venv\$" .venv/pyvenv.cfg; }
+}
 [[ -e $stamp ]] && venv_is_here && exit 0
 
 missing=""
@@ -23,7 +28,8 @@ exec 9>build/.setup/lock
 flock 9
 [[ -e $stamp ]] && venv_is_here && exit 0
 
-# Debian: FST support of Verilator, a cache for the C++ it writes; a model checker; C for the RISC-V and what LiteX builds it with; network block device and file system; waveform viewer
+# Debian: FST support of Verilator, a cache for the C++ it writes; a model checker; C for the RISC-V and what LiteX
+# builds it with; network block device and file system; waveform viewer
 packages="liblz4-dev zlib1g-dev ccache berkeley-abc
   gcc-riscv64-unknown-elf meson ninja-build
   nbdkit nbdkit-plugin-dev libnbd-bin python3-libnbd e2fsprogs
@@ -53,16 +59,18 @@ if ! venv_is_here; then
 fi
 echo "setup: installing the Python packages of requirements.txt"
 .venv/bin/python -m pip install -q --no-deps --disable-pip-version-check -r requirements.txt
-# the drive's Python interface of this clone; in a .venv that is somebody else's, tools/env.sh alone says whose code runs
-[[ -L .venv ]] || .venv/bin/python -m pip install -q --no-deps --no-build-isolation --disable-pip-version-check -e sw/host/python
+# the drive's Python interface of this clone; for a .venv that is somebody else's, tools/env.sh says whose code runs
+[[ -L .venv ]] ||
+  .venv/bin/python -m pip install -q --no-deps --no-build-isolation --disable-pip-version-check -e sw/host/python
 .venv/bin/python -m pip check -q
 for tool in yosys nextpnr-ecp5 ecppack sby; do # the names LiteX and everybody else call
   ln -sf "yowasp-$tool" ".venv/bin/$tool"
 done
 
 # Java: the class path of the Scala compiler and SpinalHDL
-echo "setup: fetching Scala and SpinalHDL"
+echo "setup: fetching Scala, SpinalHDL and scalafmt"
 tools/spinal.sh --fetch
+tools/format.sh --fetch
 
 # WebAssembly: a first start compiles the tool (a minute or two), every later one takes half a second
 echo "setup: first start of yosys and nextpnr"

@@ -43,8 +43,8 @@ sum=$(cat spinal/pom.xml "${files[@]}" | sha256sum | cut -c1-16)
 if [[ $(cat "$dir/sum" 2>/dev/null) != "$sum" ]]; then
   rm -rf "$dir/sum" "$dir/classes"
   mkdir "$dir/classes"
-  java -Xss16m -Xmx1500m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp "$classpath" scala.tools.nsc.Main -usejavacp -deprecation -feature -nowarn \
-    -Xplugin:"$plugin" -d "$dir/classes" "${files[@]}"
+  java -Xss16m -Xmx1500m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp "$classpath" \
+    scala.tools.nsc.Main -usejavacp -deprecation -feature -nowarn -Xplugin:"$plugin" -d "$dir/classes" "${files[@]}"
   echo "$sum" >"$dir/sum"
 fi
 exec java -Xss16m -Xmx2g -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp "$dir/classes:$classpath" opentxssd.Generate "$@"

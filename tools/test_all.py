@@ -115,7 +115,10 @@ def report(results):
     for r in sorted(results, key=lambda r: GROUPS.index(r.group)):
         over = "  over" if r.seconds > r.group.budget else ""
         print(f"{r.group.name:20}{r.passed:8}{r.failed:8}{r.seconds:13.0f}{r.group.budget:10}{over}")
-    print(f"{'all':20}{sum(r.passed for r in results):8}{sum(r.failed for r in results):8}{sum(r.seconds for r in results):13.0f}{sum(r.group.budget for r in results):10}")
+    print(
+        f"{'all':20}{sum(r.passed for r in results):8}{sum(r.failed for r in results):8}"
+        f"{sum(r.seconds for r in results):13.0f}{sum(r.group.budget for r in results):10}"
+    )
     tests = [t for r in results for t in r.tests or [(r.seconds, r.group.name)] if r.group.name not in BUILDS]
     print(f"the {min(SLOWEST, len(tests))} slowest tests, seconds of a processor:")
     for seconds, test in sorted(tests, reverse=True)[:SLOWEST]:

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# verilog.sh PRESET: geometry and every SpinalHDL block of the preset into build/PRESET/verilog, again only when something changed.
+# verilog.sh PRESET: geometry and every SpinalHDL block of the preset into build/PRESET/verilog, again only when
+# something changed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [[ $# == 1 ]] || { echo "verilog: usage: verilog.sh PRESET" >&2; exit 2; }
@@ -14,9 +15,15 @@ sum=$(cat "${sources[@]}" spinal/pom.xml "build/$preset/geometry.properties" | s
 [[ $(cat "build/$preset/verilog/.sum" 2>/dev/null) == "$sum" ]] && exit 0
 echo "generating Verilog of preset $preset"
 rm -rf "build/$preset/verilog.new"
-tools/spinal.sh "build/$preset/geometry.properties" "build/$preset/verilog.new" >"build/$preset/spinal.log" 2>&1 || { grep -E 'error|Error|\[Error' "build/$preset/spinal.log" | head -40 >&2; echo "see build/$preset/spinal.log" >&2; exit 1; }
+log=build/$preset/spinal.log
+tools/spinal.sh "build/$preset/geometry.properties" "build/$preset/verilog.new" >"$log" 2>&1 || {
+  grep -E 'error|Error|\[Error' "$log" | head -40 >&2
+  echo "see $log" >&2
+  exit 1
+}
 mkdir -p "build/$preset/verilog"
-for file in "build/$preset/verilog.new"/*.v; do # an unchanged file keeps its time stamp, so that nothing is built again for it
+# an unchanged file keeps its time stamp, so that nothing is built again for it
+for file in "build/$preset/verilog.new"/*.v; do
   cmp -s "$file" "build/$preset/verilog/${file##*/}" || cp "$file" "build/$preset/verilog/"
 done
 echo "$sum" >"build/$preset/verilog/.sum"

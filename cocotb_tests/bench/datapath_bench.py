@@ -35,8 +35,13 @@ class DataPathBench(Stepper, EngineModel, FirmwareAsks):
         super().__init__(dut)
         g, self.rng, self.delay, self.program_time, self.read_time = GEOMETRY, random.Random(seed), delay, program, page_read
         self.memory = FrameMemory(dut, "frame", g.frame_base, g.frames, self.rng, stall)
-        source = lambda name, fields, passed=None: self.add(Source(dut, name, fields, stall, self.rng, passed))  # noqa: E731
-        sink = lambda name, fields, got: self.add(Sink(dut, name, fields, got, stall, self.rng))  # noqa: E731
+
+        def source(name, fields, passed=None):
+            return self.add(Source(dut, name, fields, stall, self.rng, passed))
+
+        def sink(name, fields, got):
+            return self.add(Sink(dut, name, fields, got, stall, self.rng))
+
         self.add(self.memory)
         self.cmd, self.wdata = source("dpCmd", CMD), source("wdata", ["data", "last"])
         self.rsp, self.released = source("rsp", RSP, self.answer_taken), source("released", ["kind", "value"])

@@ -137,7 +137,10 @@ def run(
         )
     if "OTX_PHASES" in os.environ:
         with open(os.environ["OTX_PHASES"], "a") as phases:
-            phases.write(f"{built - begin:.2f}\t{_children() - built:.2f}\t{test_module.rpartition('.')[2]}\t{folder.name}\t{parameters or ''}\n")
+            phases.write(
+                f"{built - begin:.2f}\t{_children() - built:.2f}\t"
+                f"{test_module.rpartition('.')[2]}\t{folder.name}\t{parameters or ''}\n"
+            )
     count, failures = get_results(results)
     assert count > 0 and failures == 0, f"{failures} of {count} tests of {test_module} failed (SEED={seed})"
 

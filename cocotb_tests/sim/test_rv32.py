@@ -42,10 +42,14 @@ def rem(a, b):
 
 
 ALU = {
-    "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "sll": lambda a, b: a << (b & 31), "slt": lambda a, b: s(a) < s(b), "sltu": lambda a, b: a < b,
-    "xor": lambda a, b: a ^ b, "srl": lambda a, b: a >> (b & 31), "sra": lambda a, b: s(a) >> (b & 31), "or": lambda a, b: a | b, "and": lambda a, b: a & b,
-    "mul": lambda a, b: a * b, "mulh": lambda a, b: s(a) * s(b) >> 32, "mulhsu": lambda a, b: s(a) * b >> 32, "mulhu": lambda a, b: a * b >> 32,
-    "div": lambda a, b: div(s(a), s(b)), "divu": lambda a, b: MASK if b == 0 else a // b, "rem": lambda a, b: rem(s(a), s(b)), "remu": lambda a, b: a if b == 0 else a % b,
+    "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "sll": lambda a, b: a << (b & 31),
+    "slt": lambda a, b: s(a) < s(b), "sltu": lambda a, b: a < b,
+    "xor": lambda a, b: a ^ b, "srl": lambda a, b: a >> (b & 31), "sra": lambda a, b: s(a) >> (b & 31),
+    "or": lambda a, b: a | b, "and": lambda a, b: a & b,
+    "mul": lambda a, b: a * b, "mulh": lambda a, b: s(a) * s(b) >> 32,
+    "mulhsu": lambda a, b: s(a) * b >> 32, "mulhu": lambda a, b: a * b >> 32,
+    "div": lambda a, b: div(s(a), s(b)), "divu": lambda a, b: MASK if b == 0 else a // b,
+    "rem": lambda a, b: rem(s(a), s(b)), "remu": lambda a, b: a if b == 0 else a % b,
 }  # fmt: skip
 IMMEDIATE = {"addi": "add", "slti": "slt", "sltiu": "sltu", "xori": "xor", "ori": "or", "andi": "and", "slli": "sll", "srli": "srl", "srai": "sra"}
 BRANCH = {

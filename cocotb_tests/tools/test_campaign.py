@@ -14,7 +14,8 @@ PROGRAM = [sys.executable, ROOT / "tools/campaign.py"]
 CAMPAIGNS = """
 [squares]
 shows = "that items run"
-command = '''echo started >>"{folder}/ran"; echo 'seen: {{"square": '$(({{item}} * {{item}}))'}}'; test {{item}} != 2 || exit 3; echo "1 passed, 0 failed"'''
+command = '''echo started >>"{folder}/ran"; echo 'seen: {{"square": '$(({{item}} * {{item}}))'}}'
+test {{item}} != 2 || exit 3; echo "1 passed, 0 failed"'''
 items = 4
 seconds = 0
 again = "WAVES=1 square {{seed}}"

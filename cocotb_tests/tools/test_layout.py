@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from sw.firmware.test.mutants import faults
+from tools.fault_text import count
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -39,7 +40,7 @@ def test_every_mutant_finds_its_text():
     listed = [(m["name"], m["file"], m["old"]) for m in tomllib.loads((ROOT / "tools/mutants.toml").read_text())["mutant"]]
     firmware = faults((ROOT / "sw/firmware/test/mutants.txt").read_text())
     listed += [(rule, f"sw/firmware/{file}", old) for file, old, _, rule in firmware]
-    lost = [f"{name}: {count} times" for name, file, old in listed if (count := (ROOT / file).read_text().count(old)) != 1]
+    lost = [f"{name}: {times} times" for name, file, old in listed if (times := count((ROOT / file).read_text(), old)) != 1]
     assert len(listed) > 400 and not lost, lost
 
 

@@ -70,13 +70,13 @@ module otx_nand_arbiter #(
   (* anyconst *) logic [3:0] who;
   logic started_q = 1'b0, waits, waited_q, was_brief_q, is_brief, was_urgent_q, is_urgent;
   logic [3:0] mine;
-  logic [9:0] turns_q, before, others, pages_before;
+  logic [9:0] turns_q, between, others, pages_before;
   assign waits = !reset && request[who];
   assign is_brief = brief[who];
   assign is_urgent = urgent[who];
   assign mine = is_brief ? last_brief_q : is_urgent ? last_read_q : last_page_q;
-  assign before = who > mine ? 10'(who) - 10'(mine) - 10'd1 : 10'(who) + 10'(Ways) - 10'(mine) - 10'd1;
-  assign others = 10'(Ways - 1) - before;
+  assign between = who > mine ? 10'(who) - 10'(mine) - 10'd1 : 10'(who) + 10'(Ways) - 10'(mine) - 10'd1;
+  assign others = 10'(Ways - 1) - between;
   assign pages_before = 10'd2 * others + 10'(was_read_q != is_urgent);  // at most so many other pages have gone
 
   always_ff @(posedge clk) begin

@@ -17,6 +17,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+try:
+    from tools import fault_text
+except ImportError as e:
+    sys.exit(f"mutants: {e}; source tools/env.sh first")
+
 FIRMWARE = Path(__file__).resolve().parent.parent
 FACTS = FIRMWARE.parent.parent / "build/facts"
 LIMIT_S = 100  # of a processor; the firmware without a fault takes 15
@@ -49,9 +54,9 @@ def run_tests(work):
 
 def verdict(work, file, old, new):
     source = Path(file).read_text()
-    if source.count(old) != 1:
-        return "WRONG", f"'{old}' is there {source.count(old)} times"
-    (work / file).write_text(source.replace(old, new))
+    if (times := fault_text.count(source, old)) != 1:
+        return "WRONG", f"'{old}' is there {times} times"
+    (work / file).write_text(fault_text.put(source, old, new))
     try:
         return run_tests(work)
     finally:

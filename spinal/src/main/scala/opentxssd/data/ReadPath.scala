@@ -136,7 +136,8 @@ class ReadPath(p: OtxParam) extends Component {
   fetched.tag := readBack.value.tag
   fetched.block := readBack.value.block
   fetched.frame := readBack.linked.cookie
-  fetched.hasData := readBack.linked.status === PageStatus.OK && readBack.linked.kind === PageKind.DATA && readBack.linked.lpn === readBack.value.lpn
+  fetched.hasData := readBack.linked.status === PageStatus.OK && readBack.linked.kind === PageKind.DATA &&
+    readBack.linked.lpn === readBack.value.lpn
   fetched.zero := False
   fetched.pinned := False
   fetched.held := True
