@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A fixed piece of work by which machines compare: `steps` rounds, each of which needs the result of the one before, of a few integer operations and a table
- * look-up that stays in the first-level cache. Returns a number so that nothing can be left out. */
+/* A fixed piece of work by which machines compare: `steps` rounds, each of which needs the result of the one before, of
+ * a few integer operations and a table look-up that stays in the first-level cache. Returns a number so that nothing
+ * can be left out. */
 #include <stdint.h>
 
 #define WORDS 2048u

@@ -1,17 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""e1, commit-remap: clocks from the remap engine's acceptance of COMMIT to visible, for 1 to 60,000 entries, beside the same remap as a loop in firmware.
+"""e1, commit-remap: clocks from the remap engine's acceptance of COMMIT to visible, for 1 to 60,000 entries, beside the
+same remap as a loop in firmware.
 
-Engine: otx_remap_engine alone behind a table memory of the preset's latency (sim/engine). `idle`: nothing else happens. `loaded`: the 31 other transactions are being merged,
-aborted, open and committing, on the same LPNs where they can be, and a lookup is offered in every clock. Each commit is checked by lookups: one taken before the commit
-returns the old version, one taken in the clock in which it is visible, or later, the new one.
+Engine: otx_remap_engine alone behind a table memory of the preset's latency (sim/engine). `idle`: nothing else happens.
+`loaded`: the 31 other transactions are being merged, aborted, open and committing, on the same LPNs where they can be,
+and a lookup is offered in every clock. Each commit is checked by lookups: one taken before the commit returns the old
+version, one taken in the clock in which it is visible, or later, the new one.
 
-Firmware: sw/firmware/bench on the SoC's VexRiscv over the same table memory, nobody else using it; the faster of its two builds. TxSSD commits this way (section III).
+Firmware: sw/firmware/bench on the SoC's VexRiscv over the same table memory, nobody else using it; the faster of its
+two builds. TxSSD commits this way (section III).
 """
 
 from bench import firmware_remap
 from bench.result import Check, Result
 from cocotb_tests.system import engine as engines
-from cocotb_tests.system.engine import EVENT_TAKEN, EVENT_TX, EVENT_VISIBLE, NAND, UNTIL_VISIBLE, Engine, Op, TxOp, op, word
+from cocotb_tests.system.engine import (
+    EVENT_TAKEN,
+    EVENT_TX,
+    EVENT_VISIBLE,
+    NAND,
+    UNTIL_VISIBLE,
+    Engine,
+    Op,
+    TxOp,
+    op,
+    word,
+)
 from soc import geometry
 from tools.wave_commits import clock
 
@@ -51,7 +65,9 @@ def request(engine, what, txids):
 
 
 def load(engine):
-    """The 31 other transactions; when this returns, walks are under way and stay so, with lookups waiting in every clock."""
+    """The 31 other transactions; when this returns, walks are under way and stay so, with lookups waiting in every
+    clock.
+    """
     for txid in range(1, 32):
         append(engine, txid, min(OTHERS, engine.lbas))
     request(engine, TxOp.COMMITTING, [*MERGING, *COMMITTING])
@@ -81,7 +97,9 @@ def commit(engine, txid):
 
 
 def check_lookups(engine, entries, visible, loaded):
-    """Lookups of the first entries around the commit of transaction 0: the old versions before, the new ones from `visible` on."""
+    """Lookups of the first entries around the commit of transaction 0: the old versions before, the new ones from
+    `visible` on.
+    """
     if not loaded:
         engine.ops(op(Op.LOOKUP, i * SCATTER % engine.lbas, tag=i) for i in [0, entries // 2, entries - 1])
     engine.step(LOAD_CLOCKS)
@@ -89,7 +107,10 @@ def check_lookups(engine, entries, visible, loaded):
     for r in engine.responses():
         new = r.location == location(0, r.tag)
         if r.taken >= visible and r.tag < entries and not new or r.taken < visible - 1 and new:
-            raise WrongAnswer(f"a lookup taken {r.taken - visible} clocks after visible returned {r.location:#010x} for entry {r.tag} of {entries}")
+            raise WrongAnswer(
+                f"a lookup taken {r.taken - visible} clocks after visible returned {r.location:#010x} for entry "
+                f"{r.tag} of {entries}"
+            )
         before, after = before + (r.taken < visible - 1), after + (r.taken >= visible)
     if not after or loaded and not before:
         raise WrongAnswer(f"{before} lookups before and {after} after the commit is not a check")
@@ -145,12 +166,31 @@ def run(preset=PRESET, entries=ENTRIES):
     checks = [
         Check(f"clocks to visible, most of all rows (at most {MOST_CLOCKS})", max(seen), max(seen) <= MOST_CLOCKS),
         Check("clocks to visible are the same in every row, idle and loaded", sorted(seen), len(seen) == 1),
-        Check(f"the same at a table latency of {LATENCIES[0]} and {LATENCIES[1]} clocks", sorted(set(others.values())), set(others.values()) <= seen),
+        Check(
+            f"the same at a table latency of {LATENCIES[0]} and {LATENCIES[1]} clocks",
+            sorted(set(others.values())),
+            set(others.values()) <= seen,
+        ),
     ]
     if rows[-1]["entries"] == ENTRIES[-1]:
         ratio = rows[-1]["ratio"]
-        checks.append(Check(f"times faster than the firmware loop at {ENTRIES[-1]:,} entries (at least {LEAST_RATIO:,})", ratio, ratio >= LEAST_RATIO))
-    return Result(clock_mhz=mhz, clock_from=where, unit="us", rows=rows, ours=max(seen) / mhz, paper=PAPER_US, target=MOST_CLOCKS / mhz, checks=checks)
+        checks.append(
+            Check(
+                f"times faster than the firmware loop at {ENTRIES[-1]:,} entries (at least {LEAST_RATIO:,})",
+                ratio,
+                ratio >= LEAST_RATIO,
+            )
+        )
+    return Result(
+        clock_mhz=mhz,
+        clock_from=where,
+        unit="us",
+        rows=rows,
+        ours=max(seen) / mhz,
+        paper=PAPER_US,
+        target=MOST_CLOCKS / mhz,
+        checks=checks,
+    )
 
 
 def plot(figure, result):
@@ -160,6 +200,11 @@ def plot(figure, result):
     axes.axhline(result["paper"], color="black", linestyle=":", label="the paper's firmware (TxSSD, Fig. 13)")
     axes.axhline(result["target"], color="tab:red", linestyle="--", label="target: 16 clocks")
     for key, mark in (("visible_clocks_idle", "o-"), ("visible_clocks_loaded", "x")):
-        axes.loglog(x, [row[key] / result["clock_mhz"] for row in result["rows"]], mark, label=f"remap engine, {key.rpartition('_')[2]}")
+        axes.loglog(
+            x,
+            [row[key] / result["clock_mhz"] for row in result["rows"]],
+            mark,
+            label=f"remap engine, {key.rpartition('_')[2]}",
+        )
     axes.set(xlabel="entries of the transaction", ylabel=f"us at {result['clock_mhz']:g} MHz")
     axes.legend(fontsize=8)

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """e3, what a transaction adds to reads and writes.
 
-Engine: otx_remap_engine alone (sim/engine), for table memories that answer in the next clock and in 8: clocks of a single lookup whose location is in the map word, and of
-one whose version is the first of the chain; clocks of a write of one block, alone and one after the other without a pause: PLAIN, and APPEND, which is what a transaction
-makes of it. Drive, where the NAND is the bound: the whole drive of preset sim over its host port, 4 KiB writes and reads at random at queue depth 16, outside of any
-transaction and inside one (the same commands, the same state before); what COMMIT adds is e2's.
+Engine: otx_remap_engine alone (sim/engine), for table memories that answer in the next clock and in 8: clocks of a
+single lookup whose location is in the map word, and of one whose version is the first of the chain; clocks of a write
+of one block, alone and one after the other without a pause: PLAIN, and APPEND, which is what a transaction makes of it.
+Drive, where the NAND is the bound: the whole drive of preset sim over its host port, 4 KiB writes and reads at random
+at queue depth 16, outside of any transaction and inside one (the same commands, the same state before); what COMMIT
+adds is e2's.
 """
 
 import subprocess
@@ -57,7 +59,9 @@ def write_clocks(preset, latency, kind):
         answers = engine.responses()
         if len(answers) != ENGINE_WRITES or any(r.error for r in [alone, *answers]):
             raise SystemExit(f"{kind.name}: {len(answers)} answers")
-        return alone.answered - alone.taken, (max(r.answered for r in answers) - min(r.taken for r in answers)) / ENGINE_WRITES
+        return alone.answered - alone.taken, (
+            max(r.answered for r in answers) - min(r.taken for r in answers)
+        ) / ENGINE_WRITES
 
 
 def drive_clocks(preset, area, writes, reads, txid):
@@ -93,29 +97,73 @@ def run(preset=PRESET, area=AREA, writes=WRITES, reads=READS, drive=None):
     for latency in LATENCIES:
         plain, first = lookup_clocks(preset, latency)
         added[latency] = first - plain
-        rows.append({"what": f"a lookup, table memory that answers in {latency} clock{'s' * (latency > 1)}", "plain_clocks": plain, "in_tx_clocks": first, "added_percent": None})
+        rows.append(
+            {
+                "what": f"a lookup, table memory that answers in {latency} clock{'s' * (latency > 1)}",
+                "plain_clocks": plain,
+                "in_tx_clocks": first,
+                "added_percent": None,
+            }
+        )
     for latency in LATENCIES:
         (plain, plain_many), (tx, tx_many) = (write_clocks(preset, latency, kind) for kind in (Op.PLAIN, Op.APPEND))
         memory = f"table memory that answers in {latency} clock{'s' * (latency > 1)}"
-        rows.append({"what": f"the engine's part of a write, {memory}", "plain_clocks": plain, "in_tx_clocks": tx, "added_percent": None})
-        rows.append({"what": f"the same, without a pause, {memory}", "plain_clocks": round(plain_many, 2), "in_tx_clocks": round(tx_many, 2), "added_percent": None})
+        rows.append(
+            {
+                "what": f"the engine's part of a write, {memory}",
+                "plain_clocks": plain,
+                "in_tx_clocks": tx,
+                "added_percent": None,
+            }
+        )
+        rows.append(
+            {
+                "what": f"the same, without a pause, {memory}",
+                "plain_clocks": round(plain_many, 2),
+                "in_tx_clocks": round(tx_many, 2),
+                "added_percent": None,
+            }
+        )
     losses = []
     plain_run, inside_run = (drive_clocks(drive, area, writes, reads, txid) for txid in (None, TXID))
     for what, plain, inside in zip(("write", "read"), plain_run, inside_run, strict=True):
         losses.append(inside / plain - 1)
         name, percent = f"drive, a 4 KiB {what} at queue depth {DEPTH}", round(100 * losses[-1], 2)
-        rows.append({"what": name, "plain_clocks": round(plain, 1), "in_tx_clocks": round(inside, 1), "added_percent": percent})
+        rows.append(
+            {"what": name, "plain_clocks": round(plain, 1), "in_tx_clocks": round(inside, 1), "added_percent": percent}
+        )
     checks = [
-        Check(f"clocks that the first version of a chain adds to a lookup from on-chip RAM (at most {MOST_CLOCKS})", added[1], added[1] <= MOST_CLOCKS),
-        Check(f"percent that a transaction adds to the time of a write, of a read (at most {100 * MOST_LOSS:g})", [round(100 * x, 2) for x in losses], max(losses) <= MOST_LOSS),
+        Check(
+            f"clocks that the first version of a chain adds to a lookup from on-chip RAM (at most {MOST_CLOCKS})",
+            added[1],
+            added[1] <= MOST_CLOCKS,
+        ),
+        Check(
+            f"percent that a transaction adds to the time of a write, of a read (at most {100 * MOST_LOSS:g})",
+            [round(100 * x, 2) for x in losses],
+            max(losses) <= MOST_LOSS,
+        ),
     ]
-    return Result(clock_mhz=mhz, clock_from=where, unit="clocks", rows=rows, ours=added[1], paper=None, target=MOST_CLOCKS, checks=checks)
+    return Result(
+        clock_mhz=mhz,
+        clock_from=where,
+        unit="clocks",
+        rows=rows,
+        ours=added[1],
+        paper=None,
+        target=MOST_CLOCKS,
+        checks=checks,
+    )
 
 
 def plot(figure, result):
     left, middle, right = figure.subplots(1, 3)
     rows = result["rows"]
-    parts = ((left, rows[:2], "a lookup, clocks"), (middle, rows[2:6], "the engine's part of a write, clocks"), (right, rows[6:], "the drive, clocks per 4 KiB block"))
+    parts = (
+        (left, rows[:2], "a lookup, clocks"),
+        (middle, rows[2:6], "the engine's part of a write, clocks"),
+        (right, rows[6:], "the drive, clocks per 4 KiB block"),
+    )
     for axes, rows, title in parts:
         at = range(len(rows))
         axes.bar([x - 0.2 for x in at], [r["plain_clocks"] for r in rows], 0.4, label="plain")

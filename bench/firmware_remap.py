@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The remap loop in firmware (sw/firmware/bench), run in the simulated SoC in place of the firmware; clocks counted by the SoC's own timer."""
+"""The remap loop in firmware (sw/firmware/bench), run in the simulated SoC in place of the firmware; clocks counted by
+the SoC's own timer.
+"""
 
 import re
 import subprocess
@@ -17,7 +19,11 @@ def build(preset):
     """The simulated drive and the firmware; returns the binary's path."""
     folder = ROOT / "build" / preset
     subprocess.run(["tools/drive_build.sh", preset, "library"], cwd=ROOT, check=True)
-    subprocess.run(["make", "-s", "-C", "sw/firmware", "-f", "bench/Makefile", f"BUILD_DIR={folder}", "bench"], cwd=ROOT, check=True)
+    subprocess.run(
+        ["make", "-s", "-C", "sw/firmware", "-f", "bench/Makefile", f"BUILD_DIR={folder}", "bench"],
+        cwd=ROOT,
+        check=True,
+    )
     return folder / "firmware/bench/remap.bin"
 
 

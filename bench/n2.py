@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long random host reads take at the flash back end beside all the programs and erases it can do: without priorities, with them, and on a part that suspends (sim/flash).
+"""How long random host reads take at the flash back end beside all the programs and erases it can do: without
+priorities, with them, and on a part that suspends (sim/flash).
 
-One channel, 4 ways of K9F8G08U0M (tR 25 us, tPROG 200 us, tBERS 1.5 ms, 30 ns per byte at 100 MHz), so that programs alone fill the bus. The load: `write` has 16
-programs under way, page by page over the dies; for each block of 64 pages firmware erases one; a log page comes a millisecond after the one before is done. Reads come
-from `depth` readers, each with one read under way, of any page of one written block per die. `turns`: flash_priorities=0, log pages first, then reads and the rest in
-turn. `suspend`: the priorities, and the part suspends a program or erase within 20 us (a K9F8G08 cannot; the time is assumed). No rule of the chips is broken.
+One channel, 4 ways of K9F8G08U0M (tR 25 us, tPROG 200 us, tBERS 1.5 ms, 30 ns per byte at 100 MHz), so that programs
+alone fill the bus. The load: `write` has 16 programs under way, page by page over the dies; for each block of 64 pages
+firmware erases one; a log page comes a millisecond after the one before is done. Reads come from `depth` readers, each
+with one read under way, of any page of one written block per die. `turns`: flash_priorities=0, log pages first, then
+reads and the rest in turn. `suspend`: the priorities, and the part suspends a program or erase within 20 us (a K9F8G08
+cannot; the time is assumed). No rule of the chips is broken.
 """
 
 import math
@@ -37,7 +40,19 @@ OP_RESET, OP_READ, OP_PROGRAM, OP_ERASE = NandOp.RESET, NandOp.READ, NandOp.PROG
 def drive(load):
     name = "priorities" if load == "none" else load
     timing = replace(geometries.K9F8G08, t_susp=SUSPEND_NS if load == "suspend" else 0)
-    return geometries.Geometry(f"n2_{name}", 1, WAYS, BLOCKS, PAGES, 64, write_frames=64, read_frames=32, flash_priorities=int(load != "turns"), clock_mhz=MHZ, timing=timing)
+    return geometries.Geometry(
+        f"n2_{name}",
+        1,
+        WAYS,
+        BLOCKS,
+        PAGES,
+        64,
+        write_frames=64,
+        read_frames=32,
+        flash_priorities=int(load != "turns"),
+        clock_mhz=MHZ,
+        timing=timing,
+    )
 
 
 class Load:
@@ -159,7 +174,8 @@ def measure(case):
 def run():
     for load in LOADS[1:]:
         flashes.build(drive(load))
-    with ProcessPoolExecutor(2, mp_context=get_context("spawn"), max_tasks_per_child=1) as pool:  # a process has one drive
+    # a process has one drive
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn"), max_tasks_per_child=1) as pool:
         rows = list(pool.map(measure, CASES))
     at = {(r["load"], r["depth"]): r for r in rows}
 
@@ -167,17 +183,49 @@ def run():
         return round(100 * at["priorities", depth][key] / at["turns", depth][key], 1)
 
     average, p99, alone = percent(16, "average_us"), percent(16, "p99_us"), percent(1, "average_us")
-    programs, log = 100 * at["priorities", 16]["programs_per_s"] / at["priorities", 16]["reads_per_s"], max(r["log_max_us"] for r in rows if r["load"] in ("priorities", "suspend"))
+    programs, log = (
+        100 * at["priorities", 16]["programs_per_s"] / at["priorities", 16]["reads_per_s"],
+        max(r["log_max_us"] for r in rows if r["load"] in ("priorities", "suspend")),
+    )
     suspended = round(100 * at["suspend", 1]["average_us"] / at["priorities", 1]["average_us"], 1)
     checks = [
-        Check(f"average read with priorities, percent of that with turns, 16 readers (at most {AVERAGE:g})", average, average <= AVERAGE),
+        Check(
+            f"average read with priorities, percent of that with turns, 16 readers (at most {AVERAGE:g})",
+            average,
+            average <= AVERAGE,
+        ),
         Check(f"p99 of the same (at most {P99:g})", p99, p99 <= P99),
-        Check(f"average read with priorities, percent of that with turns, one reader (at most {ALONE:g})", alone, alone <= ALONE),
-        Check(f"programs beside 16 readers, percent of the reads (at least {SHARE:g}: no more than 9 go before one)", round(programs, 1), programs >= SHARE),
-        Check(f"average read on a part that suspends, percent of that without, one reader (at most {SUSPENDED:g})", suspended, suspended <= SUSPENDED),
-        Check(f"us that a log page takes, most, with priorities (at most {LOG_US:g}: an erase, an op and itself)", log, log <= LOG_US),
+        Check(
+            f"average read with priorities, percent of that with turns, one reader (at most {ALONE:g})",
+            alone,
+            alone <= ALONE,
+        ),
+        Check(
+            f"programs beside 16 readers, percent of the reads (at least {SHARE:g}: no more than 9 go before one)",
+            round(programs, 1),
+            programs >= SHARE,
+        ),
+        Check(
+            f"average read on a part that suspends, percent of that without, one reader (at most {SUSPENDED:g})",
+            suspended,
+            suspended <= SUSPENDED,
+        ),
+        Check(
+            f"us that a log page takes, most, with priorities (at most {LOG_US:g}: an erase, an op and itself)",
+            log,
+            log <= LOG_US,
+        ),
     ]
-    return Result(clock_mhz=MHZ, clock_from="the clock of the target", unit="percent", rows=rows, ours=p99, paper=None, target=P99, checks=checks)
+    return Result(
+        clock_mhz=MHZ,
+        clock_from="the clock of the target",
+        unit="percent",
+        rows=rows,
+        ours=p99,
+        paper=None,
+        target=P99,
+        checks=checks,
+    )
 
 
 def plot(figure, result):
@@ -185,7 +233,9 @@ def plot(figure, result):
     rows = result["rows"]
     at = range(len(rows))
     for shift, key in ((-0.3, "average_us"), (-0.1, "p50_us"), (0.1, "p99_us"), (0.3, "p99_9_us")):
-        axes.bar([x + shift for x in at], [r[key] for r in rows], 0.2, label=key.removesuffix("_us").replace("_", ".", 1))
+        axes.bar(
+            [x + shift for x in at], [r[key] for r in rows], 0.2, label=key.removesuffix("_us").replace("_", ".", 1)
+        )
     axes.set_yscale("log")
     axes.set_xticks(list(at), [f"{r['load']}\n{r['depth']}" for r in rows])
     axes.set_xlabel("load, readers")

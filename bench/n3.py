@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Error correction of the drive (otx_nand_corrector), both codes: time by the number of wrong bits of a chunk, and words with too many of them.
+"""Error correction of the drive (otx_nand_corrector), both codes: time by the number of wrong bits of a chunk, and
+words with too many of them.
 
-Words are random places of wrong bits in random chunks. `ECC_TRIALS`: how many words with more than 8 (1,000,000 without it); of those with more than 24 it is a fortieth.
+Words are random places of wrong bits in random chunks. `ECC_TRIALS`: how many words with more than 8 (1,000,000 without
+it); of those with more than 24 it is a fortieth.
 """
 
 import os
@@ -50,10 +52,20 @@ def beyond(block, rng, trials):
     batch = min(BATCH, -(-trials // len(too_many)))
     for first in range(0, trials, batch):
         chunks = rng.integers(0, block.chunks, min(batch, trials - first))
-        results = block.run(chunks, block.remainders(chunks, block.random_places(rng, chunks, too_many[first // batch % len(too_many)])))
+        results = block.run(
+            chunks, block.remainders(chunks, block.random_places(rng, chunks, too_many[first // batch % len(too_many)]))
+        )
         one = {**row(block, f"more than {t}", results, 0), "clocks_median": None}
         missed += one["words"] - one["refused"]
-        total = one if total is None else {**total, **{k: total[k] + one[k] for k in ("words", "refused")}, **{k: max(total[k], one[k]) for k in ("clocks_most", "us_most")}}
+        total = (
+            one
+            if total is None
+            else {
+                **total,
+                **{k: total[k] + one[k] for k in ("words", "refused")},
+                **{k: max(total[k], one[k]) for k in ("clocks_most", "us_most")},
+            }
+        )
     return total, missed
 
 
@@ -69,8 +81,17 @@ def code(t, trials):
     right = sum(r["corrected"] for r in rows)
     return rows, [
         Check(f"words with 1 to {t} wrong bits that were corrected exactly (all of {words:,})", right, right == words),
-        Check(f"t = {t}, microseconds from the remainder to the end of the answer at {MHZ:g} MHz (at most {MOST_US:g})", most, most <= MOST_US),
-        Check(f"words with more than {t} wrong bits, of {trials:,}, that were taken for others (theory for random words: {theory:.2g})", missed, missed == 0),
+        Check(
+            f"t = {t}, microseconds from the remainder to the end of the answer at {MHZ:g} MHz (at most {MOST_US:g})",
+            most,
+            most <= MOST_US,
+        ),
+        Check(
+            f"words with more than {t} wrong bits, of {trials:,}, that were taken for others (theory for random "
+            f"words: {theory:.2g})",
+            missed,
+            missed == 0,
+        ),
     ]
 
 
@@ -78,7 +99,16 @@ def run(trials=TRIALS):
     short, checks = code(8, trials)
     longer, more = code(24, max(trials // SHARE[24], 1))
     ours = max(r["us_most"] for r in short)
-    return Result(clock_mhz=MHZ, clock_from="the clock of the target", unit="us", rows=short + longer, ours=ours, paper=None, target=MOST_US, checks=checks + more)
+    return Result(
+        clock_mhz=MHZ,
+        clock_from="the clock of the target",
+        unit="us",
+        rows=short + longer,
+        ours=ours,
+        paper=None,
+        target=MOST_US,
+        checks=checks + more,
+    )
 
 
 def plot(figure, result):

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`nbd_load.py SOCKET AREA LOAD:DEPTH:BLOCKS ...`: loads over one NBD connection to export `drive`, run by Debian's python3, which has libnbd.
+"""`nbd_load.py SOCKET AREA LOAD:DEPTH:BLOCKS ...`: loads over one NBD connection to export `drive`, run by Debian's
+python3, which has libnbd.
 
-The first AREA blocks are written first, in requests of 128 KiB. Then for each load (`read` or `write`, 4 KiB at random block numbers below AREA) one line: wall seconds,
-and CPU seconds of the process that serves (its id is in $SERVER_PID). An error ends the program.
+The first AREA blocks are written first, in requests of 128 KiB. Then for each load (`read` or `write`, 4 KiB at random
+block numbers below AREA) one line: wall seconds, and CPU seconds of the process that serves (its id is in $SERVER_PID).
+An error ends the program.
 """
 
 import os
@@ -47,7 +49,9 @@ def main(socket, area, *loads):
     handle, rng, area = nbd.NBD(), random.Random(1), int(area)
     handle.connect_uri(f"nbd+unix:///drive?socket={socket}")
     load = Load(handle)
-    load.run([(True, at, nbd.Buffer.from_bytearray(bytearray(os.urandom(FILL)))) for at in range(0, area * BLOCK, FILL)], 4)
+    load.run(
+        [(True, at, nbd.Buffer.from_bytearray(bytearray(os.urandom(FILL)))) for at in range(0, area * BLOCK, FILL)], 4
+    )
     for words in loads:
         handle.flush()
         kind, depth, blocks = words.split(":")

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""r1, merge rate: how fast the entries of a committed transaction go into the map when table memory is the board's DDR3.
+"""r1, merge rate: how fast the entries of a committed transaction go into the map when table memory is the board's
+DDR3.
 
-The whole drive of preset tiny over LiteDRAM and its model of the DDR3 part, initialised by the board's firmware (tools/dram.py). A transaction of TRIMs, which cost no NAND
-page: a merge walk reads and writes the same words for them as for writes. Counted from the completion of COMMIT to the first QUERY that finds the txid FREE; once with nothing
-else under way, once with 4 KiB READs of blocks that were never written at queue depth 4, as fast as the host port takes them. NAND programs: what the ECPIX-5's dies can
-program in the same time, channels x ways / tPROG pages; below the table the same for other presets.
+The whole drive of preset tiny over LiteDRAM and its model of the DDR3 part, initialised by the board's firmware
+(tools/dram.py). A transaction of TRIMs, which cost no NAND page: a merge walk reads and writes the same words for them
+as for writes. Counted from the completion of COMMIT to the first QUERY that finds the txid FREE; once with nothing else
+under way, once with 4 KiB READs of blocks that were never written at queue depth 4, as fast as the host port takes
+them. NAND programs: what the ECPIX-5's dies can program in the same time, channels x ways / tPROG pages; below the
+table the same for other presets.
 
-Share of the port: every page of that rate, or of what the channels can carry if that is less, is written in a transaction and read once, and each access of table memory takes as
-long as a random one through one port of LiteDRAM, in a mix of reads and writes, with 24 under way (cocotb_tests/soc/test_dram_ports.py measures it).
+Share of the port: every page of that rate, or of what the channels can carry if that is less, is written in a
+transaction and read once, and each access of table memory takes as long as a random one through one port of LiteDRAM,
+in a mix of reads and writes, with 24 under way (cocotb_tests/soc/test_dram_ports.py measures it).
 """
 
 from bench.result import Check, Result
@@ -21,7 +25,8 @@ LEAST_PER_S = 1_000_000
 PRESETS = ("ecpix5", "sim", "paper")
 LEAST_TIMES, MOST_PERCENT = 10, 50  # of the board
 ACCESS_CLOCKS = 17
-ACCESSES = {"APPEND": 3, "SWAP": 3, "merge": 4, "LOOKUP": 2}  # of a page: map word, entry, writes; the merge also reads the LPN ahead
+# of a page: map word, entry, writes; the merge also reads the LPN ahead
+ACCESSES = {"APPEND": 3, "SWAP": 3, "merge": 4, "LOOKUP": 2}
 
 
 def entries_of(drive, count):
@@ -83,10 +88,27 @@ def run(entries=ENTRIES):
     of = f"presets {', '.join(PRESETS)}; {PRESETS[0]} at"
     checks = [
         Check(f"entries per second, the least of the rows (at least {LEAST_PER_S:,})", least, least >= LEAST_PER_S),
-        Check(f"times the pages per second that the dies program ({of} least {LEAST_TIMES})", times, times[0] >= LEAST_TIMES),
-        Check(f"percent of one port's time at the drive's full rate ({of} most {MOST_PERCENT})", shares, shares[0] <= MOST_PERCENT),
+        Check(
+            f"times the pages per second that the dies program ({of} least {LEAST_TIMES})",
+            times,
+            times[0] >= LEAST_TIMES,
+        ),
+        Check(
+            f"percent of one port's time at the drive's full rate ({of} most {MOST_PERCENT})",
+            shares,
+            shares[0] <= MOST_PERCENT,
+        ),
     ]
-    return Result(clock_mhz=mhz, clock_from=where, unit="entries per second", rows=rows, ours=least, paper=None, target=LEAST_PER_S, checks=checks)
+    return Result(
+        clock_mhz=mhz,
+        clock_from=where,
+        unit="entries per second",
+        rows=rows,
+        ours=least,
+        paper=None,
+        target=LEAST_PER_S,
+        checks=checks,
+    )
 
 
 def plot(figure, result):

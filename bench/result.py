@@ -15,7 +15,8 @@ class Check:
 
 @dataclass
 class Result:
-    """`ours`, `paper` and `target` are in `unit`; None where there is no such figure. `rows` are dicts with the same keys, None where a row has no such figure.
+    """`ours`, `paper` and `target` are in `unit`; None where there is no such figure. `rows` are dicts with the same
+    keys, None where a row has no such figure.
 
     `clock_mhz`: the clock at which clocks become time, `clock_from`: why this one.
     """

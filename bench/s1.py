@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """s1, speed of the simulation and of the served drive on preset sim, without tracing.
 
-Two kinds of figures. Those in clocks of the drive do not depend on the machine: clocks per 4 KiB block and blocks per second at the drive's own clock, measured over its host port.
-Those per second of this machine do: clocks per CPU second, and requests per second over NBD. Each load also says how many steps of a fixed C loop one clock costs
-(measured beside it), which compares runs on different machines. The loads are on 1,024 blocks that have been written; writes are counted when the write frames are full.
+Two kinds of figures. Those in clocks of the drive do not depend on the machine: clocks per 4 KiB block and blocks per
+second at the drive's own clock, measured over its host port.
+Those per second of this machine do: clocks per CPU second, and requests per second over NBD. Each load also says how
+many steps of a fixed C loop one clock costs (measured beside it), which compares runs on different machines. The loads
+are on 1,024 blocks that have been written; writes are counted when the write frames are full.
 
-The loads are done three times, which takes the same clocks each time, and the least CPU time of each counts: whatever else runs on the machine only adds to it.
+The loads are done three times, which takes the same clocks each time, and the least CPU time of each counts: whatever
+else runs on the machine only adds to it.
 """
 
 import json
@@ -25,7 +28,12 @@ PRESET, AREA = "sim", 1024
 LEAST_CLOCKS_PER_S, MOST_RSS = 300_000, 2 << 30
 PASSES = 3
 SOCKET = ROOT / "build/otx.sock"
-NBD_LOADS = [("4 KiB random writes", "write", 1, 200), ("4 KiB random writes", "write", 16, 400), ("4 KiB random reads", "read", 1, 50), ("4 KiB random reads", "read", 16, 300)]
+NBD_LOADS = [
+    ("4 KiB random writes", "write", 1, 200),
+    ("4 KiB random writes", "write", 16, 400),
+    ("4 KiB random reads", "read", 1, 50),
+    ("4 KiB random reads", "read", 16, 300),
+]
 
 
 class NotServed(Exception):
@@ -44,9 +52,17 @@ def serve(preset, image, log):
     """tools/drive.py as a process, once it answers."""
     image.unlink(missing_ok=True)
     with log.open("w") as out:
-        server = subprocess.Popen([sys.executable, str(ROOT / "tools/drive.py"), preset, str(image)], stdout=out, stderr=out, cwd=ROOT)
+        server = subprocess.Popen(
+            [sys.executable, str(ROOT / "tools/drive.py"), preset, str(image)], stdout=out, stderr=out, cwd=ROOT
+        )
     while server.poll() is None:
-        if SOCKET.exists() and subprocess.run(["nbdinfo", "--size", f"nbd+unix:///drive?socket={SOCKET}"], capture_output=True).returncode == 0:
+        if (
+            SOCKET.exists()
+            and subprocess.run(
+                ["nbdinfo", "--size", f"nbd+unix:///drive?socket={SOCKET}"], capture_output=True
+            ).returncode
+            == 0
+        ):
             return server
         time.sleep(0.1)
     raise NotServed(f"the drive ended with {server.returncode}: {log.read_text().strip()[-300:]}")
@@ -61,7 +77,9 @@ def over_nbd(preset, area, loads):
     try:
         words = [f"{kind}:{depth}:{blocks}" for _, kind, depth, blocks in loads]
         client = ["/usr/bin/python3", str(ROOT / "bench/nbd_load.py"), str(SOCKET), str(area), *words]
-        text = subprocess.run(client, env=os.environ | {"SERVER_PID": str(server.pid)}, stdout=subprocess.PIPE, text=True, check=True).stdout
+        text = subprocess.run(
+            client, env=os.environ | {"SERVER_PID": str(server.pid)}, stdout=subprocess.PIPE, text=True, check=True
+        ).stdout
     finally:
         server.send_signal(signal.SIGKILL)
         server.wait()
@@ -85,7 +103,10 @@ def run(preset=PRESET):
     build(preset)
     mhz = geometry.preset(preset).clock_mhz
     direct = direct_loads(preset)
-    nbd = {(name, depth): (blocks, *times) for (name, _, depth, blocks), times in zip(NBD_LOADS, over_nbd(preset, AREA, NBD_LOADS), strict=True)}
+    nbd = {
+        (name, depth): (blocks, *times)
+        for (name, _, depth, blocks), times in zip(NBD_LOADS, over_nbd(preset, AREA, NBD_LOADS), strict=True)
+    }
     rows = []
     for r in direct["rows"]:
         speed = r["clocks"] / r["cpu_s"]
@@ -107,11 +128,25 @@ def run(preset=PRESET):
     ours = sum(r["clocks"] for r in busy) / sum(r["cpu_s"] for r in busy)
     rss = direct["peak_rss_bytes"]
     checks = [
-        Check(f"clocks per CPU second writing and reading, best of {PASSES} passes load by load (at least {LEAST_CLOCKS_PER_S:,})", round(ours), ours >= LEAST_CLOCKS_PER_S),
+        Check(
+            f"clocks per CPU second writing and reading, best of {PASSES} passes load by load (at least "
+            f"{LEAST_CLOCKS_PER_S:,})",
+            round(ours),
+            ours >= LEAST_CLOCKS_PER_S,
+        ),
         Check(f"peak resident memory in MiB (under {MOST_RSS >> 20:,})", rss >> 20, rss < MOST_RSS),
     ]
     where = f"preset {preset}; its NAND times are counted in this clock"
-    return Result(clock_mhz=mhz, clock_from=where, unit="clocks per CPU second", rows=rows, ours=round(ours), paper=None, target=LEAST_CLOCKS_PER_S, checks=checks)
+    return Result(
+        clock_mhz=mhz,
+        clock_from=where,
+        unit="clocks per CPU second",
+        rows=rows,
+        ours=round(ours),
+        paper=None,
+        target=LEAST_CLOCKS_PER_S,
+        checks=checks,
+    )
 
 
 def plot(figure, result):
@@ -123,5 +158,7 @@ def plot(figure, result):
     left.invert_yaxis()
     there = [(n, r["iops"]) for n, r in zip(names, result["rows"], strict=True) if r["iops"]]
     right.barh([n for n, _ in there], [v for _, v in there])
-    right.set(xlabel=f"4 KiB blocks per second at {result['clock_mhz']:g} MHz", title="the drive at its own clock", yticks=[])
+    right.set(
+        xlabel=f"4 KiB blocks per second at {result['clock_mhz']:g} MHz", title="the drive at its own clock", yticks=[]
+    )
     right.invert_yaxis()

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`simulation_speed.py PRESET AREA`, a process of its own: loads on AREA blocks of the simulated drive, as JSON on standard output.
+"""`simulation_speed.py PRESET AREA`, a process of its own: loads on AREA blocks of the simulated drive, as JSON on
+standard output.
 
-{"rows": [{"load", "depth", "blocks", "clocks", "cpu_s", "loop_steps_per_s"}], "peak_rss_bytes"}. CPU seconds are those of this process; `loop_steps_per_s` is the speed of a fixed
-C loop (calibration.c), measured right before and after the load. All loads go on with the drive the one before has left; a read that returns anything but what was written
-last ends the process. Clocks are the same in every run. Not traced.
+{"rows": [{"load", "depth", "blocks", "clocks", "cpu_s", "loop_steps_per_s"}], "peak_rss_bytes"}. CPU seconds are those
+of this process; `loop_steps_per_s` is the speed of a fixed C loop (calibration.c), measured right before and after the
+load. All loads go on with the drive the one before has left; a read that returns anything but what was written last
+ends the process. Clocks are the same in every run. Not traced.
 """
 
 import ctypes
@@ -37,7 +39,21 @@ def calibration():
     """The C loop as a function of steps."""
     out = ROOT / "build/bench/calibration.so"
     out.parent.mkdir(parents=True, exist_ok=True)
-    subprocess.run(["gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", str(out), str(ROOT / "bench/calibration.c")], check=True)
+    subprocess.run(
+        [
+            "gcc",
+            "-O2",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-shared",
+            "-fPIC",
+            "-o",
+            str(out),
+            str(ROOT / "bench/calibration.c"),
+        ],
+        check=True,
+    )
     loop = ctypes.CDLL(str(out)).otx_calibrate
     loop.argtypes, loop.restype = [ctypes.c_uint64], ctypes.c_uint64
     return loop
@@ -60,14 +76,33 @@ class Meter:
         work()
         cpu, clocks = time.process_time() - started, self.drive.clock - clock
         loop += self.loop_seconds()
-        self.rows.append({"load": load, "depth": depth, "blocks": blocks, "clocks": clocks, "cpu_s": cpu, "loop_steps_per_s": 2 * STEPS / loop})
+        self.rows.append(
+            {
+                "load": load,
+                "depth": depth,
+                "blocks": blocks,
+                "clocks": clocks,
+                "cpu_s": cpu,
+                "loop_steps_per_s": 2 * STEPS / loop,
+            }
+        )
 
 
 class Load:
-    """Random commands on `area` blocks, which have been written; remembers what is in them. `txid`: of the transaction they belong to."""
+    """Random commands on `area` blocks, which have been written; remembers what is in them.
+
+    `txid`: of the transaction they belong to.
+    """
 
     def __init__(self, drive, area, seed=1):
-        self.drive, self.area, self.rng, self.stamp, self.held, self.txid = drive, area, random.Random(seed), 0, {}, None
+        self.drive, self.area, self.rng, self.stamp, self.held, self.txid = (
+            drive,
+            area,
+            random.Random(seed),
+            0,
+            {},
+            None,
+        )
 
     def fresh(self, lba):
         self.stamp += 1
@@ -110,7 +145,9 @@ def run(preset, area, loads, settle):
     for name, opcode, depth, count, warm_up in loads:
         commands = load.commands(opcode, count)
         load.go(commands[:warm_up], depth)
-        meter.measure(name, depth, count - warm_up, lambda depth=depth, commands=commands[warm_up:]: load.go(commands, depth))
+        meter.measure(
+            name, depth, count - warm_up, lambda depth=depth, commands=commands[warm_up:]: load.go(commands, depth)
+        )
         if not drive.idle():
             raise SystemExit("the drive does not come to rest")
     meter.measure("nothing", 0, 0, lambda: drive.step(IDLE_CLOCKS))

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What tools/test_all.py wants to know of the tests: which there were, and what each took of a processor.
 
-Block tests that run without a simulator leave build/cocotb/test_python.xml, so that they are counted as cocotb's are. With `OTX_TIMES=FILE` in the environment a line
-"seconds<TAB>test" is added to FILE for each test: processor time of this process and of all that it started and waited for, fixtures included.
+Block tests that run without a simulator leave build/cocotb/test_python.xml, so that they are counted as cocotb's are.
+With `OTX_TIMES=FILE` in the environment a line "seconds<TAB>test" is added to FILE for each test: processor time of
+this process and of all that it started and waited for, fixtures included.
 """
 
 import os
@@ -48,5 +49,7 @@ def pytest_sessionfinish():
     if results:
         path = runner.BUILD / "cocotb" / "test_python.xml"
         path.parent.mkdir(parents=True, exist_ok=True)
-        cases = "".join(f"<testcase name={quoteattr(name)}>{'<failure/>' * failed}</testcase>\n" for name, failed in results.items())
-        path.write_text(f"<testsuites><testsuite name=\"python\">\n{cases}</testsuite></testsuites>\n")
+        cases = "".join(
+            f"<testcase name={quoteattr(name)}>{'<failure/>' * failed}</testcase>\n" for name, failed in results.items()
+        )
+        path.write_text(f'<testsuites><testsuite name="python">\n{cases}</testsuite></testsuites>\n')

@@ -3,9 +3,9 @@
 
     python examples/commit_latency.py [PRESET] [PICTURE.png or .svg]
 
-PRESET (default quick) is built first: `make drive-build PRESET=quick`. For each size the transaction is written, all its
-pages are let go to NAND, and COMMIT is timed, in clocks of the drive: from its submission to its completion, which says
-that the transaction is visible and durable. Then an open transaction, a power cut, and what is there afterwards.
+PRESET (default quick) is built first: `make drive-build PRESET=quick`. For each size the transaction is written, all
+its pages are let go to NAND, and COMMIT is timed, in clocks of the drive: from its submission to its completion, which
+says that the transaction is visible and durable. Then an open transaction, a power cut, and what is there afterwards.
 """
 
 import sys

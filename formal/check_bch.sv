@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encoder and syndromes of a short code (GF(2^8), two errors) agree, whatever the bytes are: a word that the encoder made has no syndrome, with one or two wrong bits it has; words of FFh are code words.
+// Encoder and syndromes of a short code (GF(2^8), two errors) agree, whatever the bytes are: a word that the encoder
+// made has no syndrome, with one or two wrong bits it has; words of FFh are code words.
 //
-// Words of 1 to 3 bytes of data and their two of parity. Data has at most one bit that is 0, at any place: both circuits are linear, so what holds for these words holds for their sums, and data that is free is
-// more than a solver ends with. All places of the wrong bits free, with a pause after any byte as far as the depth of the proof allows.
+// Words of 1 to 3 bytes of data and their two of parity. Data has at most one bit that is 0, at any place: both
+// circuits are linear, so what holds for these words holds for their sums, and data that is free is more than a solver
+// ends with. All places of the wrong bits free, with a pause after any byte as far as the depth of the proof allows.
 
 `default_nettype none
 
@@ -21,23 +23,54 @@ module check_bch (
   logic [4:0] out_bytes;
   logic [7:0] made, wrong;
   logic [15:0] out_syndromes;
-  logic [5:0] bits;
+  logic [ 5:0] bits;
 
-  assign valid = go && !reset && at != 3'd7;
-  assign first = at == 3'd0;
+  assign valid  = go && !reset && at != 3'd7;
+  assign first  = at == 3'd0;
   assign parity = at > {1'b0, length};
-  assign last = at == {1'b0, length} + 3'd2;
-  assign bits = 6'({1'b0, length} + 3'd3) << 3;
+  assign last   = at == {1'b0, length} + 3'd2;
+  assign bits   = 6'({1'b0, length} + 3'd3) << 3;
 
-  otx_bch_encoder #(.M(8), .T(2), .Chunks(1)) encoder (.clk, .in_valid(valid), .in_chunk(1'b0), .in_first(first), .in_parity(parity), .in_check(1'b0), .in_byte(data), .out_byte(made), .out_rest(), .out_differs());
+  otx_bch_encoder #(
+      .M(8),
+      .T(2),
+      .Chunks(1)
+  ) encoder (
+      .clk,
+      .in_valid(valid),
+      .in_chunk(1'b0),
+      .in_first(first),
+      .in_parity(parity),
+      .in_check(1'b0),
+      .in_byte(data),
+      .out_byte(made),
+      .out_rest(),
+      .out_differs()
+  );
 
   always_comb begin
     wrong = 8'd0;
     for (int i = 0; i < 8; i++) wrong[i] = {at, 3'(i)} == first_bit || {at, 3'(i)} == second_bit;
   end
 
-  otx_bch_syndrome #(.M(8), .T(2), .Chunks(1)) syndrome (
-      .clk, .reset, .in_valid(valid), .in_chunk(1'b0), .in_first(first), .in_last(last), .in_byte(made ^ wrong), .out_valid, .out_chunk, .out_bytes, .out_clean, .out_erased, .out_syndromes
+  otx_bch_syndrome #(
+      .M(8),
+      .T(2),
+      .Chunks(1)
+  ) syndrome (
+      .clk,
+      .reset,
+      .in_valid(valid),
+      .in_chunk(1'b0),
+      .in_first(first),
+      .in_last (last),
+      .in_byte (made ^ wrong),
+      .out_valid,
+      .out_chunk,
+      .out_bytes,
+      .out_clean,
+      .out_erased,
+      .out_syndromes
   );
 
   always_ff @(posedge clk) begin

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// otx_gf_multiply against multiplication bit by bit, in GF(2^5), for all factors of two pairs (other fields: cocotb_tests/ecc/test_bch.py).
+// otx_gf_multiply against multiplication bit by bit, in GF(2^5), for all factors of two pairs (other fields:
+// cocotb_tests/ecc/test_bch.py).
 
 `default_nettype none
 
@@ -14,11 +15,23 @@ module check_gf (
   logic [4:0] sum, slow, slow_q;
   logic started_q = 1'b0;
 
-  otx_gf_multiply #(.M(5), .Pairs(2)) dut (.clk, .valid, .multiplies, .from, .a, .b, .sum);
+  otx_gf_multiply #(
+      .M(5),
+      .Pairs(2)
+  ) dut (
+      .clk,
+      .valid,
+      .multiplies,
+      .from,
+      .a,
+      .b,
+      .sum
+  );
 
   always_comb begin
     slow = 5'd0;
-    for (int i = 4; i >= 0; i--) slow = {slow[3:0], 1'b0} ^ (slow[4] ? 5'h05 : 5'd0) ^ (b[i] ? a[4:0] : 5'd0) ^ (b[5+i] ? a[9:5] : 5'd0);
+    for (int i = 4; i >= 0; i--)
+    slow = {slow[3:0], 1'b0} ^ (slow[4] ? 5'h05 : 5'd0) ^ (b[i] ? a[4:0] : 5'd0) ^ (b[5+i] ? a[9:5] : 5'd0);
     if (started_q) assert (sum == slow_q);
   end
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The contract of a valid/ready stream: valid stays, with an unchanged payload, until the beat has passed, and nothing is on offer in the clock after a reset.
+// The contract of a valid/ready stream: valid stays, with an unchanged payload, until the beat has passed, and nothing
+// is on offer in the clock after a reset.
 //
-// Source 1: the design drives valid, the rules are asserted. Source 0: its neighbour does, the rules are assumed. The first clock of every proof is a reset.
+// Source 1: the design drives valid, the rules are asserted. Source 0: its neighbour does, the rules are assumed. The
+// first clock of every proof is a reset.
 
 `default_nettype none
 
 module check_stream #(
-    parameter int Width = 8,
+    parameter int Width  = 8,
     parameter bit Source = 1
 ) (
     input logic             clk,

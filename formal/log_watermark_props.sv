@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proof of the completeness watermark with a ring of 4 entries: it never passes an entry that is not complete, and moves on when all are.
-// One entry, chosen freely (`which`), is followed through its life; what holds for it holds for all. Data pages finish in any order and may do so twice.
+// Proof of the completeness watermark with a ring of 4 entries: it never passes an entry that is not complete, and
+// moves on when all are.
+// One entry, chosen freely (`which`), is followed through its life; what holds for it holds for all. Data pages finish
+// in any order and may do so twice.
 `default_nettype none
 
 module log_watermark_props (
@@ -18,11 +20,18 @@ module log_watermark_props (
   wire [47:0] mark;
   wire room;
   otx_log_watermark_4 dut (
-      .clk(clk), .reset(reset), .head(head), .push(push), .complete(complete),
-      .done_valid(done_valid), .done_payload(done_index[1:0]), .mark(mark), .room(room)
+      .clk(clk),
+      .reset(reset),
+      .head(head),
+      .push(push),
+      .complete(complete),
+      .done_valid(done_valid),
+      .done_payload(done_index[1:0]),
+      .mark(mark),
+      .room(room)
   );
 
-  reg there = 1'b0;     // entry `which` is appended
+  reg there = 1'b0;  // entry `which` is appended
   reg finished = 1'b0;  // and complete
 
   // who drives it keeps these

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proof of the read retry of a channel of two ways, each with two slots: between any channel, which ends what it has under way in any order and with any status, and any queues.
-// Each op ends once, as itself; what is sent finds its way empty and stays alone there; a way that is given back is at read level 0.
+// Proof of the read retry of a channel of two ways, each with two slots: between any channel, which ends what it has
+// under way in any order and with any status, and any queues.
+// Each op ends once, as itself; what is sent finds its way empty and stays alone there; a way that is given back is at
+// read level 0.
 `default_nettype none
 
 module read_retry_props (
-    input wire clk,
-    input wire offer,         // the queues offer an op to a way
-    input wire offer_way,
-    input wire take,          // the channel takes a command
-    input wire at,            // and, of an empty way, its slot
-    input wire [2:0] op,      // READ_OOB is 4, others stand for themselves
+    input wire       clk,
+    input wire       offer,       // the queues offer an op to a way
+    input wire       offer_way,
+    input wire       take,        // the channel takes a command
+    input wire       at,          // and, of an empty way, its slot
+    input wire [2:0] op,          // READ_OOB is 4, others stand for themselves
     input wire [1:0] cookie,
-    input wire ends,          // a command under way ends
-    input wire ends_way,
-    input wire ends_slot,
+    input wire       ends,        // a command under way ends
+    input wire       ends_way,
+    input wire       ends_slot,
     input wire [2:0] ends_status
 );
   localparam [2:0] Crc = otx_facts_pkg::PageCrc;
@@ -23,16 +25,16 @@ module read_retry_props (
 
   wire again, mine, halt, ask_owner, busy, owner_slot, cmd_valid, cmd_reads;
   wire [3:0] owner_way, cmd_way, op_op;
-  wire [2:0] cmd_level;
+  wire [ 2:0] cmd_level;
   wire [15:0] op_cookie;
-  wire [1:0] blocked;
+  wire [ 1:0] blocked;
 
   // What is under way: by way, then slot
-  reg [1:0] busy_0 = 0, busy_1 = 0;          // of way 0, 1
-  reg [1:0] retry = 0;                       // of a way: a command of the retry
-  reg reads = 0;                             // and that is the op again
-  reg [1:0] cookies[0:3];
-  reg [2:0] ops[0:3];
+  reg [1:0] busy_0 = 0, busy_1 = 0;  // of way 0, 1
+  reg [1:0] retry = 0;  // of a way: a command of the retry
+  reg       reads = 0;  // and that is the op again
+  reg [1:0] cookies                                        [0:3];
+  reg [2:0] ops                                            [0:3];
   reg [2:0] level_0 = 0, level_1 = 0, setting = 0;
 
   wire [1:0] idle = {busy_1 == 0, busy_0 == 0};
@@ -40,12 +42,38 @@ module read_retry_props (
   wire [1:0] owner_at = ask_owner ? {owner_way[0], owner_slot} : {ends_way, ends_slot};
 
   otx_read_retry dut (
-      .clk(clk), .reset(reset), .levels(levels), .wayIdle(idle), .issueWay({3'd0, offer_way}),
-      .ended_valid(ended), .ended_payload_way({3'd0, ends_way}), .ended_payload_slot(ends_slot), .ended_payload_status(ends_status),
-      .owner_source(2'd0), .owner_cookie({14'd0, cookies[owner_at]}), .owner_ppn(12'd0), .owner_op({1'b0, ops[owner_at]}), .owner_frame(16'd0),
-      .again(again), .mine(mine), .halt(halt), .askOwner(ask_owner), .busy(busy), .ownerWay(owner_way), .ownerSlot(owner_slot), .blocked(blocked),
-      .cmd_valid(cmd_valid), .cmd_ready(take), .cmd_payload_way(cmd_way), .cmd_payload_level(cmd_level), .cmd_payload_reads(cmd_reads),
-      .op_source(), .op_cookie(op_cookie), .op_ppn(), .op_op(op_op), .op_frame()
+      .clk(clk),
+      .reset(reset),
+      .levels(levels),
+      .wayIdle(idle),
+      .issueWay({3'd0, offer_way}),
+      .ended_valid(ended),
+      .ended_payload_way({3'd0, ends_way}),
+      .ended_payload_slot(ends_slot),
+      .ended_payload_status(ends_status),
+      .owner_source(2'd0),
+      .owner_cookie({14'd0, cookies[owner_at]}),
+      .owner_ppn(12'd0),
+      .owner_op({1'b0, ops[owner_at]}),
+      .owner_frame(16'd0),
+      .again(again),
+      .mine(mine),
+      .halt(halt),
+      .askOwner(ask_owner),
+      .busy(busy),
+      .ownerWay(owner_way),
+      .ownerSlot(owner_slot),
+      .blocked(blocked),
+      .cmd_valid(cmd_valid),
+      .cmd_ready(take),
+      .cmd_payload_way(cmd_way),
+      .cmd_payload_level(cmd_level),
+      .cmd_payload_reads(cmd_reads),
+      .op_source(),
+      .op_cookie(op_cookie),
+      .op_ppn(),
+      .op_op(op_op),
+      .op_frame()
   );
 
   wire [1:0] there = ends_way ? busy_1 : busy_0;
@@ -64,8 +92,10 @@ module read_retry_props (
       cookies[{offer_way, slot}] <= cookie;
       ops[{offer_way, slot}] <= op;
     end
-    busy_0 <= (busy_0 | (issues && !offer_way ? 2'b01 << slot : 2'b00) | (sent && !cmd_way[0] ? 2'b01 << at : 2'b00)) & ~(ended && !ends_way ? 2'b01 << ends_slot : 2'b00);
-    busy_1 <= (busy_1 | (issues && offer_way ? 2'b01 << slot : 2'b00) | (sent && cmd_way[0] ? 2'b01 << at : 2'b00)) & ~(ended && ends_way ? 2'b01 << ends_slot : 2'b00);
+    busy_0 <= (busy_0 | (issues && !offer_way ? 2'b01 << slot : 2'b00) |
+               (sent && !cmd_way[0] ? 2'b01 << at : 2'b00)) & ~(ended && !ends_way ? 2'b01 << ends_slot : 2'b00);
+    busy_1 <= (busy_1 | (issues && offer_way ? 2'b01 << slot : 2'b00) |
+               (sent && cmd_way[0] ? 2'b01 << at : 2'b00)) & ~(ended && ends_way ? 2'b01 << ends_slot : 2'b00);
     if (sent) begin
       retry[cmd_way[0]] <= 1'b1;
       reads <= cmd_reads;
@@ -100,7 +130,9 @@ module read_retry_props (
       if (retry[0] && retry[1]) assert (0);
       // a completion of the retry is told from one of the queues
       if (ended) assert (mine == retry[ends_way]);
-      if (ended && again && !mine) assert (ends_status == Crc && levels != 0 && ops[{ends_way, ends_slot}] >= 3 && ops[{ends_way, ends_slot}] <= 5);
+      if (ended && again && !mine)
+        assert (ends_status == Crc && levels != 0 && ops[{ends_way, ends_slot}] >= 3 &&
+                ops[{ends_way, ends_slot}] <= 5);
       if (ended && mine && !reads) assert (again);
       if (ended && mine && reads) assert (again == (ends_status == Crc && (ends_way ? level_1 : level_0) < levels));
       // levels

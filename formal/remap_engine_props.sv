@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// What otx_remap_engine promises its users, for 2 transactions, 2 jobs at once and 4 LPNs; formal/remap_engine.sby says how it is run and which states it starts from.
+// What otx_remap_engine promises its users, for 2 transactions, 2 jobs at once and 4 LPNs; formal/remap_engine.sby says
+// how it is run and which states it starts from.
 //
-// The engine stands before a table memory that answers in the next clock, one read and one write at a time. A model says what is committed and what each transaction has written: it is
-// what the table and the states mean in the first clock, and from then on only ops and tx requests change it. Whenever an LPN has no job the table must mean what the model says, and be
-// as well-formed as it was assumed to be. One LOOKUP, any, is followed from its op to its answer; one location, any, that is at most once in the table and given to the engine at most
-// once, is followed until it is released.
+// The engine stands before a table memory that answers in the next clock, one read and one write at a time. A model
+// says what is committed and what each transaction has written: it is what the table and the states mean in the first
+// clock, and from then on only ops and tx requests change it. Whenever an LPN has no job the table must mean what the
+// model says, and be as well-formed as it was assumed to be. One LOOKUP, any, is followed from its op to its answer;
+// one location, any, that is at most once in the table and given to the engine at most once, is followed until it is
+// released.
 //
 //   1. no uncommitted version of another transaction is seen     a_version
-//   2. a commit is one instant, also inside a group              a_version: the model switches at COMMIT, for a group after its last op
-//   3. an abort leaves no trace                                  a_version after ABORT; a_means, a_all_linked and a_held after its walk
+//   2. a commit is one instant, also inside a group              a_version: the model switches at COMMIT, for a group
+//                                                                after its last op
+//   3. an abort leaves no trace                                  a_version after ABORT; a_means, a_all_linked and
+//                                                                a_held after its walk
 //   4. a merge changes no answer                                 a_version beside the walk, a_means after it
-//   5. a location is released once, when nobody can get at it    a_released_once, a_not_reachable, a_held (and not forgotten), a_reader_holds_walks, a_group_holds_walks
+//   5. a location is released once, when nobody can get at it    a_released_once, a_not_reachable, a_held (and not
+//                                                                forgotten), a_reader_holds_walks, a_group_holds_walks
 //
-// A task chooses its inputs by macros: OPS and TXS (how many at most), LOOKUPS and COMMITS (no others), ONE_LPN, WALKS (a walk's job is in `issue` in the first clock, else an op comes), and
-// ANSWERS (only what lookups need is asserted).
+// A task chooses its inputs by macros: OPS and TXS (how many at most), LOOKUPS and COMMITS (no others), ONE_LPN, WALKS
+// (a walk's job is in `issue` in the first clock, else an op comes), and ANSWERS (only what lookups need is asserted).
 `default_nettype none
 
 module remap_engine_props (
@@ -30,9 +36,14 @@ module remap_engine_props (
     input wire [2:0] tx_op,
     input wire tx_txid
 );
-  localparam [2:0] Free = otx_facts_pkg::TxFree, Open = otx_facts_pkg::TxOpen, Prepared = otx_facts_pkg::TxPrepared, Committing = otx_facts_pkg::TxCommitting, Committed = otx_facts_pkg::TxCommitted, Aborted = otx_facts_pkg::TxAborted;
-  localparam [1:0] Lookup = 2'(otx_facts_pkg::RemapLookup), Append = 2'(otx_facts_pkg::RemapAppend), Plain = 2'(otx_facts_pkg::RemapPlain);
-  localparam [2:0] Begin = otx_facts_pkg::AskBegin, DoCommitting = otx_facts_pkg::AskCommitting, DoCommit = otx_facts_pkg::AskCommit, Abort = otx_facts_pkg::AskAbort, Prepare = otx_facts_pkg::AskPrepare, Recover = otx_facts_pkg::AskRecover;
+  localparam [2:0] Free = otx_facts_pkg::TxFree,
+      Open = otx_facts_pkg::TxOpen, Prepared = otx_facts_pkg::TxPrepared, Committing = otx_facts_pkg::TxCommitting,
+      Committed = otx_facts_pkg::TxCommitted, Aborted = otx_facts_pkg::TxAborted;
+  localparam [1:0] Lookup = 2'(otx_facts_pkg::RemapLookup),
+      Append = 2'(otx_facts_pkg::RemapAppend), Plain = 2'(otx_facts_pkg::RemapPlain);
+  localparam [2:0] Begin = otx_facts_pkg::AskBegin,
+      DoCommitting = otx_facts_pkg::AskCommitting, DoCommit = otx_facts_pkg::AskCommit, Abort = otx_facts_pkg::AskAbort,
+      Prepare = otx_facts_pkg::AskPrepare, Recover = otx_facts_pkg::AskRecover;
   localparam [31:0] MapAt = 32'h4000_0000, EntriesAt = 32'h4000_1000;
   localparam [2:0] Followed = 7;  // the location that is followed
 
@@ -47,7 +58,7 @@ module remap_engine_props (
   wire [31:0] ar_addr, aw_addr;
   wire [5:0] ar_id, aw_id;
   wire [127:0] w_data;
-  wire [15:0] w_strb;
+  wire [ 15:0] w_strb;
 
 `ifdef ONE_LPN
   wire [1:0] block = 0;
@@ -61,13 +72,14 @@ module remap_engine_props (
   wire mark = follow && !followed && op == Lookup;
 
   // Table memory: the map's first beat and four entries of each transaction
-  // Of a word only what can differ from 0 is kept: its kind, bit 16 of its value (a txid) and bits 2 to 0; a_written says that nothing is lost.
+  // Of a word only what can differ from 0 is kept: its kind, bit 16 of its value (a txid) and bits 2 to 0; a_written
+  // says that nothing is lost.
   reg [23:0] map;
   reg [191:0] entries;
   reg reading, reading_map, writing;
   reg [2:0] reading_entry;
   reg [5:0] r_id, b_id;
-  wire [23:0] r_beat = reading_map ? map : entries[24*reading_entry+:24];
+  wire [ 23:0] r_beat = reading_map ? map : entries[24*reading_entry+:24];
   wire [127:0] r_data;
   wire [23:0] w_beat, lanes;
   wire [3:0] w_zero;
@@ -179,7 +191,8 @@ module remap_engine_props (
   assign age[1] = \dut.status.orders_1 - \dut.status.head ;
   wire walks = \dut.walker.active ;
   wire walked_txid = \dut.walker.txid [0];
-  wire [15:0] walked_number = \dut.walker.jobs - {13'd0, \dut.walker.under };  // entries before it are done, when no job or one is under way
+  wire [15:0] walked_number = \dut.walker.jobs -
+      {13'd0, \dut.walker.under };  // entries before it are done, when no job or one is under way
   wire walk_ends = \dut.walker.over_regNext || \dut.status.frees ;
 
   always @(posedge clk) begin
@@ -199,7 +212,8 @@ module remap_engine_props (
     end
   end
 
-  // What table and states mean, LPN by LPN: base, versions (number and location of each transaction's), what is committed
+  // What table and states mean, LPN by LPN: base, versions (number and location of each transaction's), what is
+  // committed
   reg [2:0] base[4], seen[4];
   reg [3:0] named[2], dead[2];  // by LPN
   reg [2:0] held[2][4];
@@ -225,8 +239,9 @@ module remap_engine_props (
         t = word[3];
         if (word[5:4] == 3) begin
           entry = entries[24*{t, word[1:0]}+:24];
-          if (word[2:0] >= count[t] || state[t] == Free || named[t][l] || entry[5:0] != l || entry[11:6] != {1'b0, entry[8:6] != 0, 1'b0, entry[8:6]} ||
-              entry[23:19] != 0 || (entry[18] && (state[t] != Committed || entry[8:6] != 0)))
+          if (word[2:0] >= count[t] || state[t] == Free || named[t][l] || entry[5:0] != l ||
+              entry[11:6] != {1'b0, entry[8:6] != 0, 1'b0, entry[8:6]} || entry[23:19] != 0 ||
+              (entry[18] && (state[t] != Committed || entry[8:6] != 0)))
             well_formed[l] = 0;
           named[t][l] = 1;
           dead[t][l] = entry[18];
@@ -241,12 +256,15 @@ module remap_engine_props (
       if (word[2:0] == Followed) holders = holders + 1;
       // age 0 is the oldest commit
       seen[l] = base[l];
-      for (k = 0; k < 2; k = k + 1) if (state[k] == Committed && age[k] == 0 && named[k][l] && !dead[k][l]) seen[l] = held[k][l];
-      for (k = 0; k < 2; k = k + 1) if (state[k] == Committed && age[k] == 1 && named[k][l] && !dead[k][l]) seen[l] = held[k][l];
+      for (k = 0; k < 2; k = k + 1)
+      if (state[k] == Committed && age[k] == 0 && named[k][l] && !dead[k][l]) seen[l] = held[k][l];
+      for (k = 0; k < 2; k = k + 1)
+      if (state[k] == Committed && age[k] == 1 && named[k][l] && !dead[k][l]) seen[l] = held[k][l];
     end
     for (k = 0; k < 2; k = k + 1)
-      for (l = 0; l < 4; l = l + 1)
-        if (linked[k][l] != (l < count[k] && !(walked_txid == k && (walk_ends || (walks && l < walked_number))))) all_linked = 0;
+    for (l = 0; l < 4; l = l + 1)
+    if (linked[k][l] != (l < count[k] && !(walked_txid == k && (walk_ends || (walks && l < walked_number)))))
+      all_linked = 0;
   end
   wire uncommitted[2];
   assign uncommitted[0] = state[0] == Open || state[0] == Prepared || state[0] == Committing;
@@ -254,12 +272,14 @@ module remap_engine_props (
 
   // The states and the walk
   wire [1:0] is_committed = {state[1] == Committed, state[0] == Committed};
-  wire states_legal = state[0] <= Aborted && state[1] <= Aborted && (state[0] != Free || count[0] == 0) && (state[1] != Free || count[1] == 0) &&
-      (state[0] == Free || \dut.status.sizes[0] == count[0]) && (state[1] == Free || \dut.status.sizes[1] == count[1]) &&
-      live == {6'd0, is_committed[0]} + {6'd0, is_committed[1]} && (!is_committed[0] || age[0] < live) && (!is_committed[1] || age[1] < live) &&
-      !(is_committed == 3 && age[0] == age[1]);
+  wire states_legal = state[0] <= Aborted && state[1] <= Aborted && (state[0] != Free || count[0] == 0) &&
+      (state[1] != Free || count[1] == 0) && (state[0] == Free || \dut.status.sizes[0] == count[0]) &&
+      (state[1] == Free || \dut.status.sizes[1] == count[1]) &&
+      live == {6'd0, is_committed[0]} + {6'd0, is_committed[1]} && (!is_committed[0] || age[0] < live) &&
+      (!is_committed[1] || age[1] < live) && !(is_committed == 3 && age[0] == age[1]);
   wire safe_legal = \dut.snapshot.reached - \dut.status.head <= live;
-  wire walk_legal = !walks || (\dut.walker.merge ? is_committed[walked_txid] && age[walked_txid] == 0 && \dut.snapshot.reached != \dut.status.head : state[walked_txid] == Aborted);
+  wire walk_legal = !walks || (\dut.walker.merge ? is_committed[walked_txid] && age[walked_txid] == 0 &&
+                               \dut.snapshot.reached != \dut.status.head : state[walked_txid] == Aborted);
 
   // The model: a clock's tx request comes before its op, a COMMIT after it, and after its group
   reg [2:0] committed[4], version[2][4];
@@ -269,16 +289,18 @@ module remap_engine_props (
   reg pending_last;
   wire tx_fire = tx_valid && tx_ready;
   wire [2:0] was = state[tx_txid];
-  wire legal = tx_op == Begin ? was == Free : tx_op == DoCommit ? was == Committing : tx_op == Prepare ? was == Open :
-      (tx_op == DoCommitting || tx_op == Abort) && (was == Open || was == Prepared);
+  wire legal = tx_op == Begin ? was == Free : tx_op == DoCommit ? was == Committing :
+      tx_op == Prepare ? was == Open : (tx_op == DoCommitting || tx_op == Abort) && (was == Open || was == Prepared);
   wire commits = tx_fire && legal && tx_op == DoCommit;
   wire recovers = tx_fire && tx_op == Recover;
   wire abort = tx_fire && legal && tx_op == Abort;
   wire [1:0] aborts = {
     abort && tx_txid || recovers && state[1] == Open, abort && !tx_txid || recovers && state[0] == Open
   };  // by transaction
-  wire [2:0] next_state = tx_op == Begin ? Open : tx_op == DoCommitting ? Committing : tx_op == Prepare ? Prepared : Aborted;
-  wire [2:0] now = aborts[txid] ? Aborted : tx_fire && legal && !commits && tx_txid == txid ? next_state : state[txid];  // of the op's transaction
+  wire [2:0]
+      next_state = tx_op == Begin ? Open : tx_op == DoCommitting ? Committing : tx_op == Prepare ? Prepared : Aborted;
+  // of the op's transaction
+  wire [2:0] now = aborts[txid] ? Aborted : tx_fire && legal && !commits && tx_txid == txid ? next_state : state[txid];
   wire op_fire = op_valid && op_ready;
   wire own = has_tx && (now == Open || now == Prepared || now == Committing || pending[txid]) && has[txid][block];
   wire appends = op_fire && op == Append && has_tx && now == Open;
@@ -289,7 +311,8 @@ module remap_engine_props (
 
   reg [2:0] expected, without;  // the followed LOOKUP's answer; the one without its transaction
   reg expect_own, may_lose, reader;
-  reg [6:0] limit, group_limit;  // commit orders from there on are not seen, by the followed LOOKUP and by the open group
+  // commit orders from there on are not seen, by the followed LOOKUP and by the open group
+  reg [6:0] limit, group_limit;
   reg was_given, was_released;
   reg [3:0] ops, txs;
   integer m;
@@ -340,24 +363,25 @@ module remap_engine_props (
     means = 4'hf;
     for (n = 0; n < 4; n = n + 1) begin
       if (committed[n] != seen[n]) means[n] = 0;
-      busy[n] = (\dut.issue.here && \dut.issue.job_lpn == n) || (\dut.issue.active [0] && \dut.issue.lpns_0 == n) || (\dut.issue.active [1] && \dut.issue.lpns_1 == n);
+      busy[n] = (\dut.issue.here && \dut.issue.job_lpn == n) || (\dut.issue.active [0] && \dut.issue.lpns_0 == n) ||
+          (\dut.issue.active [1] && \dut.issue.lpns_1 == n);
       for (k = 0; k < 2; k = k + 1) begin
         if (has[k][n] != (named[k][n] && uncommitted[k])) means[n] = 0;
         if (has[k][n] && version[k][n] != held[k][n]) means[n] = 0;
       end
     end
   end
-  wire rests = !\dut.issue.here && \dut.issue.active == 0 && ! \dut.walker.walk_valid && !released_valid && !group_open;
+  wire rests = !\dut.issue.here && \dut.issue.active == 0 && !\dut.walker.walk_valid && !released_valid && !group_open;
 
   // Inputs: streams that hold
   reg op_waits = 0, tx_waits = 0;
   reg [10:0] op_was;
-  reg [3:0] tx_was;
+  reg [ 3:0] tx_was;
   always @(posedge clk) begin
     op_waits <= op_valid && !op_ready;
     tx_waits <= tx_valid && !tx_ready;
-    op_was <= {op, block, has_tx, txid, loc, follow, last};
-    tx_was <= {tx_op, tx_txid};
+    op_was   <= {op, block, has_tx, txid, loc, follow, last};
+    tx_was   <= {tx_op, tx_txid};
   end
   always @* begin
     assume (op != 3);
@@ -381,9 +405,11 @@ module remap_engine_props (
       assume (\dut.status.head == 0);  // only differences of orders count
       assume (count[0] <= 2 && count[1] <= 2 && holders <= 1 && was_given == (holders == 1));
 `ifdef WALKS
-      assume (walks && \dut.walker.last == count[walked_txid] && \dut.walker.jobs == walked_number + 1 && \dut.walker.jobs <= \dut.walker.last );
-      assume (\dut.walker.fetches == \dut.walker.jobs && \dut.issue.job_job == {2'b10, ! \dut.walker.merge } );
-      assume (\dut.issue.job_index_txid == \dut.walker.txid && \dut.issue.job_index_number == walked_number && \dut.issue.job_lpn == entries[24*{walked_txid, walked_number[1:0]}+:6]);
+      assume (walks && \dut.walker.last == count[walked_txid] && \dut.walker.jobs == walked_number + 1 &&
+              \dut.walker.jobs <= \dut.walker.last );
+      assume (\dut.walker.fetches == \dut.walker.jobs && \dut.issue.job_job == {2'b10, !\dut.walker.merge });
+      assume (\dut.issue.job_index_txid == \dut.walker.txid && \dut.issue.job_index_number == walked_number &&
+              \dut.issue.job_lpn == entries[24*{walked_txid, walked_number[1:0]}+:6]);
 `else
       assume (!walks && op_valid);
 `endif
@@ -400,29 +426,39 @@ module remap_engine_props (
       (has[1][2] && version[1][2] == Followed) || (has[1][3] && version[1][3] == Followed);
   // verilog_format: on
   wire releases = released_valid && released_value[2:0] == Followed;
-  always @* if (started) begin
-    if (ar_valid) a_read_address : assert (ar_addr == MapAt || (ar_place[31:21] == 0 && ar_place[19:6] == 0 && ar_place[3:0] == 0));
-    if (aw_valid) a_write_address : assert (aw_addr == MapAt || (aw_place[31:21] == 0 && aw_place[19:6] == 0 && aw_place[3:0] == 0));
-    if (w_valid) a_written : assert (&w_zero);
-    a_no_error : assert (errors == 0);
-    if (rsp_valid && rsp_tag == 1) begin
-      a_followed : assert (following && !rsp_error);
-      a_version : assert ((rsp_value[2:0] == expected && rsp_own == expect_own) || (may_lose && expect_own && rsp_value[2:0] == without && !rsp_own));
-      a_word : assert (rsp_value[29:3] == 0 && rsp_kind == {1'b0, rsp_value[2:0] != 0});
-    end
-    // a walk takes away only what all readers inside see as committed: it begins when its commit is older than `reached`
-    if (following) a_reader_holds_walks : assert (limit - \dut.snapshot.reached < 7'd64);
-    if (group_open) a_group_holds_walks : assert (group_limit - \dut.snapshot.reached < 7'd64);
+  always @*
+    if (started) begin
+      if (ar_valid)
+        a_read_address :
+        assert (ar_addr == MapAt || (ar_place[31:21] == 0 && ar_place[19:6] == 0 && ar_place[3:0] == 0));
+      if (aw_valid)
+        a_write_address :
+        assert (aw_addr == MapAt || (aw_place[31:21] == 0 && aw_place[19:6] == 0 && aw_place[3:0] == 0));
+      if (w_valid) a_written : assert (&w_zero);
+      a_no_error : assert (errors == 0);
+      if (rsp_valid && rsp_tag == 1) begin
+        a_followed : assert (following && !rsp_error);
+        a_version :
+        assert ((rsp_value[2:0] == expected && rsp_own == expect_own) ||
+                (may_lose && expect_own && rsp_value[2:0] == without && !rsp_own));
+        a_word : assert (rsp_value[29:3] == 0 && rsp_kind == {1'b0, rsp_value[2:0] != 0});
+      end
+      // a walk takes away only what all readers inside see as committed: it begins when its commit is older than
+      // `reached`
+      if (following) a_reader_holds_walks : assert (limit - \dut.snapshot.reached < 7'd64);
+      if (group_open) a_group_holds_walks : assert (group_limit - \dut.snapshot.reached < 7'd64);
 `ifndef ANSWERS
-    if (releases) a_released_once : assert (was_given && !was_released);
-    if (releases) a_not_reachable : assert (!reachable && !(following && (expected == Followed || (may_lose && without == Followed))));
-    a_states : assert (states_legal && safe_legal && walk_legal);
-    a_well_formed : assert (&(well_formed | busy));
-    if (!group_open) a_means : assert (&(means | busy));
-    if (rests) begin
-      a_all_linked : assert (all_linked);
-      a_held : assert (holders == {3'd0, was_given && !was_released});
-    end
+      if (releases) a_released_once : assert (was_given && !was_released);
+      if (releases)
+        a_not_reachable :
+        assert (!reachable && !(following && (expected == Followed || (may_lose && without == Followed))));
+      a_states : assert (states_legal && safe_legal && walk_legal);
+      a_well_formed : assert (&(well_formed | busy));
+      if (!group_open) a_means : assert (&(means | busy));
+      if (rests) begin
+        a_all_linked : assert (all_linked);
+        a_held : assert (holders == {3'd0, was_given && !was_released});
+      end
 `endif
-  end
+    end
 endmodule

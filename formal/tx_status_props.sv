@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What otx_tx_status promises, for 4 txids: see formal/tx_status.sby for how it is run.
 //
-// All inputs are free, reset too, with two assumptions: the first clock is a reset, and entries are only counted for OPEN transactions while `appending`.
-// "old" is the state one clock ago. The order invariant (ages of the committed are distinct and fill 0 to n-1) is what makes the proof inductive.
+// All inputs are free, reset too, with two assumptions: the first clock is a reset, and entries are only counted for
+// OPEN transactions while `appending`.
+// "old" is the state one clock ago. The order invariant (ages of the committed are distinct and fill 0 to n-1) is what
+// makes the proof inductive.
 `default_nettype none
 
 module tx_status_props (
@@ -17,7 +19,9 @@ module tx_status_props (
     input wire count_valid,
     input wire [1:0] count_txid
 );
-  localparam [2:0] Free = otx_facts_pkg::TxFree, Open = otx_facts_pkg::TxOpen, Prepared = otx_facts_pkg::TxPrepared, Committing = otx_facts_pkg::TxCommitting, Committed = otx_facts_pkg::TxCommitted, Aborted = otx_facts_pkg::TxAborted;
+  localparam [2:0] Free = otx_facts_pkg::TxFree,
+      Open = otx_facts_pkg::TxOpen, Prepared = otx_facts_pkg::TxPrepared, Committing = otx_facts_pkg::TxCommitting,
+      Committed = otx_facts_pkg::TxCommitted, Aborted = otx_facts_pkg::TxAborted;
 
   wire tx_ready, oldest_valid, commit_taken, commit_visible;
   wire [11:0] state;
@@ -93,7 +97,9 @@ module tx_status_props (
   end
 
   // all transactions at once: these are also what the induction stands on
-  wire [15:0] ages = {order[15:12] - oldest_order, order[11:8] - oldest_order, order[7:4] - oldest_order, order[3:0] - oldest_order};
+  wire [15:0] ages = {
+    order[15:12] - oldest_order, order[11:8] - oldest_order, order[7:4] - oldest_order, order[3:0] - oldest_order
+  };
   reg [2:0] live, changed;  // how many are COMMITTED, and how many states changed
   reg [3:0] orders;
   reg twice, known, empty, in_range, any_open;
@@ -130,39 +136,48 @@ module tx_status_props (
     if (count_valid) assume (state[3*count_txid+:3] == Open && appending);
   end
 
-  always @* if (started) begin
-    a_known_states : assert (known);
-    a_free_is_empty : assert (empty);
-    a_orders_distinct : assert (!twice);
-    a_ages_in_range : assert (in_range);
-    a_next_order : assert (next_order == oldest_order + {1'b0, live});
-    a_oldest : assert (oldest_valid == (live != 0));
-    a_oldest_is_committed : assert (!oldest_valid || (state[3*oldest+:3] == Committed && order[4*oldest+:4] == oldest_order));
-    a_aborted : assert (aborted == any_aborted);
-    a_visible : assert (!commit_visible || !running || state[3*ev_txid+:3] == Committed);
-    if (running) a_one_at_a_time : assert (changed <= 1 || recovered);
-    if (running && recovered) a_all_recovered : assert (!any_open);
-  end
+  always @*
+    if (started) begin
+      a_known_states : assert (known);
+      a_free_is_empty : assert (empty);
+      a_orders_distinct : assert (!twice);
+      a_ages_in_range : assert (in_range);
+      a_next_order : assert (next_order == oldest_order + {1'b0, live});
+      a_oldest : assert (oldest_valid == (live != 0));
+      a_oldest_is_committed :
+      assert (!oldest_valid || (state[3*oldest+:3] == Committed && order[4*oldest+:4] == oldest_order));
+      a_aborted : assert (aborted == any_aborted);
+      a_visible : assert (!commit_visible || !running || state[3*ev_txid+:3] == Committed);
+      if (running) a_one_at_a_time : assert (changed <= 1 || recovered);
+      if (running && recovered) a_all_recovered : assert (!any_open);
+    end
 
   // any one transaction whose state has changed
   (* anyconst *) reg [1:0] t;
   wire [2:0] now = state[3*t+:3];
   wire [2:0] was = old[3*t+:3];
   wire [3:0] age = ages[4*t+:4];
-  wire [2:0] asked_op = now == Open ? otx_facts_pkg::AskBegin : now == Committing ? otx_facts_pkg::AskCommitting : now == Committed ? otx_facts_pkg::AskCommit : now == Prepared ? otx_facts_pkg::AskPrepare : otx_facts_pkg::AskAbort;
-  always @* if (running && started && now != was) begin
-    a_legal : assert ((was == Free && now == Open) || (was == Open && (now == Prepared || now == Committing || now == Aborted)) ||
-                      (was == Prepared && (now == Committing || now == Aborted)) ||
-                      (was == Committing && now == Committed) || ((was == Committed || was == Aborted) && now == Free));
-    a_asked : assert (now == Free ? older_free : old_fire && ((old_txid == t && old_op == asked_op) || (recovered && was == Open && now == Aborted)));
-    a_not_beside_an_append : assert (now == Committed || now == Free || !old_appending);
-    a_newest : assert (now != Committed || age == {1'b0, live} - 1);
-    a_oldest_is_freed_first : assert (was != Committed || old_order[4*t+:4] == old_oldest);
-  end
+  wire [2:0]
+      asked_op = now == Open ? otx_facts_pkg::AskBegin : now == Committing ? otx_facts_pkg::AskCommitting : now ==
+      Committed ? otx_facts_pkg::AskCommit : now == Prepared ? otx_facts_pkg::AskPrepare : otx_facts_pkg::AskAbort;
+  always @*
+    if (running && started && now != was) begin
+      a_legal :
+      assert ((was == Free && now == Open) || (was == Open && (now == Prepared || now == Committing || now == Aborted))
+              || (was == Prepared && (now == Committing || now == Aborted)) ||
+              (was == Committing && now == Committed) || ((was == Committed || was == Aborted) && now == Free));
+      a_asked :
+      assert (now == Free ? older_free :
+              old_fire && ((old_txid == t && old_op == asked_op) || (recovered && was == Open && now == Aborted)));
+      a_not_beside_an_append : assert (now == Committed || now == Free || !old_appending);
+      a_newest : assert (now != Committed || age == {1'b0, live} - 1);
+      a_oldest_is_freed_first : assert (was != Committed || old_order[4*t+:4] == old_oldest);
+    end
 
-  always @(posedge clk) if (started && !reset) begin
-    c_two_committed : cover (live == 2);
-    c_freed_and_committed_again : cover (oldest_order == 1 && live == 1);
-    c_aborted_freed : cover (running && older_free && changed == 1 && old[2:0] == Aborted);
-  end
+  always @(posedge clk)
+    if (started && !reset) begin
+      c_two_committed : cover (live == 2);
+      c_freed_and_committed_again : cover (oldest_order == 1 && live == 1);
+      c_aborted_freed : cover (running && older_free && changed == 1 && old[2:0] == Aborted);
+    end
 endmodule

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One judge for everything that runs the drive, written from contract.md alone. docs/reference/history.md describes the histories it reads and what it judges.
+"""One judge for everything that runs the drive, written from contract.md alone. docs/reference/history.md describes the
+histories it reads and what it judges.
 
     from judge import Judge, judge_lines
 """

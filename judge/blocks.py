@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What each block may hold, and what a READ that shows one of its versions proves.
 
-`base[lba]`: the settled version (a stamp, 0, or a `frozenset` of what it may be; None in it: unreadable). `hist[lba]`: the nodes that wrote the block and may still
-be, or come, on top of it, in order of submission. A version is settled when it is durable and every command still to be answered began after it.
+`base[lba]`: the settled version (a stamp, 0, or a `frozenset` of what it may be; None in it: unreadable). `hist[lba]`:
+the nodes that wrote the block and may still be, or come, on top of it, in order of submission. A version is settled
+when it is durable and every command still to be answered began after it.
 
-A READ that shows version U of a block, of which V is another: V before U, or READ before V. What is known at once becomes an edge, the rest waits in `pend`.
+A READ that shows version U of a block, of which V is another: V before U, or READ before V. What is known at once
+becomes an edge, the rest waits in `pend`.
 After a cut there is a third way: V did not survive (survival.py).
 """
 
@@ -36,7 +38,8 @@ class Blocks(Messages):
         self.dropped = False  # there were more than KEEP
         self.writer = {}  # lba -> the node that wrote the base, for words
         self.unzeroed = {}  # lba -> a node with zeroes there that did not survive, for words
-        self.loose = {}  # stamp -> lba: may be seen or not, by rule or because its command failed (docs/reference/history.md)
+        # stamp -> lba: may be seen or not, by rule or because its command failed (docs/reference/history.md)
+        self.loose = {}
         self.pend = {}  # lba -> [(read, U or None, V)] undecided
         self.zeroes = {}  # lba -> [(read, [nodes, None for the base])] a READ of zeroes with several possible sources
         self.settling = []
@@ -100,7 +103,12 @@ class Blocks(Messages):
         for lba, stamp in node.blocks.items():
             for s in stamp if type(stamp) is tuple else (stamp,):
                 self.make_loose(s, lba)
-        kept = {s: self.loose[s] for stamp in node.blocks.values() for s in (stamp if type(stamp) is tuple else (stamp,)) if s}
+        kept = {
+            s: self.loose[s]
+            for stamp in node.blocks.values()
+            for s in (stamp if type(stamp) is tuple else (stamp,))
+            if s
+        }
         self.revoke(node, "its command failed")
         for s in kept:
             self.old.pop(s, None)
@@ -129,7 +137,11 @@ class Blocks(Messages):
             source = self.nodes[ref]
             held = source.blocks.get(lba)
             if held is None or (stamp not in held if type(held) is tuple else held != stamp):
-                raise Violation((1,), f"{read} shows at LBA {lba} the content {stamp} that {source} wrote to another block", read.lines + source.lines)
+                raise Violation(
+                    (1,),
+                    f"{read} shows at LBA {lba} the content {stamp} that {source} wrote to another block",
+                    read.lines + source.lines,
+                )
             if lst is None or source not in lst:
                 raise self.stale(read, lba, stamp, source)
             self.saw(read, lba, source, stamp)
@@ -144,7 +156,11 @@ class Blocks(Messages):
 
     def is_base(self, base, stamp, lba):
         if base is UNKNOWN:
-            return stamp == 0 or stamp not in self.stamps and (stamp not in self.old or self.old[stamp][0] == lba and self.old[stamp][2] == (5,))
+            return (
+                stamp == 0
+                or stamp not in self.stamps
+                and (stamp not in self.old or self.old[stamp][0] == lba and self.old[stamp][2] == (5,))
+            )
         return base == stamp if type(base) is int else stamp in base
 
     def narrowed(self, base, stamp):
@@ -175,14 +191,22 @@ class Blocks(Messages):
         return held == 0 or type(held) is tuple and 0 in held
 
     def covered(self, read, lba, source):
-        """`read` cannot have seen `source` (None: the base): it is gone, not yet there, or certainly overwritten before `read`."""
+        """`read` cannot have seen `source` (None: the base): it is gone, not yet there, or certainly overwritten before
+        `read`.
+        """
         if source is not None:
             if source.lo > read.hi or source.alive is False and source.cut < read.lo:
                 return True
             if source.exists and self.before(read, source):
                 return True
         for v in self.hist.get(lba, ()):
-            if v is not source and v.exists and v.alive and self.before(v, read) and (source is None or self.before(source, v)):
+            if (
+                v is not source
+                and v.exists
+                and v.alive
+                and self.before(v, read)
+                and (source is None or self.before(source, v))
+            ):
                 return True
         return False
 
@@ -219,7 +243,9 @@ class Blocks(Messages):
             self.top[lba] = source.uid
 
     def resolve(self, read, lba, source, other):
-        """Of "`other` before `source`, or `read` before `other`, or `other` is gone": True when that is certain or has been made so; Violation when it cannot be."""
+        """Of "`other` before `source`, or `read` before `other`, or `other` is gone": True when that is certain or has
+        been made so; Violation when it cannot be.
+        """
         if source is not None and self.before(other, source):
             return True
         if other.cut and other.cut < read.lo:  # a cut lies between: only what survived counts

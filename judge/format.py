@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The history format (docs/reference/history.md): one JSON object per line, read strictly.
 
-`events(lines)` yields the objects of a file; `check(event, line)` refuses, with `Malformed` and the line's number, what is no event of the format. What it cannot
-see from one line alone (an id used twice, a stamp used twice, a command while the drive is off) the judge refuses in the same way.
+`events(lines)` yields the objects of a file; `check(event, line)` refuses, with `Malformed` and the line's number, what
+is no event of the format. What it cannot see from one line alone (an id used twice, a stamp used twice, a command while
+the drive is off) the judge refuses in the same way.
 """
 
 import json
 
 OPS = frozenset("FLUSH WRITE READ WRITE_ZEROES TRIM BEGIN COMMIT ABORT RECOVER QUERY".split())
 STATUSES = frozenset(
-    "SUCCESS INVALID_OPCODE INVALID_FIELD LBA_RANGE TX_INVALID TX_BUSY TX_FULL TX_CONFLICT MEDIA_ERROR WRITE_FAULT CAPACITY READ_ONLY ABORTED NOT_READY".split()
+    (
+        "SUCCESS INVALID_OPCODE INVALID_FIELD LBA_RANGE TX_INVALID TX_BUSY TX_FULL TX_CONFLICT MEDIA_ERROR "
+        "WRITE_FAULT CAPACITY READ_ONLY ABORTED NOT_READY"
+    ).split()
 )
 MODES = frozenset(("open", "read-only", "closed"))
 DAMAGE = frozenset(("data", "log", "root", "map", "other"))

@@ -5,8 +5,9 @@
     for event in events: judge.feed(event)        # dicts of the history format, the header first
     verdict = judge.finish()                      # violations (the first one ends the judgement) and counts
 
-`copy()` gives an independent judge with the same past, for histories that share a beginning. Line numbers are those of the events fed. What is settled is forgotten,
-so memory grows with what is open, unflushed or in conflict, and with the blocks that were written once.
+`copy()` gives an independent judge with the same past, for histories that share a beginning. Line numbers are those of
+the events fed. What is settled is forgotten, so memory grows with what is open, unflushed or in conflict, and with the
+blocks that were written once.
 """
 
 from collections import Counter
@@ -83,7 +84,11 @@ class Judge(Transactions):
             self.violation = found
 
     def finish(self):
-        """The verdict. A command that is still without its completion is a violation: a history that ends in a failure of power ends with a cut."""
+        """The verdict.
+
+        A command that is still without its completion is a violation: a history that ends in a failure of power ends
+        with a cut.
+        """
         if not self.line:
             raise Malformed(1, "an empty file is no history")
         try:
@@ -149,7 +154,12 @@ class Judge(Transactions):
         ident = event["id"]
         command = self.flight.pop(ident, None)
         if command is None:
-            raise Violation((12,), f"a completion for id {ident}, which is not under way: never submitted, answered before, or from before the cut", (self.line,))
+            raise Violation(
+                (12,),
+                f"a completion for id {ident}, which is not under way: never submitted, answered before, or from "
+                "before the cut",
+                (self.line,),
+            )
         command.done = self.line
         command.status = event["status"]
         op = command.op
@@ -235,13 +245,22 @@ class Judge(Transactions):
                 t.may = OPEN
         else:
             if command.status == "TX_FULL" and t.entries <= self.entries and not t.fuzzy:
-                words = f"{command} got TX_FULL: its transaction has at most {t.entries} entries with it, of {self.entries}"
+                words = (
+                    f"{command} got TX_FULL: its transaction has at most {t.entries} entries with it, of {self.entries}"
+                )
                 raise Violation((13,), words, (command.submit, self.line))
             if did is DONE:
                 self.written(t, command, True)
                 t.may = OPEN
-                if len(t.table) > self.entries and sum(any(v[2] < NEVER for v in vs) for vs in t.table.values()) > self.entries:
-                    raise Violation((13,), f"{command} succeeded: its transaction has more than {self.entries} entries", (command.submit, self.line))
+                if (
+                    len(t.table) > self.entries
+                    and sum(any(v[2] < NEVER for v in vs) for vs in t.table.values()) > self.entries
+                ):
+                    raise Violation(
+                        (13,),
+                        f"{command} succeeded: its transaction has more than {self.entries} entries",
+                        (command.submit, self.line),
+                    )
             else:
                 if did is NOTHING:
                     self.unwritten(t, command)
@@ -256,9 +275,17 @@ class Judge(Transactions):
         if data is None and command.status == "MEDIA_ERROR":
             data = [None] * n
         if data is None or len(data) != n:
-            raise Violation((12,), f"{command} of {n} blocks delivered {0 if data is None else len(data)}", (command.submit, self.line))
+            raise Violation(
+                (12,),
+                f"{command} of {n} blocks delivered {0 if data is None else len(data)}",
+                (command.submit, self.line),
+            )
         if (None in data) != (command.status == "MEDIA_ERROR"):
-            raise Violation((14, 12), f"{command} got {command.status} and {data.count(None)} of its blocks were not delivered", (command.submit, self.line))
+            raise Violation(
+                (14, 12),
+                f"{command} got {command.status} and {data.count(None)} of its blocks were not delivered",
+                (command.submit, self.line),
+            )
         self.counts["reads"] += 1
         hist, base, blank, top = self.hist, self.base, self.blank, self.top
         t = self.tx[command.tx] if command.tx is not None else None
@@ -275,7 +302,13 @@ class Judge(Transactions):
                         continue
                 else:
                     last = lst[-1]
-                    if (len(lst) == 1 or top.get(lba) == last.uid) and last.hi < submit and last.exists and last.alive and last.blocks[lba] == stamp:
+                    if (
+                        (len(lst) == 1 or top.get(lba) == last.uid)
+                        and last.hi < submit
+                        and last.exists
+                        and last.alive
+                        and last.blocks[lba] == stamp
+                    ):
                         continue
             if node is None:
                 node = self.node("READ", command.id, submit, None)
@@ -321,7 +354,9 @@ class Judge(Transactions):
         self.mode = event["mode"]
         said = self.mode != "open" or any(event.get(key) for key in ("dropped", "log_pages", "doubtful"))
         if self.mode == "closed" and not self.reported or self.mode == "read-only" and not self.failing:
-            raise Violation((11,), f"the drive does not come back by itself: {event.get('said', self.mode)}", (self.line,))
+            raise Violation(
+                (11,), f"the drive does not come back by itself: {event.get('said', self.mode)}", (self.line,)
+            )
         if said:
             if self.reported - {"data"}:
                 self.lost()
@@ -375,7 +410,9 @@ class Judge(Transactions):
         gone = {}
         new.hist = {lba: [nodes[v.uid] for v in lst] for lba, lst in self.hist.items()}
         new.pend = {lba: [tuple(of(v) for v in item) for item in items] for lba, items in self.pend.items()}
-        new.zeroes = {lba: [(of(read), [of(v) for v in sources]) for read, sources in items] for lba, items in self.zeroes.items()}
+        new.zeroes = {
+            lba: [(of(read), [of(v) for v in sources]) for read, sources in items] for lba, items in self.zeroes.items()
+        }
         for name in ("settling", "readers", "emptied"):
             setattr(new, name, [nodes[v.uid] for v in getattr(self, name) if v.uid in nodes])
         for name in ("waiting", "relaxed", "frozen"):
@@ -384,7 +421,12 @@ class Judge(Transactions):
             setattr(new, name, dict(getattr(self, name)))
         new.flight = {ident: command.copy(nodes) for ident, command in self.flight.items()}
         new.tx = {number: t.copy(new.flight) for number, t in self.tx.items()}
-        new.late, new.cuts, new.reported, new.counts = set(self.late), list(self.cuts), set(self.reported), Counter(self.counts)
+        new.late, new.cuts, new.reported, new.counts = (
+            set(self.late),
+            list(self.cuts),
+            set(self.reported),
+            Counter(self.counts),
+        )
         return new
 
 

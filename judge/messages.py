@@ -43,7 +43,11 @@ class Messages(Order):
         """`stamp` was in `lba` once, and can no longer be. `source` wrote it, if that is known."""
         if source is not None:
             if source.alive is False and not source.cut:
-                return Violation((12,), f"{read} shows {content(stamp)} at LBA {lba} of {source}, which answered that it changed nothing", lines_of(read, source))
+                return Violation(
+                    (12,),
+                    f"{read} shows {content(stamp)} at LBA {lba} of {source}, which answered that it changed nothing",
+                    lines_of(read, source),
+                )
             if source.alive is False:
                 return self.torn(source, ("read", read, lba, source), source.given)
         elif lba in self.unzeroed:
@@ -51,8 +55,14 @@ class Messages(Order):
             return self.torn(source, ("read", read, lba, source), source.given)
         over = [v for v in self.hist.get(lba, ()) if v.exists and v.alive and self.before(v, read)]
         if over or lba in self.writer:
-            return self.instead(read, lba, f"{read} shows {content(stamp)} at LBA {lba}", over[-1] if over else self.writer[lba], source)
-        return Violation((7,) if self.cuts else (5,), f"{read} shows {content(stamp)} at LBA {lba}, where nobody can have left it", lines_of(read))
+            return self.instead(
+                read, lba, f"{read} shows {content(stamp)} at LBA {lba}", over[-1] if over else self.writer[lba], source
+            )
+        return Violation(
+            (7,) if self.cuts else (5,),
+            f"{read} shows {content(stamp)} at LBA {lba}, where nobody can have left it",
+            lines_of(read),
+        )
 
     def instead(self, read, lba, words, other, source=None):
         """`other`, which is not shown in `lba`, was there and was never overwritten by what is shown."""
@@ -62,7 +72,9 @@ class Messages(Order):
                 return self.torn(other, other.given, ("read", read, lba, source))
             why = other.durable
             numbers = {"seen": (6, 7), "prefix": (9, 7)}.get(why[0] if why else "", (7,))
-            return Violation(numbers, f"{words}: {other} is lost, and {self.alive_words(why)}", lines + self.why_lines(why))
+            return Violation(
+                numbers, f"{words}: {other} is lost, and {self.alive_words(why)}", lines + self.why_lines(why)
+            )
         several = () if len(other.blocks) == 1 else (4,) if other.commit else (2,)
         if other.hi >= read.submit and several:
             return Violation((*several, 5), f"{words}, but elsewhere what {other} wrote", lines)
@@ -70,7 +82,11 @@ class Messages(Order):
 
     def foreign(self, read, lba, stamp, ref):
         if stamp == -1:
-            return Violation((1,), f"{read} shows at LBA {lba} what is no block that was ever written (torn or damaged)", lines_of(read))
+            return Violation(
+                (1,),
+                f"{read} shows at LBA {lba} what is no block that was ever written (torn or damaged)",
+                lines_of(read),
+            )
         words = f"{read} shows at LBA {lba} the content {stamp}"
         if ref is not None:
             return Violation((3,), f"{words} of a transaction that is not committed", lines_of(read))
@@ -110,7 +126,10 @@ class Messages(Order):
         return Violation(numbers, words + self.chain(path), lines_of(read, source, other, *path))
 
     def no_prefix(self, node, other, path):
-        words = f"{node} survived ({self.alive_words(node.given or node.durable)}), {other} did not ({self.gone_words(other.given)}), but {other} was committed before it"
+        words = (
+            f"{node} survived ({self.alive_words(node.given or node.durable)}), {other} did not "
+            f"({self.gone_words(other.given)}), but {other} was committed before it"
+        )
         return Violation((9,), words + self.chain(path), lines_of(node, other, *path))
 
     def torn(self, node, alive, gone):

@@ -1,20 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """The order in which commands took effect: nodes with an interval each, edges between nodes whose intervals overlap.
 
-A node is a command that changes what everybody sees (a plain WRITE, TRIM or WRITE ZEROES, a COMMIT with all that it commits) or a READ. It took effect at one
-instant between the lines `lo` and `hi`: of its submit and its done at first, narrowed by every edge. An edge a -> b: a took effect before b. So
+A node is a command that changes what everybody sees (a plain WRITE, TRIM or WRITE ZEROES, a COMMIT with all that it
+commits) or a READ. It took effect at one instant between the lines `lo` and `hi`: of its submit and its done at first,
+narrowed by every edge. An edge a -> b: a took effect before b. So
 
     a is certainly before b  if  a.hi < b.lo, or a path of edges leads from a to b
 
-and nothing else is known. A chain of edges that holds a "before" of time narrows the intervals along it, so a contradiction in time shows as lo > hi; one without
-time is a cycle of edges. Both are refused where the edge is added. Edges join only nodes that did take effect (`exists`).
+and nothing else is known. A chain of edges that holds a "before" of time narrows the intervals along it, so a
+contradiction in time shows as lo > hi; one without time is a cycle of edges. Both are refused where the edge is added.
+Edges join only nodes that did take effect (`exists`).
 """
 
 NEVER = 1 << 60  # `hi` of a command under way
 
 
 class Violation(Exception):
-    """What the contract forbids: `guarantees`, numbers of contract.md, the first is the nearest; `words`; `lines` of the history."""
+    """What the contract forbids: `guarantees`, numbers of contract.md, the first is the nearest; `words`; `lines` of
+    the history.
+    """
 
     def __init__(self, guarantees, words, lines=()):
         self.guarantees = tuple(guarantees)
@@ -29,11 +33,29 @@ class Violation(Exception):
 
 
 class Node:
-    """`blocks`: LBA to stamp (0 zeroes; a tuple: one of these), None for a READ. `live`: in how many blocks it still counts. `exists`: it took effect.
-    `alive`: True, False (given up, or never was), None (a cut left that open). `cut`: the line of that cut. `durable`, `given`: why it is, why it is not."""
+    """`blocks`: LBA to stamp (0 zeroes; a tuple: one of these), None for a READ. `live`: in how many blocks it still
+    counts. `exists`: it took effect.
+    `alive`: True, False (given up, or never was), None (a cut left that open). `cut`: the line of that cut. `durable`,
+    `given`: why it is, why it is not."""
 
     __slots__ = (
-        *("uid", "op", "id", "tx", "submit", "done", "lo", "hi", "blocks", "live", "exists", "alive", "cut", "durable", "given"),
+        *(
+            "uid",
+            "op",
+            "id",
+            "tx",
+            "submit",
+            "done",
+            "lo",
+            "hi",
+            "blocks",
+            "live",
+            "exists",
+            "alive",
+            "cut",
+            "durable",
+            "given",
+        ),
         *("commit", "relaxed", "fua", "succ", "pred", "refs"),
     )
 
@@ -57,8 +79,23 @@ class Node:
 
     def copy(self):
         new = Node(self.uid, self.op, self.id, self.submit, self.blocks)
-        new.tx, new.done, new.lo, new.hi, new.live, new.exists, new.alive = self.tx, self.done, self.lo, self.hi, self.live, self.exists, self.alive
-        new.cut, new.durable, new.given, new.commit, new.relaxed, new.fua = self.cut, self.durable, self.given, self.commit, self.relaxed, self.fua
+        new.tx, new.done, new.lo, new.hi, new.live, new.exists, new.alive = (
+            self.tx,
+            self.done,
+            self.lo,
+            self.hi,
+            self.live,
+            self.exists,
+            self.alive,
+        )
+        new.cut, new.durable, new.given, new.commit, new.relaxed, new.fua = (
+            self.cut,
+            self.durable,
+            self.given,
+            self.commit,
+            self.relaxed,
+            self.fua,
+        )
         new.refs = self.refs
         if self.succ is not None:
             new.succ = set(self.succ)

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Histories as a person writes them: judge/cases/*.txt. A case is a line that begins in the first column, its events follow, indented, several a line with `;`:
+"""Histories as a person writes them: judge/cases/*.txt. A case is a line that begins in the first column, its events
+follow, indented, several a line with `;`:
 
-    refuse 2: a READ sees half of a WRITE             (or `accept: ...`; the number is the guarantee that the judge must name first or beside others)
+    refuse 2: a READ sees half of a WRITE             (or `accept: ...`; the number is the guarantee that the judge must
+                                                      name first or beside others)
       1 WRITE 3 11 12; 2 READ 3 = 11 12               id, op, LBA, stamps: submitted and completed at once
       +3 WRITE 3 21 22; +4 READ 3 2; -4 = 21 12; -3   `+` submitted, `-` completed (SUCCESS, or the status named)
       5 TRIM 3 2 tx=1 ; 6 COMMIT tx=1 relaxed         LBA and number of blocks; tx=, fua, commit, relaxed
@@ -105,7 +107,9 @@ def cases():
                 continue
             title = TITLE.fullmatch(line)
             if title:
-                found.append(Case(path.stem, title[3], int(title[1]) if title[1] else None, [{"history": 1, "lbas": 64}]))
+                found.append(
+                    Case(path.stem, title[3], int(title[1]) if title[1] else None, [{"history": 1, "lbas": 64}])
+                )
             elif not line.startswith(" "):
                 raise ValueError(f"{path.name}: {line}")
             else:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which status may answer which command (guarantees 12 to 14), and what the command did then.
 
-`verdict` says `DONE` (it took effect), `NOTHING` (it changed nothing) or `PERHAPS` (nobody can tell), or raises the Violation.
+`verdict` says `DONE` (it took effect), `NOTHING` (it changed nothing) or `PERHAPS` (nobody can tell), or raises the
+Violation.
 """
 
 from judge.format import RANGED
@@ -18,8 +19,8 @@ INPUT = frozenset(("INVALID_OPCODE", "INVALID_FIELD", "LBA_RANGE", "TX_INVALID")
 
 
 def faults(command, lbas, txids):
-    """The statuses that bad input earns: it must get one of these. docs/interfaces.md, "What each command takes": flags and txids that a command does not take are
-    refused, other values ignored."""
+    """The statuses that bad input earns: it must get one of these. docs/interfaces.md, "What each command takes": flags
+    and txids that a command does not take are refused, other values ignored."""
     must = set()
     op, tx = command.op, command.tx
     names = op in ("BEGIN", "COMMIT", "ABORT") or op == "QUERY" and command.arg in OF_A_TXID
@@ -44,8 +45,9 @@ def wrong(command, numbers, words):
 
 
 def verdict(command, mode, may, failing):
-    """`may`: CLOSED, OPEN or EITHER, what its txid was when it was submitted (None: no txid, or another end of the transaction is under way). `failing`: programs,
-    erases or memories may fail, or the test did damage: only then does a drive answer that it could not."""
+    """`may`: CLOSED, OPEN or EITHER, what its txid was when it was submitted (None: no txid, or another end of the
+    transaction is under way). `failing`: programs, erases or memories may fail, or the test did damage: only then does
+    a drive answer that it could not."""
     status, op = command.status, command.op
     if status == "NOT_READY":
         if mode != "closed":
@@ -61,7 +63,11 @@ def verdict(command, mode, may, failing):
         return DONE if status == "SUCCESS" else NOTHING
     if status == "TX_INVALID" and command.tx is not None and op != "BEGIN":
         if op in WRITES and command.alone or may == OPEN:
-            raise wrong(command, (12,), f"a {op.replace('_', ' ')} opens its txid" if op in WRITES else f"txid {command.tx} is open")
+            raise wrong(
+                command,
+                (12,),
+                f"a {op.replace('_', ' ')} opens its txid" if op in WRITES else f"txid {command.tx} is open",
+            )
         return NOTHING
     if status in INPUT or status == "TX_CONFLICT":
         raise wrong(command, (12,), "the command is valid")
@@ -71,7 +77,9 @@ def verdict(command, mode, may, failing):
         raise wrong(command, (14,) if status == "READ_ONLY" else (12,), "not a status of a READ")
     if status == "TX_BUSY":
         if op != "BEGIN" or may == CLOSED and command.alone:
-            raise wrong(command, (12,), f"txid {command.tx} is not open" if op == "BEGIN" else "only BEGIN can get that")
+            raise wrong(
+                command, (12,), f"txid {command.tx} is not open" if op == "BEGIN" else "only BEGIN can get that"
+            )
         return NOTHING
     if status == "TX_FULL":
         if op not in WRITES or command.tx is None:

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a power cut may take (guarantees 6 to 10) and what was promised to stay.
 
-Durable is: a COMMIT that is not RELAXED when it completes or is seen; a command with FUA, the same; what completed before a FLUSH that succeeded was submitted; commits that are
-certainly before a durable commit. At a cut every other node is open (`alive` None) and the READs after it decide: a version that is shown survived, whole; one
-that is certainly above what is shown did not, whole. Commits survive as a prefix of their order. What was decided once is a fact for all later cuts.
+Durable is: a COMMIT that is not RELAXED when it completes or is seen; a command with FUA, the same; what completed
+before a FLUSH that succeeded was submitted; commits that are certainly before a durable commit. At a cut every other
+node is open (`alive` None) and the READs after it decide: a version that is shown survived, whole; one that is
+certainly above what is shown did not, whole. Commits survive as a prefix of their order. What was decided once is a
+fact for all later cuts.
 """
 
 from judge.blocks import UNKNOWN, Blocks
@@ -154,7 +156,9 @@ class Survival(Blocks):
         return node.uid in self.frozen
 
     def thaw(self):
-        """Frozen nodes that can decide nothing any more are forgotten: plain ones that are decided, all without a block, commits when no open one has an order with them."""
+        """Frozen nodes that can decide nothing any more are forgotten: plain ones that are decided, all without a
+        block, commits when no open one has an order with them.
+        """
         undecided = [n for n in self.frozen.values() if n.alive is None and n.live and n.commit]
         last = max((n.cut for n in undecided), default=0)
         for node in list(self.frozen.values()):
@@ -196,7 +200,9 @@ class Survival(Blocks):
     # Damage
 
     def damaged(self, lba):
-        """The test made a page of `lba` unreadable: no conclusions from this block until it is written again; MEDIA_ERROR is an answer."""
+        """The test made a page of `lba` unreadable: no conclusions from this block until it is written again;
+        MEDIA_ERROR is an answer.
+        """
         base = self.base.get(lba, self.blank)
         allowed = {None, *(base if type(base) is frozenset else () if base is UNKNOWN else (base,))}
         older = {0, *(s for s, (where, _, guarantees, _) in self.old.items() if where == lba and guarantees == (5,))}
@@ -213,7 +219,10 @@ class Survival(Blocks):
         self.hurt[lba] = frozenset(older)
 
     def lost(self):
-        """A drive with a damaged log, root or map reported a loss: what it holds is not known. What was never committed must not show all the same."""
+        """A drive with a damaged log, root or map reported a loss: what it holds is not known.
+
+        What was never committed must not show all the same.
+        """
         for lba in list(self.hist):
             for node in list(self.hist[lba]):
                 self.detach(node, lba, "lost with a damaged page")

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A toy drive written from contract.md, and a client that keeps many commands under way: histories that the contract allows, and proofs of what it forbids.
+"""A toy drive written from contract.md, and a client that keeps many commands under way: histories that the contract
+allows, and proofs of what it forbids.
 
-The toy does each command at one instant between submit and done, and keeps every promise as late and as narrowly as the contract lets it: a FLUSH makes durable
-only what was complete before it was submitted, a cut takes any plain write that is not durable, each for itself, and any suffix of the commits. Its history is
-therefore at the edge of what a judge may refuse.
+The toy does each command at one instant between submit and done, and keeps every promise as late and as narrowly as the
+contract lets it: a FLUSH makes durable only what was complete before it was submitted, a cut takes any plain write that
+is not durable, each for itself, and any suffix of the commits. Its history is therefore at the edge of what a judge may
+refuse.
 """
 
 import random
@@ -111,7 +113,13 @@ class Toy:
         kept = set(map(id, commits[: self.rng.randint(least, len(commits))]))
         chance = self.rng.choice((0.0, 0.5, 1.0))
         for unit in self.log:
-            if unit.durable or (orderly and unit.completed) or id(unit) in kept or not unit.commit and self.rng.random() < chance:
+            if (
+                unit.durable
+                or (orderly and unit.completed)
+                or id(unit) in kept
+                or not unit.commit
+                and self.rng.random() < chance
+            ):
                 self.settled.update(unit.blocks)
         self.log.clear()
         self.now = dict(self.settled)
@@ -129,7 +137,9 @@ class Client:
             self.toy.rng = random.Random(seed)
             self.toy.rng.random = lambda: 0.5
         self.lbas, self.tags, self.txids, self.most, self.hasty, self.relaxed = lbas, tags, txids, most, hasty, relaxed
-        self.events = [{"history": 1, "lbas": lbas, "entries": entries, "seed": seed, "client": "toy", "failing": errors}]
+        self.events = [
+            {"history": 1, "lbas": lbas, "entries": entries, "seed": seed, "client": "toy", "failing": errors}
+        ]
         self.ids = self.stamps = 0
         self.waiting, self.acted = [], []
 
@@ -163,7 +173,10 @@ class Client:
     def ending(self, tx):
         """An end of the transaction, or a RECOVER, is under way."""
         under_way = [*self.waiting, *(c for c, _ in self.acted)]
-        return any(c["op"] == "RECOVER" or c.get("tx") == tx and (c["op"] in ("COMMIT", "ABORT") or c.get("commit")) for c in under_way)
+        return any(
+            c["op"] == "RECOVER" or c.get("tx") == tx and (c["op"] in ("COMMIT", "ABORT") or c.get("commit"))
+            for c in under_way
+        )
 
     def area(self):
         n = min(self.rng.randint(1, self.most), self.lbas)
@@ -228,7 +241,8 @@ class Client:
 
 
 def history(seed, cuts=3, commands=150, **options):
-    """A good history: traffic and cuts, all blocks read after most of them, now and then again after a clean restart."""
+    """A good history: traffic and cuts, all blocks read after most of them, now and then again after a clean
+    restart."""
     client = Client(seed, **options)
     for _ in range(cuts):
         client.run(client.rng.randint(commands // 2, commands))
@@ -244,7 +258,9 @@ def history(seed, cuts=3, commands=150, **options):
 
 
 def unflushed(seed, cuts=2, commands=14):
-    """A good history of RELAXED commits and plain writes that nothing made durable, then a cut: much for the cut to choose from."""
+    """A good history of RELAXED commits and plain writes that nothing made durable, then a cut: much for the cut to
+    choose from.
+    """
     client = Client(seed, entries=60000, errors=False, hasty=0)
     for _ in range(cuts):
         for number in range(commands):

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The txids: which are open, what each has written, what a READ that names one must show (guarantee 3), and what its COMMIT makes visible.
+"""The txids: which are open, what each has written, what a READ that names one must show (guarantee 3), and what its
+COMMIT makes visible.
 
-A txid's commands under way at one time form a group. In a group of WRITEs, TRIMs, READs and BEGINs everything is known. A COMMIT, ABORT or RECOVER that overlaps
-another command of its txid may have gone before or after it: whether the txid is open afterwards is then left open (`may`), and what was written beside it is
-`loose` (docs/reference/history.md).
+A txid's commands under way at one time form a group. In a group of WRITEs, TRIMs, READs and BEGINs everything is known.
+A COMMIT, ABORT or RECOVER that overlaps another command of its txid may have gone before or after it: whether the txid
+is open afterwards is then left open (`may`), and what was written beside it is `loose` (docs/reference/history.md).
 """
 
 from judge.order import NEVER, Violation
@@ -14,9 +15,10 @@ ENDS = frozenset(("COMMIT", "ABORT", "RECOVER"))
 
 
 class Txid:
-    """`table`: LBA to [[stamp, submit, done], ...] of the open transaction; `entries`: at most so many. `active`: id to command, of those under way. `mixed`: this group
-    has an end beside another command; `ends`, `opens`: its ends (RECOVERs too), and whether it has a command that opens a txid; `fuzzy`: what was written to which
-    transaction, and `entries`, are not certain."""
+    """`table`: LBA to [[stamp, submit, done], ...] of the open transaction; `entries`: at most so many. `active`: id to
+    command, of those under way. `mixed`: this group has an end beside another command; `ends`, `opens`: its ends
+    (RECOVERs too), and whether it has a command that opens a txid; `fuzzy`: what was written to which transaction, and
+    `entries`, are not certain."""
 
     __slots__ = ("number", "instance", "may", "table", "entries", "active", "mixed", "fuzzy", "ends", "opens")
 
@@ -32,7 +34,13 @@ class Txid:
 
     def copy(self, commands):
         new = Txid(self.number)
-        new.instance, new.may, new.entries, new.mixed, new.fuzzy = self.instance, self.may, self.entries, self.mixed, self.fuzzy
+        new.instance, new.may, new.entries, new.mixed, new.fuzzy = (
+            self.instance,
+            self.may,
+            self.entries,
+            self.mixed,
+            self.fuzzy,
+        )
         new.ends, new.opens = self.ends, self.opens
         new.table = {lba: [list(v) for v in versions] for lba, versions in self.table.items()}
         new.active = {ident: commands[ident] for ident in self.active}
@@ -104,7 +112,10 @@ class Transactions(Survival):
             self.written(t, command, False)
 
     def doubt(self, command):
-        """Two COMMITs at once: either may be the one. A WRITE with COMMIT beside an ABORT: it may be a transaction of its own."""
+        """Two COMMITs at once: either may be the one.
+
+        A WRITE with COMMIT beside an ABORT: it may be a transaction of its own.
+        """
         if command.node is not None and not command.node.exists:
             self.loosen_commit(command)
 
@@ -219,7 +230,12 @@ class Transactions(Survival):
             if lba in blocks:
                 command.over.append((lba, blocks[lba]))
             blocks[lba] = stamp
-        if any(c is not command and c.node is not None for c in t.active.values()) or command.op == "WRITE" and t.ends > 1:  # as in `doubt`
+        # as in `doubt`
+        if (
+            any(c is not command and c.node is not None for c in t.active.values())
+            or command.op == "WRITE"
+            and t.ends > 1
+        ):
             for lba, stamp in blocks.items():
                 for s in stamp if type(stamp) is tuple else (stamp,):
                     self.make_loose(s, lba)
@@ -305,5 +321,10 @@ class Transactions(Survival):
             return
         if certain:
             own = ", ".join(str(v[0]) for v in latest(versions, command.submit))
-            raise Violation((3,), f"{read} names txid {t.number} and shows {stamp} at LBA {lba}, not that transaction's own newest version ({own})", read.lines)
+            raise Violation(
+                (3,),
+                f"{read} names txid {t.number} and shows {stamp} at LBA {lba}, not that transaction's own newest "
+                f"version ({own})",
+                read.lines,
+            )
         self.observe(read, lba, stamp)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The simulated drive for many threads: one thread lets the clock run, the others hand over commands and wait for them.
 //
-// Commands enter the drive in the order of `start` calls, up to 32 at once. With nothing to do the clock runs on until the drive is idle (bounded in clocks), then stops until the next
-// command; how many clocks that takes depends on the commands alone, never on wall time. `otx_*` calls are made by the engine's thread only, between start-up and stop.
+// Commands enter the drive in the order of `start` calls, up to 32 at once. With nothing to do the clock runs on until
+// the drive is idle (bounded in clocks), then stops until the next command; how many clocks that takes depends on the
+// commands alone, never on wall time. `otx_*` calls are made by the engine's thread only, between start-up and stop.
 #ifndef OTX_DRIVE_ENGINE_H
 #define OTX_DRIVE_ENGINE_H
 
@@ -22,7 +23,7 @@ struct Batch {
 };
 
 class DriveEngine {
-   public:
+  public:
     // Drive is open and booted. `trace_commits`: record only while a COMMIT is under way.
     explicit DriveEngine(bool trace_commits) : trace_commits_(trace_commits), thread_([this] { run(); }) {}
 
@@ -33,7 +34,7 @@ class DriveEngine {
     // After the last command: ends the thread. The caller flushes and closes.
     void stop();
 
-   private:
+  private:
     struct Command {
         otx_cmd cmd;
         void *data;
@@ -45,9 +46,10 @@ class DriveEngine {
     void collect();
     bool quiet() const;
 
-    static constexpr uint64_t slice = 200;            // clocks between looks at the queue
-    static constexpr uint64_t linger = 20'000;        // clocks after the last command in any case: firmware reacts
-    static constexpr uint64_t most_idle = 1'000'000;  // clocks after the last command at most: what is not flushed may stay under way for ever
+    static constexpr uint64_t slice = 200;      // clocks between looks at the queue
+    static constexpr uint64_t linger = 20'000;  // clocks after the last command in any case: firmware reacts
+    // clocks after the last command at most: what is not flushed may stay under way for ever
+    static constexpr uint64_t most_idle = 1'000'000;
 
     const bool trace_commits_;
     std::mutex mutex_;

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// nbdkit plugin: the simulated drive as a network block device. Parameters: image=FILE (none: in memory), firmware=FILE, trace=FILE.fst, trace_commits=1.
+// nbdkit plugin: the simulated drive as a network block device. Parameters: image=FILE (none: in memory),
+// firmware=FILE, trace=FILE.fst, trace_commits=1.
 //
-// Export `drive` (the default): the plain drive; FLUSH, FUA, TRIM and WRITE ZEROES are the drive's own. Export `atomic`: all that one connection writes, trims and
-// zeroes between two flushes is one transaction, visible to this connection only until FLUSH commits it; FUA is a flush; closing without a flush aborts, and so does a flush
-// after a request of the transaction failed (it says so with EIO). 32 connections to `atomic` at once. Requests are whole blocks of 4,096 bytes, others get EINVAL; longer ones than
-// 32 blocks become several commands (each atomic by itself). SIGTERM flushes, waits until the drive is idle and closes; SIGKILL is a power cut.
+// Export `drive` (the default): the plain drive; FLUSH, FUA, TRIM and WRITE ZEROES are the drive's own. Export
+// `atomic`: all that one connection writes, trims and zeroes between two flushes is one transaction, visible to this
+// connection only until FLUSH commits it; FUA is a flush; closing without a flush aborts, and so does a flush after a
+// request of the transaction failed (it says so with EIO). 32 connections to `atomic` at once. Requests are whole
+// blocks of 4,096 bytes, others get EINVAL; longer ones than 32 blocks become several commands (each atomic by itself).
+// SIGTERM flushes, waits until the drive is idle and closes; SIGKILL is a power cut.
 #define NBDKIT_API_VERSION 2
 #include <errno.h>
 #include <nbdkit-plugin.h>
@@ -44,9 +47,9 @@ bool txid_used[OTX_TXIDS];
 struct Connection {
     bool atomic = false;
     uint8_t txid = 0;
-    std::mutex mutex;     // `written` changes in the order in which commands enter the drive
-    bool written = false; // the transaction has something
-    bool failed = false;  // a request of the transaction failed
+    std::mutex mutex;      // `written` changes in the order in which commands enter the drive
+    bool written = false;  // the transaction has something
+    bool failed = false;   // a request of the transaction failed
 };
 
 Connection &of(void *handle) { return *static_cast<Connection *>(handle); }
@@ -76,9 +79,11 @@ uint8_t end_transaction(Connection &c, otx_opcode op) {
 }
 
 // A request of whole blocks, as commands of up to 32.
-int transfer(void *handle, const char *what, otx_opcode op, uint8_t *data, uint64_t bytes, uint64_t offset, uint32_t flags) {
+int transfer(void *handle, const char *what, otx_opcode op, uint8_t *data, uint64_t bytes, uint64_t offset,
+             uint32_t flags) {
     if (offset % OTX_BLOCK || bytes % OTX_BLOCK) {
-        nbdkit_error("%s: %llu bytes at %llu are not whole blocks of 4096", what, (unsigned long long)bytes, (unsigned long long)offset);
+        nbdkit_error("%s: %llu bytes at %llu are not whole blocks of 4096", what, (unsigned long long)bytes,
+                     (unsigned long long)offset);
         nbdkit_set_error(EINVAL);
         return -1;
     }
@@ -136,7 +141,8 @@ int otx_config(const char *key, const char *value) {
 
 int otx_after_fork() {
     char message[400] = "";
-    if (otx_open(image.empty() ? nullptr : image.c_str(), firmware.empty() ? nullptr : firmware.c_str(), message, sizeof message)) {
+    if (otx_open(image.empty() ? nullptr : image.c_str(), firmware.empty() ? nullptr : firmware.c_str(), message,
+                 sizeof message)) {
         nbdkit_error("%s", message);
         return -1;
     }
@@ -161,7 +167,8 @@ void otx_cleanup() {
     if (!engine) return;
     engine->stop();
     engine.reset();
-    if (otx_close(close_clocks)) fprintf(stderr, "the drive did not become idle in %llu clocks\n", (unsigned long long)close_clocks);
+    if (otx_close(close_clocks))
+        fprintf(stderr, "the drive did not become idle in %llu clocks\n", (unsigned long long)close_clocks);
 }
 
 void *otx_connect(int) {
@@ -246,13 +253,19 @@ struct nbdkit_plugin describe() {
     p.can_flush = p.can_trim = p.can_zero = [](void *) { return 1; };
     p.can_fua = [](void *h) { return of(h).atomic ? NBDKIT_FUA_EMULATE : NBDKIT_FUA_NATIVE; };
     p.can_multi_conn = [](void *h) { return int(!of(h).atomic); };
-    p.pread = [](void *h, void *data, uint32_t n, uint64_t at, uint32_t flags) { return transfer(h, "read", OTX_OP_READ, static_cast<uint8_t *>(data), n, at, flags); };
+    p.pread = [](void *h, void *data, uint32_t n, uint64_t at, uint32_t flags) {
+        return transfer(h, "read", OTX_OP_READ, static_cast<uint8_t *>(data), n, at, flags);
+    };
     p.pwrite = [](void *h, const void *data, uint32_t n, uint64_t at, uint32_t flags) {
         return transfer(h, "write", OTX_OP_WRITE, static_cast<uint8_t *>(const_cast<void *>(data)), n, at, flags);
     };
     p.flush = otx_flush;
-    p.trim = [](void *h, uint32_t n, uint64_t at, uint32_t flags) { return transfer(h, "trim", OTX_OP_TRIM, nullptr, n, at, flags); };
-    p.zero = [](void *h, uint32_t n, uint64_t at, uint32_t flags) { return transfer(h, "write zeroes", OTX_OP_WRITE_ZEROES, nullptr, n, at, flags); };
+    p.trim = [](void *h, uint32_t n, uint64_t at, uint32_t flags) {
+        return transfer(h, "trim", OTX_OP_TRIM, nullptr, n, at, flags);
+    };
+    p.zero = [](void *h, uint32_t n, uint64_t at, uint32_t flags) {
+        return transfer(h, "write zeroes", OTX_OP_WRITE_ZEROES, nullptr, n, at, flags);
+    };
     return p;
 }
 

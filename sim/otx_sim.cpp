@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implements otx_sim.h: one Verilated otx_sim_top, its host port's streams and its clock. See there for the contract.
 //
-// A clock is: inputs, evaluate with clk low, look at the streams, evaluate with clk high. Beats that pass at an edge are decided before it, from valid and ready.
+// A clock is: inputs, evaluate with clk low, look at the streams, evaluate with clk high. Beats that pass at an edge
+// are decided before it, from valid and ready.
 #include "otx_sim.h"
 
 #include <dlfcn.h>
@@ -50,7 +51,7 @@ constexpr int reset_clocks = 8;
 
 struct Slot {  // of a tag
     bool used = false;
-    uint8_t* data = nullptr;
+    uint8_t *data = nullptr;
     uint32_t blocks = 0;
 };
 
@@ -82,7 +83,7 @@ void dump([[maybe_unused]] uint64_t half) {
 void put_command() {
     top->cmd_valid = !commands.empty();
     if (commands.empty()) return;
-    const otx_cmd& c = commands.front();
+    const otx_cmd &c = commands.front();
     top->cmd_opcode = c.opcode;
     top->cmd_lba = c.lba;
     top->cmd_count = c.count;
@@ -101,15 +102,15 @@ void put_command() {
 void put_write_beat() {
     top->wdata_valid = !requests.empty();
     if (requests.empty()) return;
-    const BlockRef& r = requests.front();
+    const BlockRef &r = requests.front();
     uint64_t word = 0;
-    if (const uint8_t* data = slots[r.tag].data) std::memcpy(&word, data + OTX_BLOCK * r.block + 8 * write_beat, 8);
+    if (const uint8_t *data = slots[r.tag].data) std::memcpy(&word, data + OTX_BLOCK * r.block + 8 * write_beat, 8);
     top->wdata_data = word;
     top->wdata_last = write_beat == beats - 1;
 }
 
 void take_read_beat() {
-    Slot& slot = slots[top->rdata_tag];
+    Slot &slot = slots[top->rdata_tag];
     if (slot.data) {
         uint64_t word = top->rdata_data;
         std::memcpy(slot.data + OTX_BLOCK * top->rdata_block + 8 * read_beat, &word, 8);
@@ -123,7 +124,7 @@ void take_read_beat() {
 }
 
 void take_completion() {
-    Slot& slot = slots[top->cpl_tag];
+    Slot &slot = slots[top->cpl_tag];
     if (!slot.used) {
         std::fprintf(stderr, "host port: completion of tag %d, which has no command under way\n", top->cpl_tag);
         std::exit(70);
@@ -156,7 +157,8 @@ void one_clock() {
     if (request) requests.push_back(wanted);
 }
 
-// Every boot is the same until the firmware looks at the first cell, so with OTX_SNAPSHOT only the first two are simulated up to there: the first tells which clock that is, the second is kept.
+// Every boot is the same until the firmware looks at the first cell, so with OTX_SNAPSHOT only the first two are
+// simulated up to there: the first tells which clock that is, the second is kept.
 #ifdef OTX_SNAPSHOT
 uint64_t first_look;  // the last clock before it, 0: not known
 int kept = -1;        // file in memory
@@ -224,7 +226,7 @@ void stop() {
 }
 
 void forget() {
-    for (Slot& s : slots) s = Slot{};
+    for (Slot &s : slots) s = Slot{};
     commands.clear();
     requests.clear();
     completions.clear();
@@ -235,12 +237,12 @@ void forget() {
 
 std::string beside_library() {
     Dl_info info;
-    if (!dladdr(reinterpret_cast<void*>(&otx_open), &info)) return "otx.bin";
+    if (!dladdr(reinterpret_cast<void *>(&otx_open), &info)) return "otx.bin";
     std::string path = info.dli_fname;
     return path.substr(0, path.rfind('/') + 1) + "otx.bin";
 }
 
-int load_firmware(const std::string& path, char* message, size_t size) {
+int load_firmware(const std::string &path, char *message, size_t size) {
     std::ifstream file(path, std::ios::binary);
     std::vector<uint8_t> found(std::istreambuf_iterator<char>(file), {});
     if (found != firmware) forget_kept();
@@ -251,16 +253,18 @@ int load_firmware(const std::string& path, char* message, size_t size) {
 }
 
 void configure_nand() {
-    const otx_nand_times times = {OTX_T_WP_NS, OTX_T_WH_NS, OTX_T_WC_NS, OTX_T_RP_NS, OTX_T_REH_NS, OTX_T_RC_NS, OTX_T_REA_NS, OTX_T_CLS_NS,
-                                  OTX_T_CLH_NS, OTX_T_CS_NS, OTX_T_CH_NS, OTX_T_ALS_NS, OTX_T_ALH_NS, OTX_T_DS_NS, OTX_T_DH_NS, OTX_T_ADL_NS,
-                                  OTX_T_WHR_NS, OTX_T_RHW_NS, OTX_T_WB_NS, OTX_T_RR_NS, OTX_T_R_NS, OTX_T_PROG_NS, OTX_T_BERS_NS, OTX_T_RST_NS};
+    const otx_nand_times times = {OTX_T_WP_NS,  OTX_T_WH_NS,  OTX_T_WC_NS,  OTX_T_RP_NS,   OTX_T_REH_NS,  OTX_T_RC_NS,
+                                  OTX_T_REA_NS, OTX_T_CLS_NS, OTX_T_CLH_NS, OTX_T_CS_NS,   OTX_T_CH_NS,   OTX_T_ALS_NS,
+                                  OTX_T_ALH_NS, OTX_T_DS_NS,  OTX_T_DH_NS,  OTX_T_ADL_NS,  OTX_T_WHR_NS,  OTX_T_RHW_NS,
+                                  OTX_T_WB_NS,  OTX_T_RR_NS,  OTX_T_R_NS,   OTX_T_PROG_NS, OTX_T_BERS_NS, OTX_T_RST_NS};
     otx_nand_set_times(&times);
-    const char* hex = OTX_NAND_ID;
+    const char *hex = OTX_NAND_ID;
     uint8_t id[5];
     for (int i = 0; i < 5; i++) id[i] = uint8_t(std::stoi(std::string(hex + 2 * i, 2), nullptr, 16));
     otx_nand_set_id(id);
     otx_nand_set_unused(OTX_SPARE_BYTES - OTX_SPARE_USED);
-    const otx_nand_part part = {OTX_NAND_ONFI, 1, OTX_NAND_MODES, OTX_T_SUSP_NS, OTX_CACHE_OPS, OTX_PLANES, OTX_PLANES > 1, OTX_READ_RETRIES};
+    const otx_nand_part part = {OTX_NAND_ONFI, 1,          OTX_NAND_MODES, OTX_T_SUSP_NS,
+                                OTX_CACHE_OPS, OTX_PLANES, OTX_PLANES > 1, OTX_READ_RETRIES};
     otx_nand_set_part(&part);
 }
 
@@ -275,7 +279,7 @@ int otx_firmware_word(int index) {
     return int(word);
 }
 
-int otx_open(const char* image, const char* path, char* message, size_t size) {
+int otx_open(const char *image, const char *path, char *message, size_t size) {
     if (load_firmware(path ? path : beside_library(), message, size)) return -1;
     const otx_nand_geometry g = OTX_NAND_GEOMETRY;
     if (otx_nand_store_open(image, &g, message, size)) return -1;
@@ -308,9 +312,9 @@ int otx_boot(uint64_t clocks) {
     return top->enabled ? 0 : -1;
 }
 
-int otx_submit(const otx_cmd* cmd, void* data) {
+int otx_submit(const otx_cmd *cmd, void *data) {
     if (cmd->tag >= OTX_TAGS || slots[cmd->tag].used) return -1;
-    slots[cmd->tag] = {true, static_cast<uint8_t*>(data), 0};
+    slots[cmd->tag] = {true, static_cast<uint8_t *>(data), 0};
     commands.push_back(*cmd);
     return 0;
 }
@@ -320,7 +324,7 @@ int otx_step(uint64_t clocks) {
     return int(completions.size());
 }
 
-int otx_poll(otx_cpl* cpl) {
+int otx_poll(otx_cpl *cpl) {
     if (completions.empty()) return 0;
     *cpl = completions.front();
     completions.pop_front();
@@ -328,16 +332,18 @@ int otx_poll(otx_cpl* cpl) {
 }
 
 uint64_t otx_clock() { return now; }
-int otx_busy() { return top->busy || !commands.empty() || std::any_of(slots, slots + OTX_TAGS, [](const Slot& s) { return s.used; }); }
+int otx_busy() {
+    return top->busy || !commands.empty() || std::any_of(slots, slots + OTX_TAGS, [](const Slot &s) { return s.used; });
+}
 int otx_enabled() { return top->enabled; }
 int otx_fault() { return top->fault; }
-const char* otx_uart() { return uart.c_str(); }
+const char *otx_uart() { return uart.c_str(); }
 uint32_t otx_lbas() { return OTX_LBAS; }
 uint32_t otx_tx_entries() { return OTX_TX_ENTRIES; }
 uint32_t otx_clock_ps() { return OTX_CLOCK_PS; }
-const char* otx_preset() { return OTX_PRESET; }
+const char *otx_preset() { return OTX_PRESET; }
 
-int otx_trace([[maybe_unused]] const char* path) {
+int otx_trace([[maybe_unused]] const char *path) {
 #ifdef OTX_TRACE
     if (recorder) recorder->close();
     recorder.reset();
@@ -372,7 +378,8 @@ int otx_close(uint64_t clocks) {
         while (now < end && slots[0].used) one_clock();
         otx_cmd flush = {};
         flush.opcode = OTX_OP_FLUSH;
-        if (!otx_submit(&flush, nullptr)) while (now < end && !idle()) one_clock();
+        if (!otx_submit(&flush, nullptr))
+            while (now < end && !idle()) one_clock();
         result = idle() ? 0 : -1;
     }
     stop();

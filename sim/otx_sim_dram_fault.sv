@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Simulation only: the faults of the modelled DRAM (soc/sim_dram.py says what the bits do), set by a test through otx_sim_dram.cpp.
+// Simulation only: the faults of the modelled DRAM (soc/sim_dram.py says what the bits do), set by a test through
+// otx_sim_dram.cpp.
 `default_nettype none
 
 module otx_sim_dram_fault (

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// A memory with a stated latency, in place of a board's DRAM: an AXI4 slave (64 bits, or a multiple) for the core and a 32-bit Wishbone port for the processor.
+// A memory with a stated latency, in place of a board's DRAM: an AXI4 slave (64 bits, or a multiple) for the core and a
+// 32-bit Wishbone port for the processor.
 //
-// Reads: up to Outstanding at once, answered in order; the first beat comes Latency clocks after the address was taken, then one per clock. A beat's data
-// is read when it is put on the port. Writes: as many addresses wait; data is taken one beat per clock once its address is there, stands in memory after
-// that clock, and the answer follows Latency clocks after the last beat. Wishbone: Latency + 2 clocks per access. Outside of Bytes: SLVERR on AXI,
-// all ones on Wishbone; SLVERR also where a test has made the memory bad (otx_sim_mem_set_bad), and nothing is written there. A burst that is not
-// INCR of full beats, or that crosses 4 KiB, ends the simulation. Power-up contents are a pattern that is not zero; reset keeps the contents and forgets what is under way. The words live in C++ (otx_sim_mem.cpp), where untouched pages cost nothing.
+// Reads: up to Outstanding at once, answered in order; the first beat comes Latency clocks after the address was taken,
+// then one per clock. A beat's data is read when it is put on the port. Writes: as many addresses wait; data is taken
+// one beat per clock once its address is there, stands in memory after that clock, and the answer follows Latency
+// clocks after the last beat. Wishbone: Latency + 2 clocks per access. Outside of Bytes: SLVERR on AXI, all ones on
+// Wishbone; SLVERR also where a test has made the memory bad (otx_sim_mem_set_bad), and nothing is written there. A
+// burst that is not INCR of full beats, or that crosses 4 KiB, ends the simulation. Power-up contents are a pattern
+// that is not zero; reset keeps the contents and forgets what is under way. The words live in C++ (otx_sim_mem.cpp),
+// where untouched pages cost nothing.
 `default_nettype none
 
 module otx_sim_mem #(
@@ -58,9 +62,20 @@ module otx_sim_mem #(
     output reg wb_ack,
     input wire wb_we
 );
-  import "DPI-C" function chandle otx_mem_open(input longint bytes, input int base);
-  import "DPI-C" function longint otx_mem_read(input chandle mem, input int index);
-  import "DPI-C" function void otx_mem_write(input chandle mem, input int index, input longint data, input byte strobes);
+  import "DPI-C" function chandle otx_mem_open(
+    input longint bytes,
+    input int base
+  );
+  import "DPI-C" function longint otx_mem_read(
+    input chandle mem,
+    input int index
+  );
+  import "DPI-C" function void otx_mem_write(
+    input chandle mem,
+    input int index,
+    input longint data,
+    input byte strobes
+  );
   import "DPI-C" function int otx_mem_bad(input int addr);
 
   localparam int PointerBits = $clog2(Outstanding);
@@ -71,7 +86,8 @@ module otx_sim_mem #(
   chandle mem;
   initial begin
     if (DataBytes != 8 && DataBytes != 16) $fatal(1, "otx_sim_mem: a beat of %0d bytes is neither 8 nor 16", DataBytes);
-    if (Latency < 1 || 1 << PointerBits != Outstanding) $fatal(1, "otx_sim_mem: latency %0d or %0d outstanding bursts is wrong", Latency, Outstanding);
+    if (Latency < 1 || 1 << PointerBits != Outstanding)
+      $fatal(1, "otx_sim_mem: latency %0d or %0d outstanding bursts is wrong", Latency, Outstanding);
     mem = otx_mem_open(64'(Bytes), int'(Base));
   end
 
@@ -83,14 +99,17 @@ module otx_sim_mem #(
     fails = outside(addr) || otx_mem_bad(int'(addr)) != 0;
   endfunction
 
-  function automatic void check(input logic [31:0] addr, input logic [7:0] len, input logic [2:0] size, input logic [1:0] burst);
-    if (burst != 2'b01 || size != 3'(BeatBits) || addr[BeatBits-1:0] != 0) $fatal(1, "otx_sim_mem: burst %0d of size %0d at %h is not INCR of whole beats", burst, size, addr);
-    if (32'(addr[11:BeatBits]) + 32'(len) > 4096 / DataBytes - 1) $fatal(1, "otx_sim_mem: a burst of %0d beats at %h crosses 4 KiB", len + 1, addr);
+  function automatic void check(input logic [31:0] addr, input logic [7:0] len, input logic [2:0] size,
+                                input logic [1:0] burst);
+    if (burst != 2'b01 || size != 3'(BeatBits) || addr[BeatBits-1:0] != 0)
+      $fatal(1, "otx_sim_mem: burst %0d of size %0d at %h is not INCR of whole beats", burst, size, addr);
+    if (32'(addr[11:BeatBits]) + 32'(len) > 4096 / DataBytes - 1)
+      $fatal(1, "otx_sim_mem: a burst of %0d beats at %h crosses 4 KiB", len + 1, addr);
   endfunction
 
   typedef struct packed {
     logic [31:0] addr;
-    logic [7:0] len;
+    logic [7:0]  len;
   } burst_t;
 
   reg [31:0] now_q;
@@ -118,7 +137,8 @@ module otx_sim_mem #(
     if (!axi_r_valid || axi_r_ready) begin
       axi_r_valid <= read_due;
       if (read_due) begin
-        for (int w = 0; w < Words; w++) axi_r_data[64*w+:64] <= outside(read_addr) ? '1 : otx_mem_read(mem, int'((read_addr - Base) >> 3) + w);
+        for (int w = 0; w < Words; w++)
+        axi_r_data[64*w+:64] <= outside(read_addr) ? '1 : otx_mem_read(mem, int'((read_addr - Base) >> 3) + w);
         axi_r_resp <= fails(read_addr) ? SlvErr : Okay;
         axi_r_id <= read_ids[read_out_q[PointerBits-1:0]];
         axi_r_last <= read_beat_q == read.len;
@@ -159,8 +179,11 @@ module otx_sim_mem #(
       write_in_q <= write_in_q + 1'b1;
     end
     if (axi_w_valid && axi_w_ready) begin
-      if (axi_w_last != (write_beat_q == write.len)) $fatal(1, "otx_sim_mem: last is wrong at beat %0d of %0d", write_beat_q + 1, write.len + 1);
-      for (int w = 0; w < Words; w++) if (!fails(write_addr)) otx_mem_write(mem, int'((write_addr - Base) >> 3) + w, axi_w_data[64*w+:64], axi_w_strb[8*w+:8]);
+      if (axi_w_last != (write_beat_q == write.len))
+        $fatal(1, "otx_sim_mem: last is wrong at beat %0d of %0d", write_beat_q + 1, write.len + 1);
+      for (int w = 0; w < Words; w++)
+      if (!fails(write_addr))
+        otx_mem_write(mem, int'((write_addr - Base) >> 3) + w, axi_w_data[64*w+:64], axi_w_strb[8*w+:8]);
       write_beat_q  <= axi_w_last ? '0 : write_beat_q + 1'b1;
       write_error_q <= !axi_w_last && (write_error_q || fails(write_addr));
       if (axi_w_last) begin
@@ -191,7 +214,9 @@ module otx_sim_mem #(
     wb_ack <= wb_due;
     if (wb_due) begin
       wb_dat_r <= outside(wb_addr) ? '1 : 32'(otx_mem_read(mem, int'((wb_addr - Base) >> 3)) >> (wb_addr[2] ? 32 : 0));
-      if (wb_we && !outside(wb_addr)) otx_mem_write(mem, int'((wb_addr - Base) >> 3), {wb_dat_w, wb_dat_w}, wb_addr[2] ? {wb_sel, 4'b0} : {4'b0, wb_sel});
+      if (wb_we && !outside(wb_addr))
+        otx_mem_write(mem, int'((wb_addr - Base) >> 3), {wb_dat_w, wb_dat_w},
+                      wb_addr[2] ? {wb_sel, 4'b0} : {4'b0, wb_sel});
     end
     if (reset) begin
       wb_wait_q <= '0;

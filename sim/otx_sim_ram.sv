@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The processor's ROM or SRAM in simulation: one 32-bit Wishbone port (classic cycles), answered in the next clock, one access per two clocks.
+// The processor's ROM or SRAM in simulation: one 32-bit Wishbone port (classic cycles), answered in the next clock, one
+// access per two clocks.
 //
-// Firmware = 1: contents are the firmware binary the harness was given (words past its end read as zero), writes are answered and lost.
+// Firmware = 1: contents are the firmware binary the harness was given (words past its end read as zero), writes are
+// answered and lost.
 // Firmware = 0: powers up with a pattern that is not zero. Reset keeps the contents, as it does in a block RAM.
 `default_nettype none
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole simulated drive: the SoC of soc/sim.py and one otx_nand_die per way, on pins as on a board. Host port, UART bytes and state are ports.
+// The whole simulated drive: the SoC of soc/sim.py and one otx_nand_die per way, on pins as on a board. Host port, UART
+// bytes and state are ports.
 //
-// Everything runs on `clk`; the harness (otx_sim.cpp) sets inputs before a rising edge and looks at outputs after them. Parameters come from build/<preset>/sim.f.
+// Everything runs on `clk`; the harness (otx_sim.cpp) sets inputs before a rising edge and looks at outputs after them.
+// Parameters come from build/<preset>/sim.f.
 // A die that is not selected leaves the data lines alone; lines nobody drives read as ones.
 `default_nettype none
 
@@ -118,7 +120,7 @@ module otx_sim_top #(
 
   for (genvar c = 0; c < Channels; c++) begin : gen_channel
     logic [7:0] lines;
-    wire [7:0] host_lines = dq_oe[c] ? dq_o[8*c+:8] : 8'hFF;
+    wire  [7:0] host_lines = dq_oe[c] ? dq_o[8*c+:8] : 8'hFF;
     always_comb begin
       lines = host_lines;
       for (int w = 0; w < Ways; w++) if (die_oe[c*Ways+w]) lines &= die_dq[8*(c*Ways+w)+:8];
@@ -127,19 +129,19 @@ module otx_sim_top #(
 
     for (genvar w = 0; w < Ways; w++) begin : gen_way
       otx_nand_die #(
-          .Die(c * Ways + w),
+          .Die  (c * Ways + w),
           .ClkPs(ClkPs)
       ) die (
           .clk,
-          .ce_n(ce_n[c*Ways+w]),
-          .rb_n(rb_n[c*Ways+w]),
-          .cle(cle[c]),
-          .ale(ale[c]),
-          .we_n(we_n[c]),
-          .re_n(re_n[c]),
-          .wp_n(wp_n[c]),
-          .dq_i(host_lines),
-          .dq_o(die_dq[8*(c*Ways+w)+:8]),
+          .ce_n (ce_n[c*Ways+w]),
+          .rb_n (rb_n[c*Ways+w]),
+          .cle  (cle[c]),
+          .ale  (ale[c]),
+          .we_n (we_n[c]),
+          .re_n (re_n[c]),
+          .wp_n (wp_n[c]),
+          .dq_i (host_lines),
+          .dq_o (die_dq[8*(c*Ways+w)+:8]),
           .dq_oe(die_oe[c*Ways+w])
       );
     end

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`train.py PRESET FOLDER`: a short run of the drive whose library is in FOLDER, for the compiler to see which branches are taken (sim/Makefile).
+"""`train.py PRESET FOLDER`: a short run of the drive whose library is in FOLDER, for the compiler to see which branches
+are taken (sim/Makefile).
 
-Boot, then the kinds of load that users put on it: sequential and random writes and reads, a transaction, FLUSH, TRIM, and rest. Says the clocks it took.
+Boot, then the kinds of load that users put on it: sequential and random writes and reads, a transaction, FLUSH, TRIM,
+and rest. Says the clocks it took.
 """
 
 import random

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """An AXI4 master on LiteDRAM's AXI frontend, which must stand on a native port of the controller's own width.
 
-LiteDRAM's width converter of native ports does not go together with LiteDRAMAXI2Native: it takes write data before the command they belong to, the frontend's count of
-reserved data falls below zero, and no write command follows any more. It also lets a write's answer come before the write is ordered among the reads. On a port of the
-controller's width the DRAM takes write data in the clock it writes them, so an answered write is what every port reads.
+LiteDRAM's width converter of native ports does not go together with LiteDRAMAXI2Native: it takes write data before the
+command they belong to, the frontend's count of reserved data falls below zero, and no write command follows any more.
+It also lets a write's answer come before the write is ordered among the reads. On a port of the controller's width the
+DRAM takes write data in the clock it writes them, so an answered write is what every port reads.
 
-`DramAxi` makes a master of 64 bits one of 128 (or of any power of two as many) and keeps what is under way within what the frontend can count.
+`DramAxi` makes a master of 64 bits one of 128 (or of any power of two as many) and keeps what is under way within what
+the frontend can count.
 """
 
 from litex.gen import LiteXModule
@@ -16,9 +18,11 @@ BURSTS = 16  # in each direction; LiteDRAMAXI2Native keeps as many ids of writes
 
 
 class DramAxi(LiteXModule):
-    """From `near`, a master, to `far`, at least as wide. Bursts must be INCR with beats of `near`'s full width; each beat becomes one beat of `far` in its place of the wide word.
+    """From `near`, a master, to `far`, at least as wide. Bursts must be INCR with beats of `near`'s full width; each
+    beat becomes one beat of `far` in its place of the wide word.
 
-    Order, ids, lengths and answers stay as they are. Address and data of a write may come in either order; data waits for its address. No clock is added.
+    Order, ids, lengths and answers stay as they are. Address and data of a write may come in either order; data waits
+    for its address. No clock is added.
     """
 
     def __init__(self, near, far):
@@ -35,7 +39,9 @@ class DramAxi(LiteXModule):
             starts.eq(far.aw.valid & far.aw.ready),
             answered.eq(near.b.valid & near.b.ready),
         ]
-        self.sync += If(starts & ~answered, under_way.eq(under_way + 1)).Elif(answered & ~starts, under_way.eq(under_way - 1))
+        self.sync += If(starts & ~answered, under_way.eq(under_way + 1)).Elif(
+            answered & ~starts, under_way.eq(under_way - 1)
+        )
 
         self.write_place = place = Place(near.aw, near.data_width, ratio, BURSTS)
         self.comb += [
@@ -55,14 +61,19 @@ class DramAxi(LiteXModule):
             far.ar.valid.eq(near.ar.valid & place.room),
             near.ar.ready.eq(far.ar.ready & place.room),
             place.start.eq(far.ar.valid & far.ar.ready),
-            near.r.data.eq(Array(far.r.data[n * near.data_width : (n + 1) * near.data_width] for n in range(ratio))[place.at]),
+            near.r.data.eq(
+                Array(far.r.data[n * near.data_width : (n + 1) * near.data_width] for n in range(ratio))[place.at]
+            ),
             place.beat.eq(near.r.valid & near.r.ready),
             place.last.eq(near.r.last),
         ]
 
 
 class Place(LiteXModule):
-    """Where in the wide word the next beat is: `at`, valid while `known`. `start`: a burst with the address of `ax` begins (only while `room`); `beat`, `last`: one is done."""
+    """Where in the wide word the next beat is: `at`, valid while `known`.
+
+    `start`: a burst with the address of `ax` begins (only while `room`); `beat`, `last`: one is done.
+    """
 
     def __init__(self, ax, width, ratio, depth):
         self.start, self.room, self.known, self.beat, self.last = (Signal() for _ in range(5))

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From LiteX' sources to an ECP5 bitstream: constraints of a board, Yosys once, nextpnr for each seed of its placer, ecppack for the best.
+"""From LiteX' sources to an ECP5 bitstream: constraints of a board, Yosys once, nextpnr for each seed of its placer,
+ecppack for the best.
 
-`Constraints(path)` is constraints/BOARD.lpf. `netlist` runs Yosys again only when something that it reads has changed, and takes two nets off the wires that reach all over the
-chip (`global_reset`, `short_memories`). `place` gives up a placement whose wires the router cannot part from each other within `ROUNDS` rounds or `SECONDS` of processor time, and
+`Constraints(path)` is constraints/BOARD.lpf. `netlist` runs Yosys again only when something that it reads has changed,
+and takes two nets off the wires that reach all over the chip (`global_reset`, `short_memories`). `place` gives up a
+placement whose wires the router cannot part from each other within `ROUNDS` rounds or `SECONDS` of processor time, and
 says how far it came.
 """
 
@@ -29,7 +31,9 @@ class Failed(Exception):
 
 
 class Constraints:
-    """Pins, their kind and clocks out of an .lpf: LOCATE and IOBUF lines become LiteX pads, all others go to nextpnr as they are."""
+    """Pins, their kind and clocks out of an .lpf: LOCATE and IOBUF lines become LiteX pads, all others go to nextpnr as
+    they are.
+    """
 
     LOCATE = re.compile(r'LOCATE COMP "(\w+?)_(\w+)(?:\[(\d+)\])?" SITE "(\w+)"')
     KIND = re.compile(r'IOBUF PORT "(\w+?)_(\w+)(?:\[(\d+)\])?" (.+)')
@@ -51,16 +55,24 @@ class Constraints:
                 self.others.append(text + ";")
 
     def pads(self, resource, widths):
-        """The pads RESOURCE_NAME for each (name, width), as an extension of a LiteX platform. A missing pin or bits of several kinds: ValueError, in words."""
+        """The pads RESOURCE_NAME for each (name, width), as an extension of a LiteX platform.
+
+        A missing pin or bits of several kinds: ValueError, in words.
+        """
         found = []
         for name, width in widths:
             sites, kinds = self.sites.get((resource, name), {}), self.kinds.get((resource, name), set())
             if sorted(sites) != list(range(width)) or len(kinds) != 1:
-                raise ValueError(f"{resource}_{name}: {len(sites)} of {width} pins, {len(kinds)} kinds; each bit needs a pin, all of them one kind")
+                raise ValueError(
+                    f"{resource}_{name}: {len(sites)} of {width} pins, {len(kinds)} kinds; each bit needs a pin, all "
+                    "of them one kind"
+                )
             kind = kinds.pop().split()
             standard = next(k.removeprefix("IO_TYPE=") for k in kind if k.startswith("IO_TYPE="))
             pins = Pins(" ".join(sites[i] for i in range(width)))
-            found.append(Subsignal(name, pins, IOStandard(standard), *(Misc(k) for k in kind if not k.startswith("IO_TYPE="))))
+            found.append(
+                Subsignal(name, pins, IOStandard(standard), *(Misc(k) for k in kind if not k.startswith("IO_TYPE=")))
+            )
         return [(resource, 0, *found)]
 
 
@@ -78,8 +90,15 @@ class Placement:
     share: dict = None
 
     def row(self):
-        mhz, sites, left = (f"{self.mhz:.2f}", self.used["lut"], "") if self.routed else ("-", "-", f"  {self.overused} places have several wires")
-        return f"{self.seed:4}  {'yes' if self.routed else 'no':6}  {mhz:>7}  {self.rounds:6}  {self.seconds:7}  {sites:>6}{left}"
+        mhz, sites, left = (
+            (f"{self.mhz:.2f}", self.used["lut"], "")
+            if self.routed
+            else ("-", "-", f"  {self.overused} places have several wires")
+        )
+        return (
+            f"{self.seed:4}  {'yes' if self.routed else 'no':6}  {mhz:>7}  {self.rounds:6}  {self.seconds:7}  "
+            f"{sites:>6}{left}"
+        )
 
 
 HEAD = "seed  routed      MHz  rounds  seconds   sites"
@@ -92,27 +111,38 @@ def call(folder, log, *command):
 
 
 def global_reset(module):
-    """The net that sets or resets the most flip-flops reaches them over a DCCA, that is one of the 16 networks for clocks, and not over the wires between LUTs, which nextpnr would
-    take for it: it gives such a network to clocks only. LUTs and memories that read the net stay where they are. Gives the number of flip-flops."""
+    """The net that sets or resets the most flip-flops reaches them over a DCCA, that is one of the 16 networks for
+    clocks, and not over the wires between LUTs, which nextpnr would take for it: it gives such a network to clocks
+    only. LUTs and memories that read the net stay where they are. Gives the number of flip-flops."""
     flops = [cell["connections"] for cell in module["cells"].values() if cell["type"] == "TRELLIS_FF"]
     loads = Counter(pins["LSR"][0] for pins in flops if isinstance(pins.get("LSR", ["0"])[0], int))
     if not loads:
         return 0
-    (reset, count), far = loads.most_common(1)[0], 1 + max(bit for net in module["netnames"].values() for bit in net["bits"] if isinstance(bit, int))
+    (reset, count), far = (
+        loads.most_common(1)[0],
+        1 + max(bit for net in module["netnames"].values() for bit in net["bits"] if isinstance(bit, int)),
+    )
     for pins in flops:
         if pins.get("LSR") == [reset]:
             pins["LSR"] = [far]
     ports = {"CLKI": ("input", reset), "CE": ("input", "1"), "CLKO": ("output", far)}
     none = {"hide_name": 0, "attributes": {}}
     directions, connections = {p: d for p, (d, _) in ports.items()}, {p: [bit] for p, (_, bit) in ports.items()}
-    module["cells"]["global_reset"] = none | {"type": "DCCA", "parameters": {}, "port_directions": directions, "connections": connections}
+    module["cells"]["global_reset"] = none | {
+        "type": "DCCA",
+        "parameters": {},
+        "port_directions": directions,
+        "connections": connections,
+    }
     module["netnames"]["global_reset"] = none | {"bits": [far]}
     return count
 
 
 def short_memories(module):
-    """A distributed memory of fewer than 16 places has address bits that are always 0, the same ones on both ports. They become copies of its first bit, which is there anyway: a
-    place has another address then, the same for both ports. As 0 they are thousands of pins of one net, all over the chip. One with contents stays as it is. Gives the bits."""
+    """A distributed memory of fewer than 16 places has address bits that are always 0, the same ones on both ports.
+    They become copies of its first bit, which is there anyway: a place has another address then, the same for both
+    ports. As 0 they are thousands of pins of one net, all over the chip. One with contents stays as it is. Gives the
+    bits."""
     count = 0
     for cell in module["cells"].values():
         if cell["type"] != "TRELLIS_DPR16X4" or set(cell["parameters"]["INITVAL"]) != {"x"}:
@@ -127,7 +157,10 @@ def short_memories(module):
 
 
 def netlist(platform, name, folder):
-    """FOLDER/NAME.json out of the script that LiteX has written; kept while the script and what it reads stay the same. LiteX' comments hold the date, so they do not count."""
+    """FOLDER/NAME.json out of the script that LiteX has written; kept while the script and what it reads stay the same.
+
+    LiteX' comments hold the date, so they do not count.
+    """
     script = (folder / f"{name}.ys").read_text()
     state = hashlib.sha256(script.encode() + Path(__file__).read_bytes())
     for path in [*(Path(source) for source, *_ in platform.sources), *sorted(folder.glob("*.init"))]:
@@ -147,7 +180,16 @@ def place(platform, name, folder, seed, clock_mhz):
     """One seed: FOLDER/seed_SEED.config, .json (nextpnr's report) and .log."""
     chip, base = platform.toolchain, f"seed_{seed}"
     device = [f"--{chip._architecture}", "--package", chip._package, "--speed", chip._speed_grade]
-    files = ["--json", f"{name}.json", "--lpf", f"{name}.lpf", "--textcfg", f"{base}.config", "--report", f"{base}.json"]
+    files = [
+        "--json",
+        f"{name}.json",
+        "--lpf",
+        f"{name}.lpf",
+        "--textcfg",
+        f"{base}.config",
+        "--report",
+        f"{base}.json",
+    ]
     for kind in ("config", "json"):
         (folder / f"{base}.{kind}").unlink(missing_ok=True)
     before, rounds, overused = resource.getrusage(resource.RUSAGE_CHILDREN), 0, 0
@@ -187,7 +229,10 @@ def place(platform, name, folder, seed, clock_mhz):
 
 
 def bitstream(platform, name, folder, seeds, clock_mhz):
-    """All seeds, a line of the table for each; FOLDER/NAME.bit and .svf are those of the fastest. Gives the placements, the fastest first."""
+    """All seeds, a line of the table for each; FOLDER/NAME.bit and .svf are those of the fastest.
+
+    Gives the placements, the fastest first.
+    """
     netlist(platform, name, folder)
     print(HEAD, flush=True)
     placements = []
@@ -197,5 +242,15 @@ def bitstream(platform, name, folder, seeds, clock_mhz):
     (folder.parent / "seeds.json").write_text(json.dumps([asdict(p) for p in placements], indent=1) + "\n")
     best = max(placements, key=lambda p: p.mhz)
     if best.routed:
-        call(folder, f"{name}_pack.log", "ecppack", "--compress", f"seed_{best.seed}.config", "--svf", f"{name}.svf", "--bit", f"{name}.bit")
+        call(
+            folder,
+            f"{name}_pack.log",
+            "ecppack",
+            "--compress",
+            f"seed_{best.seed}.config",
+            "--svf",
+            f"{name}.svf",
+            "--bit",
+            f"{name}.bit",
+        )
     return sorted(placements, key=lambda p: -p.mhz)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes what soc/facts.toml says for each language below build/facts, and the tables of docs/ that say the same.
 
-`facts.py` writes `Facts.scala`, `otx_facts_pkg.sv` and `otx_facts.h`; a file that says it already keeps its time stamp. `facts.py --docs` writes the tables, between
-`<!-- facts: NAME ... -->` and `<!-- end of NAME ... -->`; `facts.py --check` says which page has another one (exit code 1). Wrong arguments: one line, exit code 2.
+`facts.py` writes `Facts.scala`, `otx_facts_pkg.sv` and `otx_facts.h`; a file that says it already keeps its time stamp.
+`facts.py --docs` writes the tables, between `<!-- facts: NAME ... -->` and `<!-- end of NAME ... -->`; `facts.py
+--check` says which page has another one (exit code 1). Wrong arguments: one line, exit code 2.
 
 Python reads the table itself (`opentxssd.facts`): what is not generated cannot be out of date.
 """
@@ -38,7 +39,15 @@ def placed(layout):
 
 
 def scala_type(bits, kind=None):
-    return f"{kind}()" if kind == "Word" else f"{kind}({bits} bits)" if kind else "Bool()" if bits == 1 else f"UInt({bits} bits)"
+    return (
+        f"{kind}()"
+        if kind == "Word"
+        else f"{kind}({bits} bits)"
+        if kind
+        else "Bool()"
+        if bits == 1
+        else f"UInt({bits} bits)"
+    )
 
 
 def scala(facts):
@@ -46,17 +55,34 @@ def scala(facts):
     groups = {"Number": facts["number"]} | {g["scala"]: g for g in facts["group"].values() if "scala" in g}
     for name, group in groups.items():
         text += f"\n  /** {group['about']}. */\n  object {name} {{\n"
-        text += "".join(f"    val {value} = {number}{' // ' + words[0] if words and words[0] else ''}\n" for value, (number, *words) in group["values"].items()) + "  }\n"
+        text += (
+            "".join(
+                f"    val {value} = {number}{' // ' + words[0] if words and words[0] else ''}\n"
+                for value, (number, *words) in group["values"].items()
+            )
+            + "  }\n"
+        )
     magics = {name: layout["magic"] for name, layout in facts["layout"].items() if "magic" in layout}
     text += "\n  /** How a page of words begins: its first 64 bits. */\n  object Magic {\n"
-    text += "".join(f'    val {name} = BigInt("{word.encode()[::-1].hex()}", 16) // {word}\n' for name, word in magics.items()) + "  }\n}\n"
+    text += (
+        "".join(
+            f'    val {name} = BigInt("{word.encode()[::-1].hex()}", 16) // {word}\n' for name, word in magics.items()
+        )
+        + "  }\n}\n"
+    )
     bundles = {}
     for name, layout in facts["layout"].items():
         if "package" in layout:
             fields = "".join(f"    val {field} = {scala_type(*how)}\n" for field, *how in layout["fields"])
-            bundles.setdefault(layout["package"], []).append(f"\n  /** {layout['about']}. */\n  case class {name}() extends Bundle {{\n{fields}  }}\n")
+            bundles.setdefault(layout["package"], []).append(
+                f"\n  /** {layout['about']}. */\n  case class {name}() extends Bundle {{\n{fields}  }}\n"
+            )
     for package, classes in bundles.items():
-        text += f"\npackage opentxssd.{package} {{\n  import opentxssd._\n  import spinal.core._\n" + "".join(classes) + "}\n"
+        text += (
+            f"\npackage opentxssd.{package} {{\n  import opentxssd._\n  import spinal.core._\n"
+            + "".join(classes)
+            + "}\n"
+        )
     return text
 
 
@@ -64,11 +90,17 @@ def scala(facts):
 
 
 def verilog(facts):
-    text = f"// {HEAD}\n\n`default_nettype none\n\n/* verilator lint_off UNUSEDPARAM */  // of all designs, each has a part\npackage otx_facts_pkg;\n"
+    text = (
+        f"// {HEAD}\n\n`default_nettype none\n\n/* verilator lint_off UNUSEDPARAM */  // of all designs, each has a "
+        "part\npackage otx_facts_pkg;\n"
+    )
     for group in facts["group"].values():
         if "sv" in group:
             text += f"  // {group['about']}.\n"
-            text += "".join(f"  localparam logic [{group['bits'] - 1}:0] {group['sv']}{camel(v)} = {group['bits']}'d{n};\n" for v, (n, *_) in group["values"].items())
+            text += "".join(
+                f"  localparam logic [{group['bits'] - 1}:0] {group['sv']}{camel(v)} = {group['bits']}'d{n};\n"
+                for v, (n, *_) in group["values"].items()
+            )
     return text + "endpackage\n/* verilator lint_on UNUSEDPARAM */\n\n`default_nettype wire\n"
 
 
@@ -77,21 +109,33 @@ def verilog(facts):
 
 def c_enum(kind, about, values):
     """`values`: {name: (number, words)}."""
-    lines = [f"    {name} = {number},{' /* ' + words + ' */' if words else ''}" for name, (number, words) in values.items()]
+    lines = [
+        f"    {name} = {number},{' /* ' + words + ' */' if words else ''}" for name, (number, words) in values.items()
+    ]
     return "\n".join([f"/* {about}. */", f"enum {kind + ' ' if kind else ''}{{", *lines, "};", ""])
 
 
 def c_header(facts):
     parts = [f"/* {HEAD} */\n#ifndef OTX_FACTS_H\n#define OTX_FACTS_H\n"]
-    parts.append(c_enum("", facts["number"]["about"], {f"OTX_{name}": value for name, value in facts["number"]["values"].items()}))
+    parts.append(
+        c_enum(
+            "", facts["number"]["about"], {f"OTX_{name}": value for name, value in facts["number"]["values"].items()}
+        )
+    )
     for group in facts["group"].values():
         if c := group.get("c"):
-            values = {c["prefix"] + name: (number, "; ".join(filter(None, words))) for name, (number, *words) in group["values"].items()}
+            values = {
+                c["prefix"] + name: (number, "; ".join(filter(None, words)))
+                for name, (number, *words) in group["values"].items()
+            }
             parts.append(c_enum(c["type"], group["about"], values))
             if "count" in c:
                 parts.append(f"#define {c['count']} {max(n for n, *_ in group['values'].values()) + 1}u\n")
             if "list" in c:
-                calls = [f"X({name}, {number}, {', '.join([chr(34) + words[0] + chr(34), *words[1:]])})" for name, (number, *words) in group["values"].items()]
+                calls = [
+                    f"X({name}, {number}, {', '.join([chr(34) + words[0] + chr(34), *words[1:]])})"
+                    for name, (number, *words) in group["values"].items()
+                ]
                 parts.append(f"#define {c['list']}(X) \\\n    " + " \\\n    ".join(calls) + "\n")
     for layout in facts["layout"].values():
         if c := layout.get("c"):
@@ -106,7 +150,10 @@ def c_header(facts):
             parts.append(f"#define {c['prefix']}UNITS {bits // unit}u\n")
             if "magic" in layout:
                 number = int.from_bytes(layout["magic"].encode(), "little")
-                parts.append(f"#define {c['prefix']}MAGIC_LO {number & 0xFFFFFFFF:#x}u\n#define {c['prefix']}MAGIC_HI {number >> 32:#x}u\n")
+                parts.append(
+                    f"#define {c['prefix']}MAGIC_LO {number & 0xFFFFFFFF:#x}u\n#define {c['prefix']}MAGIC_HI "
+                    f"{number >> 32:#x}u\n"
+                )
     return "\n".join(parts) + "\n#endif\n"
 
 
@@ -119,8 +166,14 @@ def row(*cells):
 
 def streams(facts, names):
     """One table of several streams."""
-    fields = {name: ", ".join(f"{field} {bits}" for field, bits, *_ in facts["layout"][name]["fields"]) for name in names}
-    return row("stream of", "fields, bits of each") + row("---", "---") + "".join(row(name, f"`{text}`") for name, text in fields.items())
+    fields = {
+        name: ", ".join(f"{field} {bits}" for field, bits, *_ in facts["layout"][name]["fields"]) for name in names
+    }
+    return (
+        row("stream of", "fields, bits of each")
+        + row("---", "---")
+        + "".join(row(name, f"`{text}`") for name, text in fields.items())
+    )
 
 
 def table(facts, name):
@@ -129,7 +182,10 @@ def table(facts, name):
         group = facts["group"][name]
         columns, hexadecimal = group.get("columns", ["meaning"]), max(n for n, *_ in group["values"].values()) > 31
         text = row("number", "name", *columns) + row(*["---"] * (2 + len(columns)))
-        return text + "".join(row(f"{number:02X}h" if hexadecimal else str(number), value, *words) for value, (number, *words) in group["values"].items())
+        return text + "".join(
+            row(f"{number:02X}h" if hexadecimal else str(number), value, *words)
+            for value, (number, *words) in group["values"].items()
+        )
     layout = facts["layout"][name]
     fields, bits = placed(layout)
     whole = all(at % 8 == 0 and width % 8 == 0 for _, at, width in fields)
@@ -175,7 +231,11 @@ def write(out=OUT):
     """Writes the generated sources; a file that says it already keeps its time stamp."""
     facts = load()
     out.mkdir(parents=True, exist_ok=True)
-    for name, text in (("Facts.scala", scala(facts)), ("otx_facts_pkg.sv", verilog(facts)), ("otx_facts.h", c_header(facts))):
+    for name, text in (
+        ("Facts.scala", scala(facts)),
+        ("otx_facts_pkg.sv", verilog(facts)),
+        ("otx_facts.h", c_header(facts)),
+    ):
         path = out / name
         if not path.exists() or path.read_text() != text:
             new = path.with_suffix(f".{os.getpid()}.new")  # whoever reads meanwhile has the whole old one
@@ -195,7 +255,10 @@ def main(args):
         if args == ["--docs"]:
             path.write_text(right)
         else:
-            print(f"facts: {path.relative_to(ROOT)} does not say what soc/facts.toml does; python3 soc/facts.py --docs", file=sys.stderr)
+            print(
+                f"facts: {path.relative_to(ROOT)} does not say what soc/facts.toml does; python3 soc/facts.py --docs",
+                file=sys.stderr,
+            )
     return 1 if old and args == ["--check"] else 0
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The geometry of a drive: every parameter in one place, checked in words.
 
-`python3 soc/geometry.py PRESET OUTDIR` writes `geometry.properties` (SpinalHDL) and `otx_geometry.h` (firmware, simulator), and what soc/facts.py does.
+`python3 soc/geometry.py PRESET OUTDIR` writes `geometry.properties` (SpinalHDL) and `otx_geometry.h` (firmware,
+simulator), and what soc/facts.py does.
 `python3 soc/geometry.py` lists the presets. Wrong arguments and wrong parameters: one line, exit code 2.
 """
 
@@ -15,9 +16,16 @@ except ImportError:  # run as a script, without tools/env.sh
     import facts
 
 NUMBERS = facts.numbers()
-PAGE_BYTES, FIELD_BYTES = NUMBERS["BLOCK"], NUMBERS["FIELD_BYTES"]  # of the spare bytes: fields, checksum and what the last chunk has beside them
-CODES = {8: (8, 13), 24: (4, 42)}  # wrong bits of a chunk that can be corrected: chunks of a page, parity bytes of each (rtl/ecc/otx_page_pkg.sv)
-TXIDS, TX_STRIDE, TX_ENTRY_BYTES, LOG_FRAMES = NUMBERS["TXIDS"], 1 << NUMBERS["TX_STRIDE_BITS"], NUMBERS["TX_ENTRY_BYTES"], NUMBERS["LOG_FRAMES"]
+# of the spare bytes: fields, checksum and what the last chunk has beside them
+PAGE_BYTES, FIELD_BYTES = NUMBERS["BLOCK"], NUMBERS["FIELD_BYTES"]
+# wrong bits of a chunk that can be corrected: chunks of a page, parity bytes of each (rtl/ecc/otx_page_pkg.sv)
+CODES = {8: (8, 13), 24: (4, 42)}
+TXIDS, TX_STRIDE, TX_ENTRY_BYTES, LOG_FRAMES = (
+    NUMBERS["TXIDS"],
+    1 << NUMBERS["TX_STRIDE_BITS"],
+    NUMBERS["TX_ENTRY_BYTES"],
+    NUMBERS["LOG_FRAMES"],
+)
 KEPT_BLOCKS = 12  # for roots and bad-block table: FTL_KEPT_BLOCKS of ftl_blocks.h
 
 
@@ -61,8 +69,24 @@ class NandTiming:
 
 
 K9F8G08 = NandTiming()
-# Bus times of ONFI 4.0 SDR mode 5 and a short array; tREA leaves 4 ns for pads and board, so a page takes 2 clocks a byte at 100 MHz. For simulation only.
-MODE_5 = dict(t_wp=10, t_wh=7, t_wc=20, t_rp=10, t_reh=7, t_rc=20, t_rea=16, t_cls=10, t_cs=15, t_als=10, t_ds=7, t_adl=400, t_whr=80, t_io=4)
+# Bus times of ONFI 4.0 SDR mode 5 and a short array; tREA leaves 4 ns for pads and board, so a page takes 2 clocks a
+# byte at 100 MHz. For simulation only.
+MODE_5 = dict(
+    t_wp=10,
+    t_wh=7,
+    t_wc=20,
+    t_rp=10,
+    t_reh=7,
+    t_rc=20,
+    t_rea=16,
+    t_cls=10,
+    t_cs=15,
+    t_als=10,
+    t_ds=7,
+    t_adl=400,
+    t_whr=80,
+    t_io=4,
+)
 QUICK = replace(K9F8G08, **MODE_5, t_r=1_000, t_prog=10_000, t_bers=10_000)
 SHORT = replace(QUICK, t_r=500, t_prog=5_000, t_bers=5_000, t_rst=1_000)
 SUSPENDS = replace(QUICK, t_susp=1_000)
@@ -85,11 +109,14 @@ class Geometry:
     scramble: int = 0  # 1: the data bytes of a page are stored XOR a key of its row
     ecc_t: int = 8  # wrong bits that are corrected: 8 in each 512 data bytes, or 24 in each 1,024
     spare_bytes: int = 128  # of a page of the simulated part
-    missing_dies: int = 0  # so many dies may be absent when the drive is formatted: it runs without them for good, with all of its capacity
+    # so many dies may be absent when the drive is formatted: it runs without them for good, with all of its capacity
+    missing_dies: int = 0
     checkpoint_pages: int = 256  # a checkpoint is made when the log since the last one is so many pages long (1 MiB)
     patrol_us: int = 100_000  # an idle drive looks at a page for wrong bits every so many microseconds; 0: it does not
     cache_ops: int = 0  # 1: cache read and cache program of a part that lists them; the simulated ONFI part does
-    read_retries: int = 0  # read retry levels that are tried (feature 89h) of a part that lists them, 0 to 7; 0: a page that cannot be read is not read again
+    # read retry levels that are tried (feature 89h) of a part that lists them, 0 to 7; 0: a page that cannot be read is
+    # not read again
+    read_retries: int = 0
     planes: int = 1  # of an ONFI part whose planes program and erase together, by the lowest bits of a block: 2 or 4
     tx_entries: int = 60_000
     cpu_model: int = 0  # 1, in simulation only: the firmware is run by sim/cpu in a fraction of VexRiscv's clocks
@@ -114,7 +141,8 @@ class Geometry:
         need(ppb >= 8 and ppb & (ppb - 1) == 0, f"pages_per_block is {ppb}, must be a power of two, 8 or more")
         need(
             self.lanes * ppb >= 16,
-            f"the log's {self.lanes} lanes have {self.lanes * ppb} pages in a block each, must be 16 or more: what is kept of the log for the end must fit into the blocks ahead",
+            f"the log's {self.lanes} lanes have {self.lanes * ppb} pages in a block each, must be 16 or more: what is "
+            "kept of the log for the end must fit into the blocks ahead",
         )
         need(self.blocks_per_way >= 16, f"blocks_per_way is {self.blocks_per_way}, must be 16 or more")
         need(self.ppn_bits <= 30, f"a page number takes {self.ppn_bits} bits, at most 30 fit in a map word")
@@ -126,35 +154,62 @@ class Geometry:
         need(
             spare >= pages // 16 + KEPT_BLOCKS * ppb,
             f"{self.lbas} blocks of capacity leave {spare} of {pages} pages spare{without}, "
-            f"at least one sixteenth and {KEPT_BLOCKS} blocks ({pages // 16 + KEPT_BLOCKS * ppb}) are needed for log, map, roots and bad-block table",
+            f"at least one sixteenth and {KEPT_BLOCKS} blocks ({pages // 16 + KEPT_BLOCKS * ppb}) are needed for log, "
+            "map, roots and bad-block table",
         )
         most = NUMBERS["MAX_BLOCKS"]
-        need(self.write_frames >= most, f"write_frames is {self.write_frames}, must be {most} or more: one WRITE has up to {most} blocks")
+        need(
+            self.write_frames >= most,
+            f"write_frames is {self.write_frames}, must be {most} or more: one WRITE has up to {most} blocks",
+        )
         need(self.read_frames >= 1, f"read_frames is {self.read_frames}, must be 1 or more")
         sets = 4 * -(-self.dies * -(-self.blocks_per_way // 32) // 1024) + 4
-        need(self.firmware_frames >= sets, f"firmware_frames is {self.firmware_frames}, must be {sets} or more: four sets of blocks and four frames to work with")
+        need(
+            self.firmware_frames >= sets,
+            f"firmware_frames is {self.firmware_frames}, must be {sets} or more: four sets of blocks and four frames "
+            "to work with",
+        )
         need(8 <= self.checkpoint_pages <= 65536, f"checkpoint_pages is {self.checkpoint_pages}, must be 8 to 65536")
         need(self.flash_priorities in (0, 1), f"flash_priorities is {self.flash_priorities}, must be 0 or 1")
         need(self.cpu_model in (0, 1), f"cpu_model is {self.cpu_model}, must be 0 or 1")
         need(self.scramble in (0, 1), f"scramble is {self.scramble}, must be 0 or 1")
         need(self.ecc_t in CODES, f"ecc_t is {self.ecc_t}, must be 8 (wrong bits in 512 bytes) or 24 (in 1,024)")
-        need(self.spare_bytes >= self.spare_used, f"spare_bytes is {self.spare_bytes}, must be {self.spare_used} or more, which ecc_t {self.ecc_t} uses")
+        need(
+            self.spare_bytes >= self.spare_used,
+            f"spare_bytes is {self.spare_bytes}, must be {self.spare_used} or more, which ecc_t {self.ecc_t} uses",
+        )
         need(self.cache_ops in (0, 1), f"cache_ops is {self.cache_ops}, must be 0 or 1")
         need(0 <= self.read_retries <= 7, f"read_retries is {self.read_retries}, must be 0 to 7")
         need(self.planes in (1, 2, 4), f"planes is {self.planes}, must be 1, 2 or 4")
-        need(self.patrol_us == 0 or 10 <= self.patrol_us <= 5_000_000, f"patrol_us is {self.patrol_us}, must be 0 or 10 to 5000000")
+        need(
+            self.patrol_us == 0 or 10 <= self.patrol_us <= 5_000_000,
+            f"patrol_us is {self.patrol_us}, must be 0 or 10 to 5000000",
+        )
         need(self.frames <= 1024, f"{self.frames} frames in all, at most 1024")
         need(1 <= self.tx_entries <= 60_000, f"tx_entries is {self.tx_entries}, must be 1 to 60000")
         most = (TXIDS - 1) * 2 * self.tx_slots
         need(
             self.raw_pages <= most or self.tx_slots == TX_STRIDE,
-            f"tx_entries is {self.tx_entries}, which leaves a mount room for {most} log pages; the {self.raw_pages} pages of the NAND may all be some",
+            f"tx_entries is {self.tx_entries}, which leaves a mount room for {most} log pages; the {self.raw_pages} "
+            "pages of the NAND may all be some",
         )
-        need(len(self.nand_id) == 10 and all(c in "0123456789abcdef" for c in self.nand_id), f"nand_id is '{self.nand_id}', must be five bytes as ten digits 0 to f")
-        need(self.nand_modes & 1 and self.nand_modes < 64, f"nand_modes is {self.nand_modes}, must have bit 0 (every part starts in mode 0) and only bits 0 to 5")
-        need(0 <= self.timing.t_susp <= self.timing.t_prog_max, f"t_susp is {self.timing.t_susp} ns, must be 0 (cannot suspend) to t_prog_max ({self.timing.t_prog_max})")
+        need(
+            len(self.nand_id) == 10 and all(c in "0123456789abcdef" for c in self.nand_id),
+            f"nand_id is '{self.nand_id}', must be five bytes as ten digits 0 to f",
+        )
+        need(
+            self.nand_modes & 1 and self.nand_modes < 64,
+            f"nand_modes is {self.nand_modes}, must have bit 0 (every part starts in mode 0) and only bits 0 to 5",
+        )
+        need(
+            0 <= self.timing.t_susp <= self.timing.t_prog_max,
+            f"t_susp is {self.timing.t_susp} ns, must be 0 (cannot suspend) to t_prog_max ({self.timing.t_prog_max})",
+        )
         need(20 <= self.clock_mhz <= 400, f"clock_mhz is {self.clock_mhz}, must be 20 to 400")
-        need(self.table_base % 4096 == 0 and self.frame_base % 4096 == 0, "table_base and frame_base must be multiples of 4096")
+        need(
+            self.table_base % 4096 == 0 and self.frame_base % 4096 == 0,
+            "table_base and frame_base must be multiples of 4096",
+        )
 
     @staticmethod
     def _bits(n):
@@ -211,7 +266,9 @@ class Geometry:
 
     @property
     def tx_slots(self):
-        """Slots of a txid's work area that a mount uses: more than a transaction has entries, so that a list of it has room for one more once it is compacted."""
+        """Slots of a txid's work area that a mount uses: more than a transaction has entries, so that a list of it has
+        room for one more once it is compacted.
+        """
         return 1 << self.tx_entries.bit_length()
 
     @property
@@ -232,7 +289,10 @@ class Geometry:
         return 1_000_000 // self.clock_mhz
 
     def derived(self):
-        names = "dies lanes page_bits block_bits ppn_bits raw_pages frames spare_used corrected_bits refresh_at tx_slots tx_base table_bytes frame_bytes clock_ps".split()
+        names = (
+            "dies lanes page_bits block_bits ppn_bits raw_pages frames spare_used corrected_bits refresh_at tx_slots "
+            "tx_base table_bytes frame_bytes clock_ps"
+        ).split()
         return {n: getattr(self, n) for n in names}
 
     def flat(self):
@@ -256,7 +316,8 @@ MODEL = dict(cpu_model=1)  # starts in a fraction of the clocks
 FEW_FRAMES = dict(write_frames=40, read_frames=8, firmware_frames=8, checkpoint_pages=64)
 
 # tiny to small: for tests. rich: all that a part can do, at once; wide: that, with all the dies there can be.
-# quick, quick4: for campaigns of random traffic and power cuts, with whole pages in place of the NAND's bus (sim/traffic/page_channel.sv).
+# quick, quick4: for campaigns of random traffic and power cuts, with whole pages in place of the NAND's bus
+# (sim/traffic/page_channel.sv).
 # sim: the drive of `make run`. paper: the size of TxSSD's board.
 PRESETS = {
     g.preset: g
@@ -264,12 +325,59 @@ PRESETS = {
         Geometry("tiny", 1, 1, 112, 16, 1024, **FEW_FRAMES, timing=QUICK, **ONFI, **UNWATCHED),
         Geometry("tiny24", 1, 1, 112, 16, 1024, **FEW_FRAMES, **LONGER, **CAPABLE, timing=QUICK, **ONFI, **UNWATCHED),
         Geometry("small", 2, 2, 24, 16, 256, **FEW_FRAMES, **MODEL, scramble=1, timing=SUSPENDS, **ONFI, **UNWATCHED),
-        Geometry("rich", 2, 2, 26, 16, 256, **FEW_FRAMES, **MODEL, **LONGER, **CAPABLE, scramble=1, timing=SUSPENDS, **ONFI, **UNWATCHED),
-        Geometry("wide", 8, 8, 16, 8, 2048, **FEW_FRAMES, **LONGER, **CAPABLE, scramble=1, timing=SUSPENDS, **ONFI, **UNWATCHED),
-        Geometry("quick", 1, 1, 64, 16, 64, **FEW_FRAMES, tx_entries=48, timing=SHORT, **ONFI, **UNWATCHED, **NEAR, **MODEL),
-        Geometry("quick4", 4, 1, 48, 16, 1088, **FEW_FRAMES, tx_entries=48, timing=SHORT, **ONFI, **UNWATCHED, **NEAR, **MODEL),
+        Geometry(
+            "rich",
+            2,
+            2,
+            26,
+            16,
+            256,
+            **FEW_FRAMES,
+            **MODEL,
+            **LONGER,
+            **CAPABLE,
+            scramble=1,
+            timing=SUSPENDS,
+            **ONFI,
+            **UNWATCHED,
+        ),
+        Geometry(
+            "wide",
+            8,
+            8,
+            16,
+            8,
+            2048,
+            **FEW_FRAMES,
+            **LONGER,
+            **CAPABLE,
+            scramble=1,
+            timing=SUSPENDS,
+            **ONFI,
+            **UNWATCHED,
+        ),
+        Geometry(
+            "quick", 1, 1, 64, 16, 64, **FEW_FRAMES, tx_entries=48, timing=SHORT, **ONFI, **UNWATCHED, **NEAR, **MODEL
+        ),
+        Geometry(
+            "quick4",
+            4,
+            1,
+            48,
+            16,
+            1088,
+            **FEW_FRAMES,
+            tx_entries=48,
+            timing=SHORT,
+            **ONFI,
+            **UNWATCHED,
+            **NEAR,
+            **MODEL,
+        ),
         Geometry("sim", 4, 2, 192, 64, 65_536, **UNWATCHED),
-        Geometry("paper", 8, 8, 2560, 64, 8_388_608, write_frames=512, read_frames=256, firmware_frames=32, **UNWATCHED),
+        Geometry(
+            "paper", 8, 8, 2560, 64, 8_388_608, write_frames=512, read_frames=256, firmware_frames=32, **UNWATCHED
+        ),
         Geometry("ecpix5", 1, 2, 4096, 64, 393_216, clock_mhz=75),
     ]
 }
@@ -294,8 +402,17 @@ def write(g, outdir):
     out.mkdir(parents=True, exist_ok=True)
     flat = g.flat()
     props = "".join(f"{camel(k)}={v}\n" for k, v in flat.items())
-    lines = ["/* Generated by soc/geometry.py. SPDX-License-Identifier: Apache-2.0 */", "#ifndef OTX_GEOMETRY_H", "#define OTX_GEOMETRY_H"]
-    lines += [f'#define OTX_{k.upper()} "{v}"' if isinstance(v, str) else f"#define OTX_{k.upper()} {v}{'u' if v < 2**31 else 'ul'}" for k, v in flat.items()]
+    lines = [
+        "/* Generated by soc/geometry.py. SPDX-License-Identifier: Apache-2.0 */",
+        "#ifndef OTX_GEOMETRY_H",
+        "#define OTX_GEOMETRY_H",
+    ]
+    lines += [
+        f'#define OTX_{k.upper()} "{v}"'
+        if isinstance(v, str)
+        else f"#define OTX_{k.upper()} {v}{'u' if v < 2**31 else 'ul'}"
+        for k, v in flat.items()
+    ]
     for name, text in (("geometry.properties", props), ("otx_geometry.h", "\n".join(lines + ["#endif", ""]))):
         path = out / name
         if not path.exists() or path.read_text() != text:
@@ -305,7 +422,10 @@ def write(g, outdir):
 def main(args):
     if not args:
         for g in PRESETS.values():
-            print(f"{g.preset}: {g.channels} channels x {g.ways} ways, {g.lbas * 4 // 1024} MiB of {g.raw_pages * 4 // 1024} MiB raw, {g.clock_mhz} MHz")
+            print(
+                f"{g.preset}: {g.channels} channels x {g.ways} ways, {g.lbas * 4 // 1024} MiB of "
+                f"{g.raw_pages * 4 // 1024} MiB raw, {g.clock_mhz} MHz"
+            )
         return 0
     try:
         if len(args) != 2:

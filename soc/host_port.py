@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The embedded host port as CSRs: on a board a PC drives the transactional SSD over UARTBone (or any LiteX bus master) without an NVMe or SATA front end.
+"""The embedded host port as CSRs: on a board a PC drives the transactional SSD over UARTBone (or any LiteX bus master)
+without an NVMe or SATA front end.
 
-Command: while `cmd_ready` reads 1, write the `cmd_*` fields and then `cmd_go`; the fields must stay until `cmd_ready` reads 1 again. A WRITE: while `wreq_valid`, take
-`wreq_tag`/`wreq_block`, write `wreq_pop`, then 512 times `wdata_lo`, `wdata_hi` (a write of `wdata_hi` sends the beat; `last` is counted here), never more beats
-than `wdata_room` says fit. Read data: while `rdata_valid`, read tag, block, lo, hi, last, then write `rdata_pop`. Completions the same way with `cpl_*`. Nothing is
-lost when the PC is slow: every stream waits. Reset empties the queue of write data and forgets a command that was not taken.
+Command: while `cmd_ready` reads 1, write the `cmd_*` fields and then `cmd_go`; the fields must stay until `cmd_ready`
+reads 1 again. A WRITE: while `wreq_valid`, take `wreq_tag`/`wreq_block`, write `wreq_pop`, then 512 times `wdata_lo`,
+`wdata_hi` (a write of `wdata_hi` sends the beat; `last` is counted here), never more beats than `wdata_room` says fit.
+Read data: while `rdata_valid`, read tag, block, lo, hi, last, then write `rdata_pop`. Completions the same way with
+`cpl_*`. Nothing is lost when the PC is slow: every stream waits. Reset empties the queue of write data and forgets a
+command that was not taken.
 """
 
 from litex.gen import LiteXModule
@@ -16,7 +19,11 @@ from opentxssd.facts import BEATS
 from soc import streams
 
 BEAT_QUEUE = 16
-STREAMS = {"wreq": "Blocks of write data that are wanted", "rdata": "Read data, a beat of 64 bits", "cpl": "Completions"}
+STREAMS = {
+    "wreq": "Blocks of write data that are wanted",
+    "rdata": "Read data, a beat of 64 bits",
+    "cpl": "Completions",
+}
 HALVES = {"": "", "_lo": ", bits 31:0", "_hi": ", bits 63:32"}
 
 
@@ -30,7 +37,11 @@ class HostPort(LiteXModule):
 
     def command(self, cmd):
         for field, width in streams.CMD:
-            register = CSRStorage(width, name=f"cmd_{field.lower()}", description=f"Field {field} of the command (docs/interfaces.md, \"Host port\").")
+            register = CSRStorage(
+                width,
+                name=f"cmd_{field.lower()}",
+                description=f'Field {field} of the command (docs/interfaces.md, "Host port").',
+            )
             setattr(self, f"cmd_{field.lower()}", register)
             self.comb += getattr(cmd, field).eq(register.storage)
         self.cmd_go = CSRStorage(1, name="cmd_go", description="A write sends the command in the cmd registers.")
@@ -41,7 +52,9 @@ class HostPort(LiteXModule):
 
     def take(self, name, ep, layout):
         """A stream that comes out of the core: its head as status registers, and a register that drops it."""
-        valid = CSRStatus(1, name=f"{name}_valid", description=f"{STREAMS[name]}: one is there; the registers below are its head.")
+        valid = CSRStatus(
+            1, name=f"{name}_valid", description=f"{STREAMS[name]}: one is there; the registers below are its head."
+        )
         pop = CSRStorage(1, name=f"{name}_pop", description="A write drops the head.")
         setattr(self, f"{name}_valid", valid)
         setattr(self, f"{name}_pop", pop)
@@ -50,7 +63,9 @@ class HostPort(LiteXModule):
             value = getattr(ep, field)
             parts = [("_lo", value[:32]), ("_hi", value[32:])] if len(value) > 32 else [("", value)]
             for suffix, bits in parts:
-                register = CSRStatus(len(bits), name=f"{name}_{field}{suffix}", description=f"Its {field}{HALVES[suffix]}.")
+                register = CSRStatus(
+                    len(bits), name=f"{name}_{field}{suffix}", description=f"Its {field}{HALVES[suffix]}."
+                )
                 setattr(self, f"{name}_{field}{suffix}", register)
                 self.comb += register.status.eq(bits)
 

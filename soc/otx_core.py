@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The generated `otx_core` as a LiteX module: its firmware port as CSRs, everything else as attributes.
 
-`host[name]` are the endpoints of the host port, `table` and `frame` the AXI4 masters for the two memories, `nand` the pins. `firmware_go` queues the
-operation in the `firmware_*` registers (8 deep, `firmware_ready`: one more fits); `firmware_done_pop` drops the head of the done queue (16 deep). A block written to
-`free_block` or `log_block` is taken while its room bit is set; room bits read 0 while an earlier one is still on its way. Reset is the SoC's.
+`host[name]` are the endpoints of the host port, `table` and `frame` the AXI4 masters for the two memories, `nand` the
+pins. `firmware_go` queues the operation in the `firmware_*` registers (8 deep, `firmware_ready`: one more fits);
+`firmware_done_pop` drops the head of the done queue (16 deep). A block written to `free_block` or `log_block` is taken
+while its room bit is set; room bits read 0 while an earlier one is still on its way. Reset is the SoC's.
 """
 
 from litex.gen import LiteXModule
@@ -15,8 +16,10 @@ from soc import streams
 
 # What a register means; `docs/reference/registers.md` is made from these (tools/registers.py).
 MEANS = {
-    "firmware_op": "Operation of the NAND channel (docs/interfaces.md, \"NAND channel\").",
-    "firmware_ppn": "Page: {channel, way, block, page}; for ERASE any of the block, for what is no page's any of the die.",
+    "firmware_op": 'Operation of the NAND channel (docs/interfaces.md, "NAND channel").',
+    "firmware_ppn": (
+        "Page: {channel, way, block, page}; for ERASE any of the block, for what is no page's any of the die."
+    ),
     "firmware_frame": "Frame that a PROGRAM writes or a READ fills.",
     "firmware_kind": "Page kind in the OOB of a PROGRAM; READ_ID: its address; SET and GET FEATURES: the feature.",
     "firmware_lpn": "LPN in the OOB of a PROGRAM; SET FEATURES: the four bytes.",
@@ -25,7 +28,7 @@ MEANS = {
     "firmware_cookie": "Comes back with the result.",
     "firmware_done_valid": "The done queue has a result; the registers below are its head.",
     "firmware_done_cookie": "Cookie of the operation.",
-    "firmware_done_status": "Status of the operation (docs/interfaces.md, \"NAND channel\").",
+    "firmware_done_status": 'Status of the operation (docs/interfaces.md, "NAND channel").',
     "firmware_done_kind": "Page kind read; STATUS: the byte.",
     "firmware_done_generation": "Generation in the OOB that was read.",
     "firmware_done_lpn": "LPN in the OOB that was read; GET FEATURES: the four bytes.",
@@ -50,7 +53,10 @@ MEANS = {
     "lost_log_pages": "Log pages that the recovery could not read; QUERY LOST_LOG_PAGES.",
     "doubtful": "Blocks whose newest version the recovery could not read; QUERY DOUBTFUL.",
     "nand_mode": "SDR timing mode of all channels, 0 to 5; 6: the part's own times.",
-    "nand_capabilities": "What may be used of the part: bit 0 cache program, 1 cache read, 2 several planes, 3 READ STATUS ENHANCED (78h), 6:4 read levels.",
+    "nand_capabilities": (
+        "What may be used of the part: bit 0 cache program, 1 cache read, 2 several planes, 3 READ STATUS ENHANCED "
+        "(78h), 6:4 read levels."
+    ),
     "alloc_left": "Pages that the allocator will still give.",
     "log_left": "Log pages that still have a place.",
     "log_pages": "Log pages begun in this session.",
@@ -73,7 +79,9 @@ MEANS = {
     "lookup": "A write asks for the committed version of this LPN.",
     "lookup_valid": "lookup_word is the answer.",
     "lookup_word": "Its map word, of kind NONE, NAND or BUF.",
-    "log_note": "A write appends an entry that means nothing, and makes the log durable past it. Only while log_noting is 0.",
+    "log_note": (
+        "A write appends an entry that means nothing, and makes the log durable past it. Only while log_noting is 0."
+    ),
     "log_noting": "A note is not appended yet.",
     "log_place_take": "A write captures where the log goes on.",
     "log_place_lane": "Lane whose place the registers log_place_block and log_place_row show.",
@@ -103,15 +111,23 @@ class OtxCore(LiteXModule):
         for name, layout, taken in streams.HOST:
             ports |= streams.stream_ports(name, self.host[name], layout, taken)
         ports |= streams.axi_ports("table", self.table) | streams.axi_ports("frame", self.frame)
-        ports |= {("o_" if driven else "i_") + f"nand_{name}": self.nand[name] for name, _, driven in streams.nand_layout(g)}
+        ports |= {
+            ("o_" if driven else "i_") + f"nand_{name}": self.nand[name] for name, _, driven in streams.nand_layout(g)
+        }
         ports |= self.operations() | self.blocks(g) | self.failing() | self.weak(g) | self.reclaim() | self.state(g)
         self.specials += Instance("otx_core", **ports)
 
     def operations(self):
         """NAND operations of the firmware and their results."""
         for name, width, *_ in streams.registers(streams.FLASH_OP):
-            setattr(self, f"firmware_{name}", CSRStorage(width, name=f"firmware_{name}", description=MEANS[f"firmware_{name}"]))
-        self.firmware_go = CSRStorage(1, name="firmware_go", description="A write starts the operation in the firmware registers.")
+            setattr(
+                self,
+                f"firmware_{name}",
+                CSRStorage(width, name=f"firmware_{name}", description=MEANS[f"firmware_{name}"]),
+            )
+        self.firmware_go = CSRStorage(
+            1, name="firmware_go", description="A write starts the operation in the firmware registers."
+        )
         self.firmware_ready = CSRStatus(1, name="firmware_ready", description="One more operation fits.")
         ops = self.firmware_ops = stream.SyncFIFO(streams.FLASH_OP, OP_QUEUE)
         done = self.firmware_dones = stream.SyncFIFO(streams.FLASH_DONE, DONE_QUEUE)
@@ -128,23 +144,35 @@ class OtxCore(LiteXModule):
             register = CSRStatus(len(value), name=f"firmware_done_{name}", description=MEANS[f"firmware_done_{name}"])
             setattr(self, f"firmware_done_{name}", register)
             self.comb += register.status.eq(value)
-        self.firmware_done_pop = CSRStorage(1, name="firmware_done_pop", description="A write drops the head of the done queue.")
+        self.firmware_done_pop = CSRStorage(
+            1, name="firmware_done_pop", description="A write drops the head of the done queue."
+        )
         self.comb += head.ready.eq(self.firmware_done_pop.re)
-        return streams.stream_ports("firmware_op", ops.source, streams.FLASH_OP, True) | streams.stream_ports("firmware_done", done.sink, streams.FLASH_DONE, False)
+        return streams.stream_ports("firmware_op", ops.source, streams.FLASH_OP, True) | streams.stream_ports(
+            "firmware_done", done.sink, streams.FLASH_DONE, False
+        )
 
     def stored(self, prefix, field, fields):
         """What the registers of a field hold."""
-        parts = [getattr(self, f"{prefix}_{name}").storage for name, _, of, _ in streams.registers(fields) if of == field]
+        parts = [
+            getattr(self, f"{prefix}_{name}").storage for name, _, of, _ in streams.registers(fields) if of == field
+        ]
         return Cat(*parts) if len(parts) > 1 else parts[0]
 
     def blocks(self, g):
         """Erased blocks on their way to the allocator and to the log."""
         self.free_block = CSRStorage(24, name="free_block", description="A write hands over an erased data block.")
-        self.free_block_room_lo = CSRStatus(32, name="free_block_room_lo", description="Bit d: one more block of die d fits.")
+        self.free_block_room_lo = CSRStatus(
+            32, name="free_block_room_lo", description="Bit d: one more block of die d fits."
+        )
         self.free_block_room_hi = CSRStatus(32, name="free_block_room_hi", description=MEANS["free_block_room_hi"])
         self.log_block_lane = CSRStorage(2, name="log_block_lane", description=MEANS["log_block_lane"])
-        self.log_block = CSRStorage(24, name="log_block", description="A write hands over an erased block for the log lane in log_block_lane.")
-        self.log_block_room = CSRStatus(g.lanes, name="log_block_room", description="Bit l: one more block of lane l fits.")
+        self.log_block = CSRStorage(
+            24, name="log_block", description="A write hands over an erased block for the log lane in log_block_lane."
+        )
+        self.log_block_room = CSRStatus(
+            g.lanes, name="log_block_room", description="Bit l: one more block of lane l fits."
+        )
         free = self.free_blocks = stream.SyncFIFO(streams.BLOCK, BLOCK_QUEUE)
         log = self.log_blocks = stream.SyncFIFO(streams.LOG_BLOCK, BLOCK_QUEUE)
         free_room, log_room, free_bits = Signal(g.dies), Signal(g.lanes), Signal(64)
@@ -171,10 +199,20 @@ class OtxCore(LiteXModule):
         self.bad_block_valid = CSRStatus(1, name="bad_block_valid", description=MEANS["bad_block_valid"])
         self.bad_block_pop = CSRStorage(1, name="bad_block_pop", description="A write takes it.")
         event = stream.Endpoint(streams.BLOCK)
-        self.comb += [self.bad_block.status.eq(event.block), self.bad_block_valid.status.eq(event.valid), event.ready.eq(self.bad_block_pop.re)]
+        self.comb += [
+            self.bad_block.status.eq(event.block),
+            self.bad_block_valid.status.eq(event.valid),
+            event.ready.eq(self.bad_block_pop.re),
+        ]
         for name in ["lpn", "old", "new", "seq_lo", "seq_hi"]:
-            setattr(self, f"move_{name}", CSRStorage(16 if name == "seq_hi" else 32, name=f"move_{name}", description=MEANS[f"move_{name}"]))
-        self.move_go = CSRStorage(1, name="move_go", description="A write hands over the copied page in the move registers.")
+            setattr(
+                self,
+                f"move_{name}",
+                CSRStorage(16 if name == "seq_hi" else 32, name=f"move_{name}", description=MEANS[f"move_{name}"]),
+            )
+        self.move_go = CSRStorage(
+            1, name="move_go", description="A write hands over the copied page in the move registers."
+        )
         self.move_ready = CSRStatus(1, name="move_ready", description="One more copied page fits.")
         moves = self.moves = stream.SyncFIFO(streams.PAGE_MOVE, MOVE_QUEUE)
         self.comb += [
@@ -185,25 +223,50 @@ class OtxCore(LiteXModule):
             moves.sink.sequence.eq(Cat(self.move_seq_lo.storage, self.move_seq_hi.storage)),
             self.move_ready.status.eq(moves.sink.ready),
         ]
-        return streams.stream_ports("bad_block", event, streams.BLOCK, False, bare="block") | streams.stream_ports("move", moves.source, streams.PAGE_MOVE, True)
+        return streams.stream_ports("bad_block", event, streams.BLOCK, False, bare="block") | streams.stream_ports(
+            "move", moves.source, streams.PAGE_MOVE, True
+        )
 
     def weak(self, g):
-        """Pages that the host has read, or the firmware verified, with many corrected bits, for the firmware to write them again."""
-        self.weak_page = CSRStatus(30, name="weak_page", description="The oldest page that was read or verified with many corrected bits.")
+        """Pages that the host has read, or the firmware verified, with many corrected bits, for the firmware to write
+        them again.
+        """
+        self.weak_page = CSRStatus(
+            30, name="weak_page", description="The oldest page that was read or verified with many corrected bits."
+        )
         self.weak_page_valid = CSRStatus(1, name="weak_page_valid", description=MEANS["weak_page_valid"])
         self.weak_page_pop = CSRStorage(1, name="weak_page_pop", description="A write takes it.")
-        many = f"So many corrected bits in a chunk are many; 0: no page is reported, above {g.ecc_t}: only one that was read again at another read level."
+        many = (
+            f"So many corrected bits in a chunk are many; 0: no page is reported, above {g.ecc_t}: only one that was "
+            "read again at another read level."
+        )
         self.refresh_at = CSRStorage(g.corrected_bits, reset=g.refresh_at, name="refresh_at", description=many)
-        self.corrected_reads = CSRStatus(16, name="corrected_reads", description="Pages read by the host, or verified, with corrected bits; 65,535: that or more.")
+        self.corrected_reads = CSRStatus(
+            16,
+            name="corrected_reads",
+            description="Pages read by the host, or verified, with corrected bits; 65,535: that or more.",
+        )
         self.weak_reads = CSRStatus(16, name="weak_reads", description="Those of them with many, reported or not.")
         if g.read_retries:
-            self.retried_reads = CSRStatus(16, name="retried_reads", description="Of those with many, pages that were whole only at another read level.")
+            self.retried_reads = CSRStatus(
+                16,
+                name="retried_reads",
+                description="Of those with many, pages that were whole only at another read level.",
+            )
         page = stream.Endpoint(streams.PAGE)
-        self.comb += [self.weak_page.status.eq(page.ppn), self.weak_page_valid.status.eq(page.valid), page.ready.eq(self.weak_page_pop.re)]
+        self.comb += [
+            self.weak_page.status.eq(page.ppn),
+            self.weak_page_valid.status.eq(page.valid),
+            page.ready.eq(self.weak_page_pop.re),
+        ]
         counts = {"o_corrected_reads": self.corrected_reads.status, "o_weak_reads": self.weak_reads.status}
         if g.read_retries:
             counts["o_retried_reads"] = self.retried_reads.status
-        return streams.stream_ports("weak_page", page, streams.PAGE, False, bare="ppn") | {"i_refresh_at": self.refresh_at.storage} | counts
+        return (
+            streams.stream_ports("weak_page", page, streams.PAGE, False, bare="ppn")
+            | {"i_refresh_at": self.refresh_at.storage}
+            | counts
+        )
 
     def reclaim(self):
         """What garbage collection and checkpoints ask for."""
@@ -264,12 +327,25 @@ class OtxCore(LiteXModule):
         ports = {}
         nand = [("nand_mode", 3), ("nand_capabilities", 7 if g.read_retries else 4)]
         recovery = [(name, 32) for name in ["dropped", "lost_log_pages", "doubtful"]]  # what QUERY says of it
-        controls = [("enable", 1), ("full", 1), ("log_full", g.lanes), ("read_only", 1), ("generation", 32), ("drive_id", 32), *recovery, *nand]
+        controls = [
+            ("enable", 1),
+            ("full", 1),
+            ("log_full", g.lanes),
+            ("read_only", 1),
+            ("generation", 32),
+            ("drive_id", 32),
+            *recovery,
+            *nand,
+        ]
         for name, width in controls:
             register = CSRStorage(width, name=name, description=MEANS[name])
             setattr(self, name, register)
             ports[f"i_{name}"] = register.storage
-        states = [(name, 32) for name in ["alloc_left", "log_left", "log_pages", "released", "commits"]] + [("fault", 1), ("moving", 1), ("busy", 1)]
+        states = [(name, 32) for name in ["alloc_left", "log_left", "log_pages", "released", "commits"]] + [
+            ("fault", 1),
+            ("moving", 1),
+            ("busy", 1),
+        ]
         for name, width in states:
             register = CSRStatus(width, name=name, description=MEANS[name])
             setattr(self, name, register)

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Register slices between what a board wires together, so that no path runs through two of them. Nothing here changes what an access does, only when.
+"""Register slices between what a board wires together, so that no path runs through two of them. Nothing here changes
+what an access does, only when.
 
-`WishboneSlice`: one access at a time, request and answer through registers: two clocks more. `buffered_port`: a LiteDRAM native port whose commands pass a buffer;
-write data and read data pass straight on, so its user must have the data of a write before it sends the command (as LiteDRAMAXI2Native has).
+`WishboneSlice`: one access at a time, request and answer through registers: two clocks more. `buffered_port`: a
+LiteDRAM native port whose commands pass a buffer; write data and read data pass straight on, so its user must have the
+data of a write before it sends the command (as LiteDRAMAXI2Native has).
 """
 
 from litedram.common import LiteDRAMNativePort, cmd_description
@@ -12,7 +14,10 @@ from migen import If
 
 
 class WishboneSlice(LiteXModule):
-    """From `master` (who asks) to `slave` (who answers). An access that its asker gives up is still finished, and its answer dropped."""
+    """From `master` (who asks) to `slave` (who answers).
+
+    An access that its asker gives up is still finished, and its answer dropped.
+    """
 
     def __init__(self, master, slave):
         forward = [getattr(slave, f).eq(getattr(master, f)) for f in ("adr", "dat_w", "sel", "we")]

@@ -86,23 +86,34 @@ class RemapConfig:
 
     def properties(self):
         """What `Generate` reads."""
-        own = dict(lpns=self.lpns, txids=self.txids, slots=self.slots, txEntries=self.tx_entries, entryBits=self.entry_bits)
+        own = dict(
+            lpns=self.lpns, txids=self.txids, slots=self.slots, txEntries=self.tx_entries, entryBits=self.entry_bits
+        )
         own |= dict(mapBase=self.base, txBase=self.tx_base, addressBits=self.address_bits, idBits=self.id_bits)
         return "".join(f"{name}={value}\n" for name, value in own.items())
 
     def verilog(self, folder=None):
-        """Path of otx_remap_engine.v in `folder`, or in one of its own below build/remap_engine, generated when it is not
-        there. RemapConfigError: what is wrong, in words."""
-        sources = [ROOT / "spinal/pom.xml", facts.TABLE, ROOT / "soc/facts.py", *sorted((ROOT / "spinal/src/main/scala").rglob("*.scala"))]
+        """Path of otx_remap_engine.v in `folder`, or in one of its own below build/remap_engine, generated when it is
+        not there. RemapConfigError: what is wrong, in words."""
+        sources = [
+            ROOT / "spinal/pom.xml",
+            facts.TABLE,
+            ROOT / "soc/facts.py",
+            *sorted((ROOT / "spinal/src/main/scala").rglob("*.scala")),
+        ]
         digest = hashlib.sha256(self.properties().encode() + b"".join(p.read_bytes() for p in sources)).hexdigest()
-        folder = Path(folder or ROOT / "build/remap_engine" / hashlib.sha256(self.properties().encode()).hexdigest()[:12]).absolute()
+        folder = Path(
+            folder or ROOT / "build/remap_engine" / hashlib.sha256(self.properties().encode()).hexdigest()[:12]
+        ).absolute()
         folder.mkdir(parents=True, exist_ok=True)
         path, mark, properties = folder / f"{NAME}.v", folder / f"{NAME}.sum", folder / "remap.properties"
         with open(folder / "lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not (path.exists() and mark.exists() and mark.read_text() == digest):
                 properties.write_text(self.properties())
-                run = subprocess.run([ROOT / "tools/spinal.sh", properties, folder / "new", NAME], capture_output=True, text=True)
+                run = subprocess.run(
+                    [ROOT / "tools/spinal.sh", properties, folder / "new", NAME], capture_output=True, text=True
+                )
                 if run.returncode:
                     raise RemapConfigError(run.stderr.strip().split("\n")[-1].removeprefix(f"{properties}: "))
                 text = (folder / "new" / f"{NAME}.v").read_text()
@@ -147,22 +158,46 @@ class RemapEngine(LiteXModule):
         self.op, self.rsp = stream.Endpoint(op_layout(config)), stream.Endpoint(RSP)
         self.tx, self.released = stream.Endpoint(tx_layout(config)), stream.Endpoint(RELEASED)
         self.table = axi.AXIInterface(data_width=128, address_width=config.address_bits, id_width=config.id_bits)
-        self.state, self.entries = [Signal(3, name=f"state{t}") for t in range(config.txids)], [Signal(16, name=f"entries{t}") for t in range(config.txids)]
+        self.state, self.entries = (
+            [Signal(3, name=f"state{t}") for t in range(config.txids)],
+            [Signal(16, name=f"entries{t}") for t in range(config.txids)],
+        )
         self.of, self.walking = Signal(config.txid_bits), Signal()
         self.memory_errors, self.reached, self.older, self.use = Signal(16), Signal(16), Signal(TXID_BITS), Signal(27)
 
         op, rsp, tx, released = self.op, self.rsp, self.tx, self.released
         ports = {"i_clk": ClockSignal("sys"), "i_reset": ResetSignal("sys")}
-        ports |= dict(i_op_valid=op.valid, o_op_ready=op.ready, i_op_payload_op=op.op, i_op_payload_lpn=wide(op.lpn, 32), i_op_payload_hasTx=op.hasTx)
-        ports |= dict(i_op_payload_txid=wide(op.txid, TXID_BITS), i_op_payload_blocks=op.blocks, i_op_payload_tag=op.tag, i_op_payload_last=op.last)
+        ports |= dict(
+            i_op_valid=op.valid,
+            o_op_ready=op.ready,
+            i_op_payload_op=op.op,
+            i_op_payload_lpn=wide(op.lpn, 32),
+            i_op_payload_hasTx=op.hasTx,
+        )
+        ports |= dict(
+            i_op_payload_txid=wide(op.txid, TXID_BITS),
+            i_op_payload_blocks=op.blocks,
+            i_op_payload_tag=op.tag,
+            i_op_payload_last=op.last,
+        )
         ports |= word("i_op_payload_location", op.location) | word("i_op_payload_newLocation", op.newLocation)
-        ports |= dict(o_rsp_valid=rsp.valid, i_rsp_ready=rsp.ready) | {f"o_rsp_payload_{f}": getattr(rsp, f) for f, _ in RSP if f != "location"}
+        ports |= dict(o_rsp_valid=rsp.valid, i_rsp_ready=rsp.ready) | {
+            f"o_rsp_payload_{f}": getattr(rsp, f) for f, _ in RSP if f != "location"
+        }
         ports |= word("o_rsp_payload_location", rsp.location)
-        ports |= dict(i_tx_valid=tx.valid, o_tx_ready=tx.ready, i_tx_payload_op=tx.op, i_tx_payload_txid=wide(tx.txid, TXID_BITS))
-        ports |= dict(o_released_valid=released.valid, i_released_ready=released.ready) | word("o_released_payload", released.location)
+        ports |= dict(
+            i_tx_valid=tx.valid, o_tx_ready=tx.ready, i_tx_payload_op=tx.op, i_tx_payload_txid=wide(tx.txid, TXID_BITS)
+        )
+        ports |= dict(o_released_valid=released.valid, i_released_ready=released.ready) | word(
+            "o_released_payload", released.location
+        )
         ports |= streams.axi_ports("table", self.table)
-        ports |= {f"o_txState_{t}": s for t, s in enumerate(self.state)} | {f"o_txCount_{t}": s for t, s in enumerate(self.entries)}
-        ports |= dict(i_useTxid=wide(self.of, TXID_BITS), o_useCount=self.use, o_older=self.older, o_reached=self.reached)
+        ports |= {f"o_txState_{t}": s for t, s in enumerate(self.state)} | {
+            f"o_txCount_{t}": s for t, s in enumerate(self.entries)
+        }
+        ports |= dict(
+            i_useTxid=wide(self.of, TXID_BITS), o_useCount=self.use, o_older=self.older, o_reached=self.reached
+        )
         ports |= dict(o_walking=self.walking, o_memoryErrors=self.memory_errors)
         self.specials += Instance(NAME, **ports)
         self.comb += [rsp.last.eq(1), released.last.eq(1)]
@@ -171,14 +206,23 @@ class RemapEngine(LiteXModule):
         platform.add_source(str(verilog or config.verilog()))
 
     def add_csr(self):
-        self._txid = CSRStorage(self.config.txid_bits, name="txid", description="The txid that the registers `tx_...` are about.")
+        self._txid = CSRStorage(
+            self.config.txid_bits, name="txid", description="The txid that the registers `tx_...` are about."
+        )
         shown = [("tx_state", 3, ", ".join(f"{s:d} {s.name}" for s in TxState) + ".", Array(self.state)[self.of])]
         shown += [("tx_entries", 16, "Entries of its table.", Array(self.entries)[self.of])]
         shown += [("tx_older", TXID_BITS, "COMMITTED: transactions that are to be merged before it.", self.older)]
         shown += [("tx_reached", 16, "COMMITTED or ABORTED: entries that a walk has come to.", self.reached)]
         shown += [("tx_use", 27, "Times that it was begun.", self.use)]
         shown += [("walking", 1, "A merge or abort walk is pending or under way.", self.walking)]
-        shown += [("memory_errors", 16, "Jobs that met a memory error or a broken chain; 65,535: that or more.", self.memory_errors)]
+        shown += [
+            (
+                "memory_errors",
+                16,
+                "Jobs that met a memory error or a broken chain; 65,535: that or more.",
+                self.memory_errors,
+            )
+        ]
         self.comb += self.of.eq(self._txid.storage)
         for name, width, words, value in shown:
             register = CSRStatus(width, name=name, description=words)
@@ -201,9 +245,15 @@ def main(args):
     try:
         pairs = [a.split("=", 1) for a in args[1:]]
         if not args or any(len(p) != 2 or p[0] not in known for p in pairs) or "lpns" not in dict(pairs):
-            raise RemapConfigError(f"usage: remap_engine.py OUTDIR lpns=N [NAME=N ...]; names: {', '.join(f.name for f in fields(RemapConfig))}")
+            raise RemapConfigError(
+                "usage: remap_engine.py OUTDIR lpns=N [NAME=N ...]; names: "
+                f"{', '.join(f.name for f in fields(RemapConfig))}"
+            )
         config = RemapConfig(**{name: int(value, 0) for name, value in pairs})
-        print(f"{config.verilog(args[0])}: table memory of {config.bytes:,} bytes from {config.base:#x} on, AXI ids of {config.id_bits} bits")
+        print(
+            f"{config.verilog(args[0])}: table memory of {config.bytes:,} bytes from {config.base:#x} on, AXI ids of "
+            f"{config.id_bits} bits"
+        )
     except ValueError as e:
         print(f"remap_engine: {e}", file=sys.stderr)
         return 2

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python3 soc/sim_dram.py`: the simulation SoC of preset tiny below build/dram/, with the ECPIX-5's memory in place of the ideal ones.
+"""`python3 soc/sim_dram.py`: the simulation SoC of preset tiny below build/dram/, with the ECPIX-5's memory in place of
+the ideal ones.
 
-CPU and core reach table and frame memory through LiteDRAM's ports as on the board (`Ecpix5.add_memory`), and the firmware initialises and levels the memory as
-there. Below LiteDRAM is its own DFI-level model of a DDR3 part; `LeveledPhy` puts the read levelling registers of ECP5DDRPHY before it, with one window for each byte lane.
+CPU and core reach table and frame memory through LiteDRAM's ports as on the board (`Ecpix5.add_memory`), and the
+firmware initialises and levels the memory as there. Below LiteDRAM is its own DFI-level model of a DDR3 part;
+`LeveledPhy` puts the read levelling registers of ECP5DDRPHY before it, with one window for each byte lane.
 It shows commands, order of words and levelling, not the times of pins. Wrong arguments: one line, exit code 2.
 """
 
@@ -65,9 +67,11 @@ def phy_settings(clk_freq):
 
 
 class LeveledPhy(LiteXModule):
-    """`model` behind the read levelling registers of ECP5DDRPHY: outside of its window a lane gives every byte one place late.
+    """`model` behind the read levelling registers of ECP5DDRPHY: outside of its window a lane gives every byte one
+    place late.
 
-    `fault`, bit l: lane l has no window. Bit 8: row address line 12 is stuck at 0. Bit 9: reads always have bit 3 of lane 0 clear.
+    `fault`, bit l: lane l has no window. Bit 8: row address line 12 is stuck at 0. Bit 9: reads always have bit 3 of
+    lane 0 clear.
     """
 
     def __init__(self, model, fault):
@@ -83,8 +87,12 @@ class LeveledPhy(LiteXModule):
         self.dfi = Interface(geometry_of.addressbits, geometry_of.bankbits, 1, 32 * LANES, PHASES)
 
         for up, down in zip(self.dfi.phases, model.dfi.phases, strict=True):
-            # the model raises valid in its first phase only, the ECP5's in all: the registers by which levelling reads need all
-            self.comb += [up.connect(down, omit={"rddata", "rddata_valid", "address"}), up.rddata_valid.eq(model.dfi.phases[0].rddata_valid)]
+            # the model raises valid in its first phase only, the ECP5's in all: the registers by which levelling reads
+            # need all
+            self.comb += [
+                up.connect(down, omit={"rddata", "rddata_valid", "address"}),
+                up.rddata_valid.eq(model.dfi.phases[0].rddata_valid),
+            ]
             row = ~down.ras_n & down.cas_n & down.we_n
             self.comb += down.address.eq(up.address & ~((fault[8] & row) << 12))
         reading = reduce(or_, [p.rddata_en for p in self.dfi.phases])
@@ -103,7 +111,11 @@ class LeveledPhy(LiteXModule):
             bytes_ = [model.dfi.phases[p].rddata[at : at + 8] for p, at in places]
             for n, (p, at) in enumerate(places):
                 right = bytes_[n] & ~(fault[9] << 3) if lane == 0 else bytes_[n]
-                self.comb += self.dfi.phases[p].rddata[at : at + 8].eq(Array([bytes_[(n + 1) % BURST], right])[inside & (slip == bitslip)])
+                self.comb += (
+                    self.dfi.phases[p]
+                    .rddata[at : at + 8]
+                    .eq(Array([bytes_[(n + 1) % BURST], right])[inside & (slip == bitslip)])
+                )
 
 
 class DramSoC(sim.SimSoC):

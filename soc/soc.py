@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The drive's SoC: VexRiscv, ROM with the firmware, SRAM, UART, timer and the core. Simulation and boards derive from it.
+"""The drive's SoC: VexRiscv, ROM with the firmware, SRAM, UART, timer and the core. Simulation and boards derive from
+it.
 
-The two memories are the deriving class' business: it connects `otx.table` and `otx.frame` and calls `memory_region` so that the CPU sees them at the
-addresses the geometry names. The "lite" CPU has no data cache, so what it writes there is what the core reads. Nothing here is preset-specific.
+The two memories are the deriving class' business: it connects `otx.table` and `otx.frame` and calls `memory_region` so
+that the CPU sees them at the addresses the geometry names. The "lite" CPU has no data cache, so what it writes there is
+what the core reads. Nothing here is preset-specific.
 """
 
 from pathlib import Path
@@ -36,10 +38,18 @@ class OtxSoC(SoCCore):
 
 
 def write_includes(soc, outdir):
-    """What the firmware needs to know about the SoC: csr.h, mem.h, soc.h, regions.ld, with LiteDRAM also sdram_phy.h. Call after the SoC is finalized."""
+    """What the firmware needs to know about the SoC: csr.h, mem.h, soc.h, regions.ld, with LiteDRAM also sdram_phy.h.
+
+    Call after the SoC is finalized.
+    """
     out = Path(outdir)
     out.mkdir(parents=True, exist_ok=True)
-    csr = export.get_csr_header(regions=soc.csr_regions, constants=soc.constants, csr_base=soc.mem_regions["csr"].origin, with_access_functions=True)
+    csr = export.get_csr_header(
+        regions=soc.csr_regions,
+        constants=soc.constants,
+        csr_base=soc.mem_regions["csr"].origin,
+        with_access_functions=True,
+    )
     files = [
         ("csr.h", csr),
         ("mem.h", export.get_mem_header(soc.mem_regions)),

@@ -14,14 +14,28 @@ BLOCK = [("block", 24)]
 PAGE = [("ppn", 30)]
 
 # The host port: name, fields, whether the core takes (True) or gives (False).
-HOST = [("cmd", CMD, True), ("wdata_req", WDATA_REQ, False), ("wdata", WDATA, True), ("rdata", RDATA, False), ("cpl", CPL, False)]
+HOST = [
+    ("cmd", CMD, True),
+    ("wdata_req", WDATA_REQ, False),
+    ("wdata", WDATA, True),
+    ("rdata", RDATA, False),
+    ("cpl", CPL, False),
+]
 
 _AX = ["addr", "id", "len", "size", "burst"]
-_AXI = {"aw": (_AX, True), "w": (["data", "strb", "last"], True), "b": (["id", "resp"], False), "ar": (_AX, True), "r": (["data", "id", "resp", "last"], False)}
+_AXI = {
+    "aw": (_AX, True),
+    "w": (["data", "strb", "last"], True),
+    "b": (["id", "resp"], False),
+    "ar": (_AX, True),
+    "r": (["data", "id", "resp", "last"], False),
+}
 
 
 def registers(fields):
-    """(register, bits, field, its first bit) of registers of up to 32 bits for these fields; `sequence` needs two, a page's number has a whole word."""
+    """(register, bits, field, its first bit) of registers of up to 32 bits for these fields; `sequence` needs two, a
+    page's number has a whole word.
+    """
     found = []
     for field, bits in fields:
         if field == "sequence":

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`area.py [--xilinx] [block ...]`: each block alone placed and routed on an ECP5-85F (speed grade 8), with the geometry of the ECPIX-5 drive; prints size and clock and writes
-build/area.json.
+"""`area.py [--xilinx] [block ...]`: each block alone placed and routed on an ECP5-85F (speed grade 8), with the
+geometry of the ECPIX-5 drive; prints size and clock and writes build/area.json.
 
-Without names all of BLOCKS. Ports are not connected (nextpnr's out-of-context mode), so the clock is that of the paths between registers; `seed` is that of the
-first placement that reaches 100 MHz, or of the best of four. The NAND channel has 4 ways, whatever the board has; `_t24`: with the longer code, `_rich`: that, and of a part that
-can do everything; `otx_remap_engine_small` is that of examples/remap_engine_soc. `lut4` counts LUT4 cells, `sites`
-all places for one that are taken, by carries and distributed memories (`dpram`) too. `--xilinx` also counts cells of Yosys' synth_xilinx for Artix-7, without placing.
+Without names all of BLOCKS. Ports are not connected (nextpnr's out-of-context mode), so the clock is that of the paths
+between registers; `seed` is that of the first placement that reaches 100 MHz, or of the best of four. The NAND channel
+has 4 ways, whatever the board has; `_t24`: with the longer code, `_rich`: that, and of a part that can do everything;
+`otx_remap_engine_small` is that of examples/remap_engine_soc. `lut4` counts LUT4 cells, `sites` all places for one that
+are taken, by carries and distributed memories (`dpram`) too. `--xilinx` also counts cells of Yosys' synth_xilinx for
+Artix-7, without placing.
 Exit code 1 when a block fails, 2 for wrong arguments, in one line.
 """
 
@@ -22,8 +24,22 @@ except ImportError as e:
 
 ROOT = Path(__file__).resolve().parent.parent
 PRESET = "ecpix5"
-BLOCKS = ["otx_remap_engine", "otx_command_queue", "otx_data_path", "otx_commit_log", "otx_flash_scheduler", "otx_nand_channel"]
-BLOCKS += ["otx_bch_encoder", "otx_bch_syndrome", "otx_bch_kes", "otx_bch_chien", "otx_bch_decoder", "otx_nand_corrector"]
+BLOCKS = [
+    "otx_remap_engine",
+    "otx_command_queue",
+    "otx_data_path",
+    "otx_commit_log",
+    "otx_flash_scheduler",
+    "otx_nand_channel",
+]
+BLOCKS += [
+    "otx_bch_encoder",
+    "otx_bch_syndrome",
+    "otx_bch_kes",
+    "otx_bch_chien",
+    "otx_bch_decoder",
+    "otx_nand_corrector",
+]
 SMALL = "otx_remap_engine_small"  # that of examples/remap_engine_soc
 BLOCKS += [SMALL, *VARIANTS]
 PARAMETERS = {"otx_nand_channel": dict(Ways=4)}
@@ -71,11 +87,30 @@ def ecp5(block):
     top, script = elaborated(block)
     script += f"; synth_ecp5 -abc9 -top {top} -json {base}.json; tee -q -o {base}_stat.json stat -json"
     call(f"{block}_synth", "yosys", "-q", "-p", script)
-    place = ["--um5g-85k", "--package", "CABGA554", "--speed", "8", "--freq", str(CLOCK_MHZ), "--out-of-context", "--timing-allow-fail"]
+    place = [
+        "--um5g-85k",
+        "--package",
+        "CABGA554",
+        "--speed",
+        "8",
+        "--freq",
+        str(CLOCK_MHZ),
+        "--out-of-context",
+        "--timing-allow-fail",
+    ]
     best = {"mhz": 0}
     for seed in SEEDS:
         weight = ["--placer-heap-timingweight", "30", "--seed", str(seed), "--router", "router2"]
-        call(f"{block}_place", "nextpnr-ecp5", "--json", f"{base}.json", "--report", f"{base}_report.json", *place, *weight)
+        call(
+            f"{block}_place",
+            "nextpnr-ecp5",
+            "--json",
+            f"{base}.json",
+            "--report",
+            f"{base}_report.json",
+            *place,
+            *weight,
+        )
         report = json.loads((ROOT / f"{base}_report.json").read_text())
         mhz = round(max(c["achieved"] for c in report["fmax"].values()), 1)
         if mhz > best["mhz"]:
@@ -91,7 +126,12 @@ def xilinx(block):
     top, script = elaborated(block)
     script += f"; synth_xilinx -family xc7 -abc9 -flatten -top {top}; tee -q -o {base}.json stat -json"
     call(f"{block}_xilinx", "yosys", "-q", "-p", script)
-    kinds = {"xc7_lut": XILINX_LUTS, "xc7_lutram": ["RAM32M", "RAM64M", "RAM32X1D", "RAM64X1D"], "xc7_ff": XILINX_FFS, "xc7_bram": ["RAMB18E1", "RAMB36E1"]}
+    kinds = {
+        "xc7_lut": XILINX_LUTS,
+        "xc7_lutram": ["RAM32M", "RAM64M", "RAM32X1D", "RAM64X1D"],
+        "xc7_ff": XILINX_FFS,
+        "xc7_bram": ["RAMB18E1", "RAMB36E1"],
+    }
     return cells(f"{base}.json", kinds)
 
 

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`bench.py [ID ...]`: runs benchmarks, all without an ID; writes build/bench/<id>.json and <id>.png and prints a table each. An unknown ID: one line, exit code 2.
+"""`bench.py [ID ...]`: runs benchmarks, all without an ID; writes build/bench/<id>.json and <id>.png and prints a table
+each. An unknown ID: one line, exit code 2.
 
-A benchmark is bench/<id>.py (a letter and a number) with `TITLE`, `run() -> bench.result.Result`, which also builds what it needs, and `plot(figure, result)` with the
-JSON's contents. Exit code 1 if one does not pass. docs/benchmarks.md lists them.
+A benchmark is bench/<id>.py (a letter and a number) with `TITLE`, `run() -> bench.result.Result`, which also builds
+what it needs, and `plot(figure, result)` with the JSON's contents. Exit code 1 if one does not pass. docs/benchmarks.md
+lists them.
 
-JSON: `id`, `title`, `clock_mhz`, `clock_from`, `unit`, `rows` (one object per row of the table), `ours`, `paper`, `target` (numbers in `unit` or null), `checks` (`what`, `found`,
-`ok`), `pass` (all checks are ok).
+JSON: `id`, `title`, `clock_mhz`, `clock_from`, `unit`, `rows` (one object per row of the table), `ours`, `paper`,
+`target` (numbers in `unit` or null), `checks` (`what`, `found`, `ok`), `pass` (all checks are ok).
 """
 
 import importlib
@@ -63,9 +65,15 @@ def show(doc, console):
     for row in doc["rows"]:
         table.add_row(*(number(v) for v in row.values()))
     console.print(table)
-    console.print(f"ours {number(doc['ours'])} {doc['unit']}; the paper {number(doc['paper'])}; target {number(doc['target'])}; at {doc['clock_mhz']:g} MHz ({doc['clock_from']})")
+    console.print(
+        f"ours {number(doc['ours'])} {doc['unit']}; the paper {number(doc['paper'])}; target {number(doc['target'])}; "
+        f"at {doc['clock_mhz']:g} MHz ({doc['clock_from']})"
+    )
     for c in doc["checks"]:
-        console.print(f"  {'ok  ' if c['ok'] else 'FAIL'} {c['what']}: {', '.join(map(number, c['found'])) if isinstance(c['found'], list) else number(c['found'])}")
+        console.print(
+            f"  {'ok  ' if c['ok'] else 'FAIL'} {c['what']}: "
+            f"{', '.join(map(number, c['found'])) if isinstance(c['found'], list) else number(c['found'])}"
+        )
 
 
 def execute(name, module, out=OUT, console=None):

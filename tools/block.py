@@ -20,21 +20,29 @@ TESTS = ROOT / "cocotb_tests"
 
 def blocks():
     """{name without `test_`: path} of the block tests; those of the whole drive are not among them."""
-    return {path.stem.removeprefix("test_"): path for path in sorted(TESTS.rglob("test_*.py")) if "system" not in path.parts}
+    return {
+        path.stem.removeprefix("test_"): path for path in sorted(TESTS.rglob("test_*.py")) if "system" not in path.parts
+    }
 
 
 def main(args):
     known = blocks()
     path = known.get(args[0].removeprefix("test_")) if args else None
     if path is None:
-        what = f"no test {args[0]}; there are: {', '.join(known)}" if args else f"usage: make block T=NAME; there are: {', '.join(known)}"
+        what = (
+            f"no test {args[0]}; there are: {', '.join(known)}"
+            if args
+            else f"usage: make block T=NAME; there are: {', '.join(known)}"
+        )
         print(f"block: {what}", file=sys.stderr)
         return 2
     begin = time.time()
     for preset in ["tiny", *["sim"] * ('"sim"' in path.read_text())]:
         if subprocess.run(["tools/verilog.sh", preset], cwd=ROOT).returncode:
             return 1
-    code = subprocess.run([sys.executable, "-m", "pytest", "-q", str(path.relative_to(ROOT)), *args[1:]], cwd=ROOT).returncode
+    code = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", str(path.relative_to(ROOT)), *args[1:]], cwd=ROOT
+    ).returncode
     more = "" if waves() else "; with a waveform: WAVES=1"
     print(f"block: {time.time() - begin:.1f} s; again with another seed: make block T={path.stem} SEED=2{more}")
     for wave in sorted((ROOT / "build/cocotb").glob("*/dump.fst")):

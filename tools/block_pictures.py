@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`block_pictures.py [--write]`: a picture of each block with its streams, docs/interfaces/*.svg, drawn from the tables of streams on the block's page.
+"""`block_pictures.py [--write]`: a picture of each block with its streams, docs/interfaces/*.svg, drawn from the tables
+of streams on the block's page.
 
-Rows that begin "| `name`, `name` in |" (or out, "in and out", "`a` out / `b` in") are streams. Without `--write` it says with exit code 1 which picture shows something else;
-with it they are brought up to date. Wrong arguments: one line, exit code 2.
+Rows that begin "| `name`, `name` in |" (or out, "in and out", "`a` out / `b` in") are streams. Without `--write` it
+says with exit code 1 which picture shows something else; with it they are brought up to date. Wrong arguments: one
+line, exit code 2.
 """
 
 import re
@@ -55,8 +57,22 @@ def draw(title, page):
     for x, names in ((10, came), (box + BOX, goes)):
         first = TOP + ROW + (rows - len(names)) * ROW / 2
         out += [part for i, name in enumerate(names) for part in arrow(x, first + ROW * i, name)]
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" font-family="monospace" font-size="11">'
-    return "\n".join(["<!-- SPDX-License-Identifier: Apache-2.0; drawn by tools/block_pictures.py -->", head, f"<title>{title}</title>", *out, "</svg>"]) + "\n"
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+        'font-family="monospace" font-size="11">'
+    )
+    return (
+        "\n".join(
+            [
+                "<!-- SPDX-License-Identifier: Apache-2.0; drawn by tools/block_pictures.py -->",
+                head,
+                f"<title>{title}</title>",
+                *out,
+                "</svg>",
+            ]
+        )
+        + "\n"
+    )
 
 
 def main(args):

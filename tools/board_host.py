@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python3 tools/board_host.py COMMAND ...`: a PC drives the transactional SSD on a board, through the host port's CSRs (soc/host_port.py).
+"""`python3 tools/board_host.py COMMAND ...`: a PC drives the transactional SSD on a board, through the host port's CSRs
+(soc/host_port.py).
 
-Needs a running `litex_server` that reaches the board's bus and the board's build/<board>/csr.csv (--csr). `--help` lists the commands; docs/boards.md shows a session.
-Exit code 0: SUCCESS; 1: the drive's status is another one, or nobody answers, in one line; 2: wrong arguments, in one line.
+Needs a running `litex_server` that reaches the board's bus and the board's build/<board>/csr.csv (--csr). `--help`
+lists the commands; docs/boards.md shows a session.
+Exit code 0: SUCCESS; 1: the drive's status is another one, or nobody answers, in one line; 2: wrong arguments, in one
+line.
 
 `HostLink` is the layer below: one command at a time over an object with `regs.<name>.read()` and `.write(value)`.
 """
@@ -36,7 +39,10 @@ class StatusError(Exception):
 
 
 class HostLink:
-    """The host port of a board. A method returns when its command has completed; a status that is not SUCCESS is a StatusError."""
+    """The host port of a board.
+
+    A method returns when its command has completed; a status that is not SUCCESS is a StatusError.
+    """
 
     def __init__(self, bus, polls=POLLS):
         self.bus, self.polls, self.tag = bus, polls, 0
@@ -56,7 +62,10 @@ class HostLink:
         raise LinkError(f"the drive does not answer: {' and '.join(names)} stay 0")
 
     def run(self, opcode, lba=0, count=0, data=b"", txid=None, **flags):
-        """One command. `data`: what a WRITE writes. Returns (result, {block: bytes}): result word, and what a READ delivered."""
+        """One command.
+
+        `data`: what a WRITE writes. Returns (result, {block: bytes}): result word, and what a READ delivered.
+        """
         self.until("cmd_ready")
         tag, self.tag = self.tag, (self.tag + 1) % 32
         fields = dict(opcode=int(opcode), lba=lba, count=count, txid=txid or 0, hastx=int(txid is not None), tag=tag)
@@ -90,7 +99,9 @@ class HostLink:
     def head(self, name, tag):
         """Block number at the head of a stream, which must belong to the command."""
         if (got := self.get(f"{name}_tag")) != tag:
-            raise LinkError(f"{name} is of command {got}, not {tag}: an earlier client stopped half way, reset the board")
+            raise LinkError(
+                f"{name} is of command {got}, not {tag}: an earlier client stopped half way, reset the board"
+            )
         return self.get(f"{name}_block")
 
     def send(self, block):
@@ -109,7 +120,10 @@ class HostLink:
         data = bytearray()
         for beat in range(BEATS):
             self.until("rdata_valid")
-            place, last = (self.get("rdata_tag"), self.get("rdata_block")) if beat in (0, BEATS - 1) else (tag, block), beat == BEATS - 1
+            place, last = (
+                (self.get("rdata_tag"), self.get("rdata_block")) if beat in (0, BEATS - 1) else (tag, block),
+                beat == BEATS - 1,
+            )
             data += self.get("rdata_data_lo").to_bytes(4, "little") + self.get("rdata_data_hi").to_bytes(4, "little")
             if place != (tag, block) or last and not self.get("rdata_last"):
                 raise LinkError(f"block {block} did not end at beat {BEATS}: reset the board")
@@ -156,7 +170,12 @@ txid_option = click.option("--txid", type=TXID, help="in this transaction")
 
 
 @click.group()
-@click.option("--csr", type=click.Path(exists=True, dir_okay=False), default=str(ROOT / "build/ecpix5/csr.csv"), help="register map of the board's build")
+@click.option(
+    "--csr",
+    type=click.Path(exists=True, dir_okay=False),
+    default=str(ROOT / "build/ecpix5/csr.csv"),
+    help="register map of the board's build",
+)
 @click.option("--port", type=click.IntRange(1, 65535), default=1234, help="of litex_server")
 @click.pass_context
 def cli(context, csr, port):
@@ -227,7 +246,13 @@ of_transaction(Opcode.ABORT, "Nothing of transaction TXID remains.")
 
 @cli.command()
 @click.argument("txid", type=TXID)
-@click.option("--relaxed", is_flag=True, help="return when visible; durable in commit order, at the latest with the next flush or commit that is not relaxed")
+@click.option(
+    "--relaxed",
+    is_flag=True,
+    help=(
+        "return when visible; durable in commit order, at the latest with the next flush or commit that is not relaxed"
+    ),
+)
 @click.pass_obj
 def commit(bus, txid, relaxed):
     """Returns when transaction TXID is visible and durable."""
@@ -244,7 +269,10 @@ def query(bus, what, txid):
         raise click.UsageError("--txid goes with 'query tx' and 'query tx_walk', and only with them")
     result, _ = HostLink(bus()).run(Opcode.QUERY, txid=txid, arg=Query[what.upper()])
     entries, before, state = result >> 16, result >> 8 & 31, TxState(result & 7).name if txid is not None else ""
-    words = {"tx": f"{state}, {entries:,} entries", "tx_walk": f"{state}, {entries:,} entries wait, {before} transactions go before"}
+    words = {
+        "tx": f"{state}, {entries:,} entries",
+        "tx_walk": f"{state}, {entries:,} entries wait, {before} transactions go before",
+    }
     click.echo(words.get(what, f"{result:,}"))
 
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The firmware of a preset with one fault in it, to see which tests of the whole drive find it.
 
-`broken_firmware.py PRESET WORDS`: the fault of sw/firmware/test/mutants.txt whose rule begins with WORDS. Writes build/PRESET/broken/WORDS.bin (words joined by `_`)
-and prints its path: `power_cut.py --firmware FILE` takes it, and OTX_FIRMWARE=FILE puts it into every test through libotx.so. The preset must be built
-(tools/drive_build.sh). Wrong arguments: one line, exit code 2.
+`broken_firmware.py PRESET WORDS`: the fault of sw/firmware/test/mutants.txt whose rule begins with WORDS. Writes
+build/PRESET/broken/WORDS.bin (words joined by `_`) and prints its path: `power_cut.py --firmware FILE` takes it, and
+OTX_FIRMWARE=FILE puts it into every test through libotx.so. The preset must be built (tools/drive_build.sh). Wrong
+arguments: one line, exit code 2.
 """
 
 import re
@@ -32,7 +33,10 @@ def fault(words):
     found = [f for f in mutants.faults((ROOT / "sw/firmware/test/mutants.txt").read_text()) if f[3].startswith(words)]
     if len(found) == 1:
         return found[0]
-    raise UsageError(f"{len(found)} rules of sw/firmware/test/mutants.txt begin with '{words}'" + "".join(f"; {f[3]}" for f in found[:6]))
+    raise UsageError(
+        f"{len(found)} rules of sw/firmware/test/mutants.txt begin with '{words}'"
+        + "".join(f"; {f[3]}" for f in found[:6])
+    )
 
 
 def build(preset, words):
@@ -55,7 +59,12 @@ def build(preset, words):
     out.mkdir()
     for needed in ("otx_geometry.h", "software"):
         (out / needed).symlink_to(folder / needed)
-    done = subprocess.run(["make", "-s", "-C", str(work), f"BUILD_DIR={out}", f"FACTS={ROOT / 'build/facts'}", "WARN=-std=c11"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["make", "-s", "-C", str(work), f"BUILD_DIR={out}", f"FACTS={ROOT / 'build/facts'}", "WARN=-std=c11"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if done.returncode:
         raise UsageError(f"does not compile: {done.stderr.strip().splitlines()[-1:]}")
     path = work.with_suffix(".bin")

@@ -3,9 +3,11 @@
 
     campaign.py [NAME [--seed N] [--items N] [--scheduler tcp://HOST:PORT] [--workers N] [--list FILE] [--results FILE]]
 
-Without a name: the campaigns of tools/campaigns.toml and how long an item of each takes. Items run on two processes of this machine, or on the workers of a scheduler
-(campaign_item.py says what a worker needs). Each result goes into build/campaign/results.sqlite as it comes, the output of the item into a log beside it; an item that has passed
-or failed on this very tree with this seed is not run again. The last line is "N passed, M failed"; exit code 1 when one failed, 2 for wrong arguments, in one line.
+Without a name: the campaigns of tools/campaigns.toml and how long an item of each takes. Items run on two processes of
+this machine, or on the workers of a scheduler (campaign_item.py says what a worker needs). Each result goes into
+build/campaign/results.sqlite as it comes, the output of the item into a log beside it; an item that has passed or
+failed on this very tree with this seed is not run again. The last line is "N passed, M failed"; exit code 1 when one
+failed, 2 for wrong arguments, in one line.
 """
 
 import json
@@ -54,7 +56,9 @@ class Campaign:
             return [str(n) for n in range(wanted or self.items)]
         names = self.list
         if self.lists:
-            said = subprocess.run(["bash", "-c", f". tools/env.sh && {self.lists}"], cwd=ROOT, capture_output=True, text=True)
+            said = subprocess.run(
+                ["bash", "-c", f". tools/env.sh && {self.lists}"], cwd=ROOT, capture_output=True, text=True
+            )
             if said.returncode:
                 raise click.UsageError(f"the items of {self.name} cannot be listed: {said.stderr.strip()[-200:]}")
             names = said.stdout.split("\n")
@@ -62,7 +66,11 @@ class Campaign:
 
     def fill(self, text, seed, number, name):
         """A command of an item; names of one word in `lists` stand alone, longer ones are its arguments."""
-        return text.replace("{seed}", str(seed + number)).replace("{base}", str(seed)).replace("{item}", " ".join(map(shlex.quote, name.split())))
+        return (
+            text.replace("{seed}", str(seed + number))
+            .replace("{base}", str(seed))
+            .replace("{item}", " ".join(map(shlex.quote, name.split())))
+        )
 
 
 class Results:
@@ -71,11 +79,15 @@ class Results:
     def __init__(self, path):
         path.parent.mkdir(parents=True, exist_ok=True)
         self.db = sqlite3.connect(path)
-        self.db.execute(f"CREATE TABLE IF NOT EXISTS results ({', '.join(COLUMNS)}, PRIMARY KEY (campaign, item, seed, tree))")
+        self.db.execute(
+            f"CREATE TABLE IF NOT EXISTS results ({', '.join(COLUMNS)}, PRIMARY KEY (campaign, item, seed, tree))"
+        )
         self.db.row_factory = sqlite3.Row
 
     def get(self, campaign, item, seed, tree):
-        return self.db.execute("SELECT * FROM results WHERE campaign=? AND item=? AND seed=? AND tree=?", (campaign, item, seed, tree)).fetchone()
+        return self.db.execute(
+            "SELECT * FROM results WHERE campaign=? AND item=? AND seed=? AND tree=?", (campaign, item, seed, tree)
+        ).fetchone()
 
     def put(self, **row):
         self.db.execute(f"INSERT OR REPLACE INTO results VALUES ({', '.join(f':{c}' for c in COLUMNS)})", row)
@@ -88,13 +100,18 @@ class Results:
 
 
 def campaigns(path):
-    return {name: Campaign(name, **(c | {"list": tuple(c.get("list", ()))})) for name, c in tomllib.loads(path.read_text()).items()}
+    return {
+        name: Campaign(name, **(c | {"list": tuple(c.get("list", ()))}))
+        for name, c in tomllib.loads(path.read_text()).items()
+    }
 
 
 def overview(known, results):
     for c in known.values():
         measured = results.each(c.name)
-        time_of = f"{measured[1]:.0f} s an item (mean of {measured[0]})" if measured else f"about {c.seconds:.0f} s an item"
+        time_of = (
+            f"{measured[1]:.0f} s an item (mean of {measured[0]})" if measured else f"about {c.seconds:.0f} s an item"
+        )
         print(f"{c.name:20} {f'{c.items} items' if c.items else 'by name':12} {time_of:36} {c.shows}")
 
 
@@ -104,11 +121,25 @@ def workers(scheduler, processes):
     import dask
     from distributed import Client, LocalCluster
 
-    dask.config.set({"distributed.worker.daemon": False, "distributed.admin.tick.limit": "1h", "distributed.scheduler.allowed-failures": 0})
-    cloudpickle.register_pickle_by_value(campaign_item)  # a worker is sent its text and needs none of this repository's modules
+    dask.config.set(
+        {
+            "distributed.worker.daemon": False,
+            "distributed.admin.tick.limit": "1h",
+            "distributed.scheduler.allowed-failures": 0,
+        }
+    )
+    # a worker is sent its text and needs none of this repository's modules
+    cloudpickle.register_pickle_by_value(campaign_item)
     if scheduler:
         return Client(scheduler, timeout="20s", set_as_default=False), None
-    cluster = LocalCluster(n_workers=processes, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1", silence_logs=50)
+    cluster = LocalCluster(
+        n_workers=processes,
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address=None,
+        host="127.0.0.1",
+        silence_logs=50,
+    )
     return Client(cluster, set_as_default=False), cluster
 
 
@@ -122,20 +153,55 @@ def run(campaign, todo, seed, tree, results, scheduler, processes):
     futures = {}
     try:
         for number, name in todo:
-            futures[client.submit(run_item, str(ROOT), tree, campaign.fill(campaign.command, seed, number, name), pure=False, retries=0)] = number, name
+            futures[
+                client.submit(
+                    run_item,
+                    str(ROOT),
+                    tree,
+                    campaign.fill(campaign.command, seed, number, name),
+                    pure=False,
+                    retries=0,
+                )
+            ] = number, name
         for done, future in enumerate(as_completed(futures, loop=client.loop), 1):
             number, name = futures[future]
             if future.status == "finished":
                 worker, started, seconds, verdict, seen, found, text = future.result()
             else:
-                worker, started, seconds, verdict, seen, found, text = "", time.time(), 0.0, "not run", {}, f"{future.status}: {future.exception()}", ""
+                worker, started, seconds, verdict, seen, found, text = (
+                    "",
+                    time.time(),
+                    0.0,
+                    "not run",
+                    {},
+                    f"{future.status}: {future.exception()}",
+                    "",
+                )
             log = logs / f"{re.sub(r'[^A-Za-z0-9]+', '_', name)}-{seed + number}-{tree}.log"
             log.parent.mkdir(parents=True, exist_ok=True)
             log.write_text(text)
             when = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(started))
-            row = dict(campaign=campaign.name, item=name, seed=seed + number, tree=tree, started=when, seconds=round(seconds, 1))
-            results.put(**row, verdict=verdict, seen=json.dumps(seen), found=found, log=os.path.relpath(log, ROOT), worker=worker)
-            print(f"{done} of {len(todo)}: {name}, seed {seed + number}: {verdict}, {seconds:.0f} s of a processor{', ' + found if found else ''}", flush=True)
+            row = dict(
+                campaign=campaign.name,
+                item=name,
+                seed=seed + number,
+                tree=tree,
+                started=when,
+                seconds=round(seconds, 1),
+            )
+            results.put(
+                **row,
+                verdict=verdict,
+                seen=json.dumps(seen),
+                found=found,
+                log=os.path.relpath(log, ROOT),
+                worker=worker,
+            )
+            print(
+                f"{done} of {len(todo)}: {name}, seed {seed + number}: {verdict}, {seconds:.0f} s of a "
+                f"processor{', ' + found if found else ''}",
+                flush=True,
+            )
     finally:
         client.cancel(list(futures))
         client.close()
@@ -154,7 +220,10 @@ def table(campaign, chosen, seed, tree, results):
         failed += bad
         seen = ", ".join(f"{k} {v}" for k, v in json.loads(row["seen"]).items()) if row else ""
         found = "; ".join(filter(None, [seen, row["found"] if row else ""]))
-        print(f"{name:{width}} {seed + number:6} {row['verdict'] if row else 'not run':8} {row['seconds'] if row else 0:8.1f}  {found}")
+        print(
+            f"{name:{width}} {seed + number:6} {row['verdict'] if row else 'not run':8} "
+            f"{row['seconds'] if row else 0:8.1f}  {found}"
+        )
         if bad and row:
             print(f"{'':{width}}        log: {row['log']}; again: {campaign.fill(campaign.again, seed, number, name)}")
     return len(rows) - failed, failed
@@ -166,7 +235,9 @@ def table(campaign, chosen, seed, tree, results):
 @click.option("--items", type=click.IntRange(1))
 @click.option("--scheduler", help="tcp://HOST:PORT of a Dask scheduler")
 @click.option("--workers", "processes", type=click.IntRange(1, 256), default=2, help="processes without a scheduler")
-@click.option("--list", "path", type=click.Path(exists=True, dir_okay=False, path_type=Path), default=LIST, help="the campaigns")
+@click.option(
+    "--list", "path", type=click.Path(exists=True, dir_okay=False, path_type=Path), default=LIST, help="the campaigns"
+)
 @click.option("--results", "file", type=click.Path(dir_okay=False, path_type=Path), default=RESULTS)
 def main(name, seed, items, scheduler, processes, path, file):
     known, results = campaigns(path), Results(file)
@@ -179,9 +250,20 @@ def main(name, seed, items, scheduler, processes, path, file):
         raise click.UsageError(f"a scheduler is tcp://HOST:PORT, not {scheduler}")
     campaign, tree = known[name], tree_of(ROOT)
     chosen = list(enumerate(campaign.names(items)))
-    todo = [(n, item) for n, item in chosen if (row := results.get(name, item, seed + n, tree)) is None or row["verdict"] == "not run"]
-    print(f"{name}: {campaign.shows}; tree {tree}, {len(chosen)} items, {len(chosen) - len(todo)} of them done before", flush=True)
-    if todo and campaign.prepare and subprocess.run(["bash", "-c", f"set -e; . tools/env.sh; {campaign.prepare}"], cwd=ROOT).returncode:
+    todo = [
+        (n, item)
+        for n, item in chosen
+        if (row := results.get(name, item, seed + n, tree)) is None or row["verdict"] == "not run"
+    ]
+    print(
+        f"{name}: {campaign.shows}; tree {tree}, {len(chosen)} items, {len(chosen) - len(todo)} of them done before",
+        flush=True,
+    )
+    if (
+        todo
+        and campaign.prepare
+        and subprocess.run(["bash", "-c", f"set -e; . tools/env.sh; {campaign.prepare}"], cwd=ROOT).returncode
+    ):
         print("0 passed, 1 failed")
         return 1
     if todo:

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One item of a campaign, run where a Dask worker is: the command, its time, what it said. The workers are sent its text, so it uses nothing but the standard library.
+"""One item of a campaign, run where a Dask worker is: the command, its time, what it said. The workers are sent its
+text, so it uses nothing but the standard library.
 
-A worker has the project in the folder of the command line, or in the one that its environment names as OTX_ROOT; it must be the same tree, and holds what `prepare` makes.
+A worker has the project in the folder of the command line, or in the one that its environment names as OTX_ROOT; it
+must be the same tree, and holds what `prepare` makes.
 """
 
 import ctypes
@@ -19,7 +21,9 @@ PR_SET_PDEATHSIG = 1
 
 
 def tree_of(root):
-    """The commit of a tree; with changes that are not committed, also what they are: results of another tree do not count."""
+    """The commit of a tree; with changes that are not committed, also what they are: results of another tree do not
+    count.
+    """
 
     def git(*args):
         return subprocess.run(["git", *args], cwd=root, capture_output=True, check=True).stdout
@@ -41,7 +45,11 @@ def judge(code, text):
     bad = int(counted[-1][1] or 0) if counted else 0
     if code == 0 and not bad and not (counted and seen["passed"] == 0):
         return "passed", seen, ""
-    said = [line for line in text.splitlines() if re.search(r"FAILED|SURVIVED|WRONG|Error|error:|timeout|failed", line)] or text.splitlines() or ["nothing was said"]
+    said = (
+        [line for line in text.splitlines() if re.search(r"FAILED|SURVIVED|WRONG|Error|error:|timeout|failed", line)]
+        or text.splitlines()
+        or ["nothing was said"]
+    )
     return "failed", seen, f"exit code {code}: {said[0][:300]}" if code else said[0][:300]
 
 
@@ -63,7 +71,13 @@ def run_item(root, tree, command):
     script = f'trap "trap - TERM; kill -TERM 0" TERM\n( . tools/env.sh\n{command}\n) & wait $!'
     environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "OTX_TIMES")}
     run = subprocess.Popen(
-        ["bash", "-c", script], cwd=root, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=die_with_parent
+        ["bash", "-c", script],
+        cwd=root,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+        preexec_fn=die_with_parent,
     )
     text = run.stdout.read().decode(errors="replace")
     _, status, usage = os.wait4(run.pid, 0)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`dram.py [case ...]`: the whole simulated drive over LiteDRAM, initialised and levelled by the board's firmware. Builds build/dram (minutes the first time).
+"""`dram.py [case ...]`: the whole simulated drive over LiteDRAM, initialised and levelled by the board's firmware.
+Builds build/dram (minutes the first time).
 
-soc/sim_dram.py is what is simulated. Each case is a process of its own; one line each, then "N passed, M failed"; exit code 1 when M is not 0. Wrong arguments: one line,
-exit code 2.
+soc/sim_dram.py is what is simulated. Each case is a process of its own; one line each, then "N passed, M failed"; exit
+code 1 when M is not 0. Wrong arguments: one line, exit code 2.
 """
 
 import os
@@ -25,7 +26,8 @@ BUILD = [
     "tools/verilog.sh tiny",
     "python3 soc/sim_dram.py",
     "make -s -C sw/firmware BUILD_DIR=$PWD/build/dram",
-    "make -f sim/Makefile OUT=build/dram CORE=build/tiny/verilog/otx_core.v EXTRA_CPP=sim/otx_sim_dram.cpp build/dram/libotx.so build/dram/otx.bin",
+    "make -f sim/Makefile OUT=build/dram CORE=build/tiny/verilog/otx_core.v EXTRA_CPP=sim/otx_sim_dram.cpp "
+    "build/dram/libotx.so build/dram/otx.bin",
 ]
 
 
@@ -58,7 +60,9 @@ def boot(drive, ending):
 def a_levelled_drive_keeps_what_was_committed():
     rng, drive = random.Random(1), powered(0)
     report = boot(drive, "otx: ready\n")
-    assert "best: m0, b01 delays: 0" in report and "best: m1, b03 delays: 0" in report and "otx: dram ok, 3" in report, report
+    assert (
+        "best: m0, b01 delays: 0" in report and "best: m1, b03 delays: 0" in report and "otx: dram ok, 3" in report
+    ), report
     print(f"       ready after {drive.clock} clocks")
     plain = {lba: rng.randbytes(BLOCK) for lba in (0, 1, 500, 1023)}
     many, lost = rng.randbytes(32 * BLOCK), rng.randbytes(BLOCK)
@@ -68,20 +72,32 @@ def a_levelled_drive_keeps_what_was_committed():
     drive.write(1, lost, txid=4)
     drive.commit(3)
     plain |= {100 + n: many[n * BLOCK : (n + 1) * BLOCK] for n in (0, 31)}
-    assert all(drive.read(lba) == data for lba, data in plain.items()) and drive.read(100, 32) == many and drive.read(1, txid=4) == lost
+    assert (
+        all(drive.read(lba) == data for lba, data in plain.items())
+        and drive.read(100, 32) == many
+        and drive.read(1, txid=4) == lost
+    )
     drive.flush()
     drive.power_cut(seed=1)
     drive.power_on()
     drive.lib.otx_sim_dram_set_fault(0)
     boot(drive, "otx: ready\n")
-    assert drive.read(100, 32) == many and all(drive.read(lba) == data for lba, data in plain.items()) and drive.read(2) == bytes(BLOCK)
+    assert (
+        drive.read(100, 32) == many
+        and all(drive.read(lba) == data for lba, data in plain.items())
+        and drive.read(2) == bytes(BLOCK)
+    )
 
 
 def refuses(fault, levels):
     drive = powered(fault)
     report = boot(drive, "otx: not ready: dram: ")
     drive.lib.otx_boot(STEP)
-    assert not drive.lib.otx_enabled() and "otx: dram ok" not in drive.uart and ("delays: -\nSwitching" not in report) == levels, drive.uart
+    assert (
+        not drive.lib.otx_enabled()
+        and "otx: dram ok" not in drive.uart
+        and ("delays: -\nSwitching" not in report) == levels
+    ), drive.uart
     assert drive.command(Opcode.FLUSH, check=False).status == Status.NOT_READY
     print("       " + drive.uart.splitlines()[-1])
 
@@ -94,7 +110,11 @@ def an_open_row_address_line_leaves_the_drive_closed():
     refuses(1 << 8, levels=True)
 
 
-CASES = [a_levelled_drive_keeps_what_was_committed, a_byte_lane_without_a_window_leaves_the_drive_closed, an_open_row_address_line_leaves_the_drive_closed]
+CASES = [
+    a_levelled_drive_keeps_what_was_committed,
+    a_byte_lane_without_a_window_leaves_the_drive_closed,
+    an_open_row_address_line_leaves_the_drive_closed,
+]
 
 
 def passes(case):
@@ -115,7 +135,10 @@ def passes(case):
 def main(names):
     unknown = set(names) - {c.__name__ for c in CASES}
     if unknown:
-        print(f"dram: no case {', '.join(sorted(unknown))}; there are: {', '.join(c.__name__ for c in CASES)}", file=sys.stderr)
+        print(
+            f"dram: no case {', '.join(sorted(unknown))}; there are: {', '.join(c.__name__ for c in CASES)}",
+            file=sys.stderr,
+        )
         return 2
     if failed := build():
         print(f"dram: '{failed}' failed; see {OUT.name}/build.log", file=sys.stderr)

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python3 tools/drive.py PRESET IMAGE [trace=FILE.fst] [trace_commits=1]`: serves the simulated drive on build/otx.sock until interrupted.
+"""`python3 tools/drive.py PRESET IMAGE [trace=FILE.fst] [trace_commits=1]`: serves the simulated drive on
+build/otx.sock until interrupted.
 
-Exports `drive` and `atomic` (see sim/nbd_plugin.cpp). The image file is created if missing. Wrong arguments, or an image that is not one, is truncated, has another
-geometry or is in use: one line, exit code 2, the file untouched. SIGTERM or Ctrl-C flushes and closes; SIGKILL is a power cut.
+Exports `drive` and `atomic` (see sim/nbd_plugin.cpp). The image file is created if missing. Wrong arguments, or an
+image that is not one, is truncated, has another geometry or is in use: one line, exit code 2, the file untouched.
+SIGTERM or Ctrl-C flushes and closes; SIGKILL is a power cut.
 """
 
 import os
@@ -61,7 +63,12 @@ def main(args):
         if len(args) < 2 or any("=" not in word for word in args[2:]):
             raise UsageError("usage: drive.py PRESET IMAGE [trace=FILE.fst] [trace_commits=1]")
         preset, image, given = geometry.preset(args[0]), Path(args[1]), options(args[2:])
-        plugin = ROOT / "build" / preset.preset / ("nbdkit-otx-trace-plugin.so" if "trace" in given else "nbdkit-otx-plugin.so")
+        plugin = (
+            ROOT
+            / "build"
+            / preset.preset
+            / ("nbdkit-otx-trace-plugin.so" if "trace" in given else "nbdkit-otx-plugin.so")
+        )
         if not plugin.exists():
             raise UsageError(f"preset {preset.preset} is not built; run make drive-build PRESET={preset.preset}")
         check_image(preset.preset, image)
@@ -69,7 +76,10 @@ def main(args):
     except (UsageError, geometry.GeometryError, opentxssd.DriveError) as e:
         print(f"drive: {e}", file=sys.stderr)
         return 2
-    print(f"preset {preset.preset} on {image}: nbd+unix:///drive?socket={SOCKET.relative_to(ROOT)} (or /atomic)", flush=True)
+    print(
+        f"preset {preset.preset} on {image}: nbd+unix:///drive?socket={SOCKET.relative_to(ROOT)} (or /atomic)",
+        flush=True,
+    )
     words = [f"image={image.absolute()}", *(f"{k}={v}" for k, v in given.items())]
     os.execvp("nbdkit", ["nbdkit", "-f", "-t", str(opentxssd.TAGS), "-U", str(SOCKET), str(plugin), *words])
 

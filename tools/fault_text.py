@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds the text of a fault in a source file, however the file is laid out, and puts another in its place.
 
-Any run of white space is like any other; where one of its neighbours is not part of a word it may be missing, or be there where the fault has
-none. The end of a line in a C macro (a backslash) is white space too, and a comma may stand before a closing bracket: formatters add it.
-White space that both texts of a fault begin or end with is kept as the file has it: the lines of a new Python text are indented from there on.
+Any run of white space is like any other; where one of its neighbours is not part of a word it may be missing, or be
+there where the fault has none. The end of a line in a C macro (a backslash) is white space too, and a comma may stand
+before a closing bracket: formatters add it.
+White space that both texts of a fault begin or end with is kept as the file has it: the lines of a new Python text are
+indented from there on.
 """
 
 import re
@@ -23,7 +25,9 @@ def pattern(old):
 
 
 def edges(old, new):
-    """How `old` and `new` begin and end with white space: (what goes before the pattern, after it, the new text without what is kept)."""
+    """How `old` and `new` begin and end with white space: (what goes before the pattern, after it, the new text without
+    what is kept).
+    """
     head, tail = old[: len(old) - len(old.lstrip())], old[len(old.rstrip()) :]
     before = after = ""
     if head and new.strip() and new.startswith(head):

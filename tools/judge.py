@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`judge.py HISTORY [...]`: judges recorded histories of the drive against contract.md (docs/reference/history.md). `-` is standard input.
+"""`judge.py HISTORY [...]`: judges recorded histories of the drive against contract.md (docs/reference/history.md). `-`
+is standard input.
 
-One line per file: `HISTORY: good (N events, M reads, K cuts)`, or the violation with its guarantee, commands and lines. Exit code 0 if all are good, 1 if one is
-not, 2 for wrong arguments or a file that is no history. `--bench` prints how many events per second it judges here.
+One line per file: `HISTORY: good (N events, M reads, K cuts)`, or the violation with its guarantee, commands and lines.
+Exit code 0 if all are good, 1 if one is not, 2 for wrong arguments or a file that is no history. `--bench` prints how
+many events per second it judges here.
 """
 
 import sys
@@ -36,7 +38,10 @@ def main(arguments):
             continue
         count = verdict.counts
         if verdict.good:
-            print(f"{name}: good ({count.get('events', 0)} events, {count.get('reads', 0)} reads, {count.get('cuts', 0)} cuts)")
+            print(
+                f"{name}: good ({count.get('events', 0)} events, {count.get('reads', 0)} reads, "
+                f"{count.get('cuts', 0)} cuts)"
+            )
         else:
             code = code or 1
             for violation in verdict.violations:

@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does some test see each of these faults? Applies one mutation of tools/mutants.toml at a time to a copy of the tree and runs the test that must fail.
+"""Does some test see each of these faults? Applies one mutation of tools/mutants.toml at a time to a copy of the tree
+and runs the test that must fail.
 
 `mutants.py [name ...]` runs only those; a name is that of a mutant or of a test (all its mutants).
-`mutants.py --since COMMIT [name ...]`: those whose file has changed since, or a file that the commands of their test name.
-`mutants.py --tests` lists the tests that have mutants. The same test must pass on the unchanged tree. What becomes of a mutant, with its seconds:
+`mutants.py --since COMMIT [name ...]`: those whose file has changed since, or a file that the commands of their test
+name.
+`mutants.py --tests` lists the tests that have mutants. The same test must pass on the unchanged tree. What becomes of a
+mutant, with its seconds:
 
 killed    it builds and its test fails
 SURVIVED  its test passes
-timeout   its test takes more than LIMIT times the processor time of the unchanged run, and LEAST_S more, or rests for STILL_S: nobody has seen anything wrong.
+timeout   its test takes more than LIMIT times the processor time of the unchanged run, and LEAST_S more, or rests for
+          STILL_S: nobody has seen anything wrong.
           It counts as killed only when the mutant says `ends = "never"` and `why`: to hang is what it does
 WRONG     it cannot be applied or does not build
 
-Exit code 1 when one is not killed, 2 for wrong arguments. Runs side by side have a copy of the tree each, which is kept and brought up to date.
+Exit code 1 when one is not killed, 2 for wrong arguments. Runs side by side have a copy of the tree each, which is kept
+and brought up to date.
 """
 
 import fcntl
@@ -38,7 +43,10 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Tree:
-    """A copy of what git knows or would add, and the geometry of preset tiny. What was built in it before is kept: a file that is not what it was gets a new time stamp."""
+    """A copy of what git knows or would add, and the geometry of preset tiny.
+
+    What was built in it before is kept: a file that is not what it was gets a new time stamp.
+    """
 
     def __init__(self):
         PLACE.mkdir(parents=True, exist_ok=True)
@@ -52,9 +60,15 @@ class Tree:
             break
         self.path.mkdir(exist_ok=True)
         self.logs.mkdir(exist_ok=True)
-        listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
+        listed = subprocess.run(
+            ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True
+        ).stdout.split("\n")
         names = {name for name in listed if name and (ROOT / name).is_file()}
-        for old in [p for p in self.path.rglob("*") if p.is_file() and not p.is_symlink() and p.relative_to(self.path).parts[0] not in ("build", ".venv")]:
+        for old in [
+            p
+            for p in self.path.rglob("*")
+            if p.is_file() and not p.is_symlink() and p.relative_to(self.path).parts[0] not in ("build", ".venv")
+        ]:
             if str(old.relative_to(self.path)) not in names and "__pycache__" not in old.parts:
                 old.unlink()
         for name in names:
@@ -70,14 +84,26 @@ class Tree:
             if (ROOT / name).exists() and not (self.path / name).exists():
                 (self.path / name).parent.mkdir(parents=True, exist_ok=True)
                 (shutil.copytree if (ROOT / name).is_dir() else shutil.copy2)(ROOT / name, self.path / name)
-        own = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}  # its own modules, not those of this tree
+        # its own modules, not those of this tree
+        own = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
         subprocess.run([sys.executable, "soc/geometry.py", "tiny", "build/tiny"], cwd=self.path, env=own, check=True)
 
     def run(self, command, log, limit):
-        """("passed", "failed" or "timeout", processor seconds) of a command in the copy; its output goes to logs/<log>.log. A simulation stops at its first failed test."""
-        env = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "OTX_TIMES", "LONG")} | {"COCOTB_MAX_FAILURES": "1"}
+        """("passed", "failed" or "timeout", processor seconds) of a command in the copy; its output goes to
+        logs/<log>.log. A simulation stops at its first failed test.
+        """
+        env = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "OTX_TIMES", "LONG")} | {
+            "COCOTB_MAX_FAILURES": "1"
+        }
         with (self.logs / f"{log}.log").open("w") as out:
-            run = subprocess.Popen(["bash", "-c", f". tools/env.sh && {command}"], cwd=self.path, stdout=out, stderr=subprocess.STDOUT, env=env, start_new_session=True)
+            run = subprocess.Popen(
+                ["bash", "-c", f". tools/env.sh && {command}"],
+                cwd=self.path,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                env=env,
+                start_new_session=True,
+            )
             used = moved = 0
             since = time.time()
             try:
@@ -136,15 +162,29 @@ def complaints(config):
 
 def changed(since):
     """Paths that differ from commit `since`, new ones too; None when there is no such commit."""
-    if since.startswith("-") or subprocess.run(["git", "rev-parse", "-q", "--verify", f"{since}^{{commit}}"], cwd=ROOT, capture_output=True).returncode:
+    if (
+        since.startswith("-")
+        or subprocess.run(
+            ["git", "rev-parse", "-q", "--verify", f"{since}^{{commit}}"], cwd=ROOT, capture_output=True
+        ).returncode
+    ):
         return None
     lists = (["diff", "--name-only", since], ["ls-files", "-o", "--exclude-standard"])
-    return {name for words in lists for name in subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n") if name}
+    return {
+        name
+        for words in lists
+        for name in subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split(
+            "\n"
+        )
+        if name
+    }
 
 
 def touched(mutant, test, files):
     """Whether one of `files` is the mutant's, or stands in the commands of its test."""
-    return mutant["file"] in files or any(name in files for name in re.split(r"[\s;&]+", f"{test['build']} {test['run']}"))
+    return mutant["file"] in files or any(
+        name in files for name in re.split(r"[\s;&]+", f"{test['build']} {test['run']}")
+    )
 
 
 def main(names):
@@ -156,7 +196,12 @@ def main(names):
     if names[:1] == ["--since"]:
         files = changed(names[1]) if len(names) > 1 else None
         if files is None:
-            print(f"mutants: no commit {names[1]}" if len(names) > 1 else "mutants: usage: mutants.py --since COMMIT [name ...]", file=sys.stderr)
+            print(
+                f"mutants: no commit {names[1]}"
+                if len(names) > 1
+                else "mutants: usage: mutants.py --since COMMIT [name ...]",
+                file=sys.stderr,
+            )
             return 2
         names = names[2:]
     unknown = set(names) - {m["name"] for m in config["mutant"]} - set(config["test"])
@@ -177,11 +222,18 @@ def main(names):
         if ended == "passed":
             ended, used = tree.run(test["run"], "run", BUILD_S)
         if ended != "passed":
-            print(f"test {name} fails without any mutation; see {tree.logs.relative_to(ROOT)}/build.log and run.log", flush=True)
+            print(
+                f"test {name} fails without any mutation; see {tree.logs.relative_to(ROOT)}/build.log and run.log",
+                flush=True,
+            )
             wrong += len(mine)
             continue
         limit = LIMIT * used + LEAST_S
-        print(f"test {name} passes, {time.time() - begin:.0f} s, its run {used:.0f} s of a processor; limit {limit:.0f} s", flush=True)
+        print(
+            f"test {name} passes, {time.time() - begin:.0f} s, its run {used:.0f} s of a processor; limit "
+            f"{limit:.0f} s",
+            flush=True,
+        )
         for mutant in mine:
             begin = time.time()
             what, right = verdict(tree, mutant, test, limit)

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files over NBD beside a power cut, run by Debian's python3, which has libnbd. Each file takes whole blocks from block START on, one after the other, in the order of their names.
+"""Files over NBD beside a power cut, run by Debian's python3, which has libnbd. Each file takes whole blocks from block
+START on, one after the other, in the order of their names.
 
-nbd_files.py write SOCKET START FOLDER     export `drive`: writes file after file, FLUSH after each, and prints its number when that has completed
+nbd_files.py write SOCKET START FOLDER     export `drive`: writes file after file, FLUSH after each, and prints its
+                                           number when that has completed
 nbd_files.py check SOCKET START FOLDER N   after the cut: the first N files are there, every byte; exit code 1 if not
-nbd_files.py copy SOCKET IMAGE             export `atomic`: writes the blocks of an image as one transaction, prints how many every 256 blocks, waits at the end, never flushes
+nbd_files.py copy SOCKET IMAGE             export `atomic`: writes the blocks of an image as one transaction, prints how
+                                           many every 256 blocks, waits at the end, never flushes
 """
 
 import sys
@@ -71,7 +74,10 @@ COMMANDS = {"write": (write, 3), "check": (check, 4), "copy": (copy, 2)}
 if __name__ == "__main__":
     command, arguments = COMMANDS.get(sys.argv[1] if len(sys.argv) > 1 else "", (None, 0))
     if command is None or len(sys.argv) != 2 + arguments:
-        print("usage: nbd_files.py write SOCKET START FOLDER | check SOCKET START FOLDER N | copy SOCKET IMAGE", file=sys.stderr)
+        print(
+            "usage: nbd_files.py write SOCKET START FOLDER | check SOCKET START FOLDER N | copy SOCKET IMAGE",
+            file=sys.stderr,
+        )
         sys.exit(2)
     try:
         sys.exit(command(*sys.argv[2:]) or 0)

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Three transactions over NBD's export `atomic`: one committed, one aborted, one left in the middle. Run by Debian's python3, which has libnbd.
+"""Three transactions over NBD's export `atomic`: one committed, one aborted, one left in the middle. Run by Debian's
+python3, which has libnbd.
 
-    nbd_transactions.py write SOCKET     writes, commits the first, aborts the second, leaves the third open, prints "cut now" and waits for the power cut
+    nbd_transactions.py write SOCKET     writes, commits the first, aborts the second, leaves the third open, prints
+                                         "cut now" and waits for the power cut
     nbd_transactions.py check SOCKET     after the restart: exactly the first is there, whole; exit code 1 if not
 """
 

@@ -47,7 +47,9 @@ def page():
     soc.finalize()
     text = HEAD
     for region, title in REGIONS.items():
-        text += f"\n## {title}: `{region}`\n\n| register | address | | bits | meaning |\n| --- | --- | --- | --- | --- |\n"
+        text += (
+            f"\n## {title}: `{region}`\n\n| register | address | | bits | meaning |\n| --- | --- | --- | --- | --- |\n"
+        )
         for name, address, access, bits, meaning in rows(soc, region):
             if not meaning:
                 raise SystemExit(f"registers: {region}_{name} has no description")
@@ -63,7 +65,10 @@ def main(args):
     if args:
         PAGE.write_text(text)
     elif not PAGE.exists() or PAGE.read_text() != text:
-        print("registers: docs/reference/registers.md is not what the SoC has; python tools/registers.py --write", file=sys.stderr)
+        print(
+            "registers: docs/reference/registers.md is not what the SoC has; python tools/registers.py --write",
+            file=sys.stderr,
+        )
         return 1
     return 0
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`make run`: the whole drive does its main job on real input and says in words how it went. Exit code 0 only if all five parts hold."""
+"""`make run`: the whole drive does its main job on real input and says in words how it went.
+
+Exit code 0 only if all five parts hold.
+"""
 
 import json
 import os
@@ -41,7 +44,9 @@ def call(*args, **kw):
     """Runs a program quietly; its output is shown when it fails."""
     done = subprocess.run([str(a) for a in args], capture_output=True, text=True, **kw)
     if done.returncode:
-        raise Failed(f"{Path(str(args[0])).name} ended with {done.returncode}: {(done.stdout + done.stderr).strip()[-600:]}")
+        raise Failed(
+            f"{Path(str(args[0])).name} ended with {done.returncode}: {(done.stdout + done.stderr).strip()[-600:]}"
+        )
     return done.stdout
 
 
@@ -51,11 +56,19 @@ class Drive:
     def __init__(self):
         SOCKET.unlink(missing_ok=True)
         self.log = open(WORK / "drive.log", "a")  # noqa: SIM115
-        self.process = subprocess.Popen([sys.executable, str(ROOT / "tools/drive.py"), "sim", str(IMAGE)], stdout=self.log, stderr=self.log, cwd=ROOT)
+        self.process = subprocess.Popen(
+            [sys.executable, str(ROOT / "tools/drive.py"), "sim", str(IMAGE)],
+            stdout=self.log,
+            stderr=self.log,
+            cwd=ROOT,
+        )
         while True:
             if self.process.poll() is not None:
                 raise Failed(f"the drive ended with {self.process.returncode}; see {self.log.name}")
-            if SOCKET.exists() and subprocess.run(["nbdinfo", "--size", DRIVE_URI], capture_output=True).returncode == 0:
+            if (
+                SOCKET.exists()
+                and subprocess.run(["nbdinfo", "--size", DRIVE_URI], capture_output=True).returncode == 0
+            ):
                 return
             time.sleep(0.1)
 
@@ -74,7 +87,10 @@ def report(words):
 
 
 def collect_files():
-    """A folder of hard copies of a few thousand real files of this machine that fill WANTED_BLOCKS. Returns (folder, files, bytes)."""
+    """A folder of hard copies of a few thousand real files of this machine that fill WANTED_BLOCKS.
+
+    Returns (folder, files, bytes).
+    """
     tree = WORK / "tree"
     count = size = blocks = 0
     for source in SOURCES:
@@ -98,9 +114,18 @@ def part_1_serve():
         drive = Drive()
     info = json.loads(call("nbdinfo", "--json", DRIVE_URI))["exports"][0]
     g = geometry.preset("sim")
-    if info["export-size"] != g.lbas * 4096 or info["block_size_minimum"] != 4096 or not info["can_fua"] or not info["can_flush"] or not info["can_trim"]:
+    if (
+        info["export-size"] != g.lbas * 4096
+        or info["block_size_minimum"] != 4096
+        or not info["can_fua"]
+        or not info["can_flush"]
+        or not info["can_trim"]
+    ):
         raise Failed(f"nbdinfo shows {info}")
-    report(f"served over NBD: {g.channels} channels x {g.ways} ways, {info['export-size'] >> 20} MiB, block size {info['block_size_minimum']}, FLUSH, FUA, TRIM (nbdinfo)")
+    report(
+        f"served over NBD: {g.channels} channels x {g.ways} ways, {info['export-size'] >> 20} MiB, block size "
+        f"{info['block_size_minimum']}, FLUSH, FUA, TRIM (nbdinfo)"
+    )
     return drive
 
 
@@ -117,21 +142,45 @@ def part_2_file_system(drive):
     with console.status("power is cut; starting again and reading back"):
         drive = Drive()
         started = time.monotonic()
-        call("nbdkit", "-U", "-", "--filter=offset", "nbd", f"socket={SOCKET}", "export=drive", f"range={FS_BYTES}", "--run", f'nbdcopy "$uri" {back}')
+        call(
+            "nbdkit",
+            "-U",
+            "-",
+            "--filter=offset",
+            "nbd",
+            f"socket={SOCKET}",
+            "export=drive",
+            f"range={FS_BYTES}",
+            "--run",
+            f'nbdcopy "$uri" {back}',
+        )
         read = time.monotonic() - started
         call("cmp", image, back)
         check = call("e2fsck", "-fn", back)
-    report(f"ext4 with {count} files, {size >> 20} MiB: copied on with nbdcopy, flushed, power cut, read back: every byte equal")
+    report(
+        f"ext4 with {count} files, {size >> 20} MiB: copied on with nbdcopy, flushed, power cut, read back: every "
+        "byte equal"
+    )
     report(f"e2fsck: {check.strip().splitlines()[-1]}")
     image.rename(WORK / "fs-on-drive.img")
     blocks = FS_BYTES // 4096
-    console.print(f"     {blocks} blocks: {blocks / copied:,.0f} 4 KiB writes and {blocks / read:,.0f} reads per second of this machine")
+    console.print(
+        f"     {blocks} blocks: {blocks / copied:,.0f} 4 KiB writes and {blocks / read:,.0f} reads per second of this "
+        "machine"
+    )
     return drive
 
 
 def cut_inside(drive, until, *command):
-    """Runs nbd_files.py until it has printed a number of at least `until`, and cuts the power while it goes on; returns the last number printed by then."""
-    client = subprocess.Popen(["/usr/bin/python3", str(ROOT / "tools/nbd_files.py"), *map(str, command)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    """Runs nbd_files.py until it has printed a number of at least `until`, and cuts the power while it goes on; returns
+    the last number printed by then.
+    """
+    client = subprocess.Popen(
+        ["/usr/bin/python3", str(ROOT / "tools/nbd_files.py"), *map(str, command)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     last = 0
     for line in client.stdout:
         if not line.strip().isdigit():
@@ -149,20 +198,39 @@ def cut_inside(drive, until, *command):
 
 
 def part_3_cut_inside(drive):
-    """A cut inside the copy of a second file system in one transaction: the first one is there. A cut between files that are synced one by one: those are there."""
+    """A cut inside the copy of a second file system in one transaction: the first one is there.
+
+    A cut between files that are synced one by one: those are there.
+    """
     second, back = WORK / "second.img", WORK / "back.img"
     with console.status("a second file system in one transaction; power is cut inside the copy"):
         call("mke2fs", "-q", "-F", "-t", "ext4", "-b", "4096", "-d", ROOT / "docs", second, f"{FS_BYTES >> 10}k")
         blocks = cut_inside(drive, CUT_AT_BLOCK, "copy", SOCKET, second)
         drive = Drive()
-        call("nbdkit", "-U", "-", "--filter=offset", "nbd", f"socket={SOCKET}", "export=drive", f"range={FS_BYTES}", "--run", f'nbdcopy "$uri" {back}')
+        call(
+            "nbdkit",
+            "-U",
+            "-",
+            "--filter=offset",
+            "nbd",
+            f"socket={SOCKET}",
+            "export=drive",
+            f"range={FS_BYTES}",
+            "--run",
+            f'nbdcopy "$uri" {back}',
+        )
         call("cmp", WORK / "fs-on-drive.img", back)
         call("e2fsck", "-fn", back)
-    report(f"power cut inside the copy of another file system (atomic, {blocks} of {FS_BYTES // 4096} blocks written): the first one is there, every byte, and clean (e2fsck)")
+    report(
+        f"power cut inside the copy of another file system (atomic, {blocks} of {FS_BYTES // 4096} blocks written): "
+        "the first one is there, every byte, and clean (e2fsck)"
+    )
     with console.status("files that are synced one by one; power is cut inside"):
         files = cut_inside(drive, CUT_AT_FILE, "write", SOCKET, FILES_START, WORK / "tree")
         drive = Drive()
-        words = call("/usr/bin/python3", ROOT / "tools/nbd_files.py", "check", SOCKET, FILES_START, WORK / "tree", files)
+        words = call(
+            "/usr/bin/python3", ROOT / "tools/nbd_files.py", "check", SOCKET, FILES_START, WORK / "tree", files
+        )
     report(f"power cut while files are written and synced one by one: all that were synced are whole ({words.strip()})")
     return drive
 
@@ -170,7 +238,9 @@ def part_3_cut_inside(drive):
 def part_4_transactions(drive):
     script = ["/usr/bin/python3", str(ROOT / "tools/nbd_transactions.py")]
     with console.status("three transactions over scattered blocks"):
-        writer = subprocess.Popen([*script, "write", str(SOCKET)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        writer = subprocess.Popen(
+            [*script, "write", str(SOCKET)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
         line = writer.stdout.readline()
         drive.cut()
         writer.kill()
@@ -179,7 +249,10 @@ def part_4_transactions(drive):
             raise Failed("the transactions could not be written")
         drive = Drive()
         words = call(*script, "check", SOCKET)
-    report(f"one transaction committed, one aborted, one cut in the middle: exactly the first is there, whole ({words.strip()})")
+    report(
+        "one transaction committed, one aborted, one cut in the middle: exactly the first is there, whole "
+        f"({words.strip()})"
+    )
     drive.stop()
 
 
@@ -190,10 +263,18 @@ def part_5_latency(recorded):
     mhz, where = wave_commits.clock()
     console.print(wave_commits.table(rows, mhz))
     visible = [r["taken_to_visible"] for r in rows]
-    if [r["entries"] for r in rows] != [1, 10, 100, 1000] or len(set(visible)) != 1 or visible[0] is None or visible[0] > 16:
+    if (
+        [r["entries"] for r in rows] != [1, 10, 100, 1000]
+        or len(set(visible)) != 1
+        or visible[0] is None
+        or visible[0] > 16
+    ):
         raise Failed(f"commit-remap took {visible} clocks for {[r['entries'] for r in rows]} entries")
     us = visible[0] / mhz
-    report(f"commit-remap: {visible[0]} clock(s) for 1, 10, 100 and 1,000 entries = {us:.3f} us at {mhz:g} MHz ({where}); TxSSD in firmware: {PAPER_US:,.0f} us")
+    report(
+        f"commit-remap: {visible[0]} clock(s) for 1, 10, 100 and 1,000 entries = {us:.3f} us at {mhz:g} MHz "
+        f"({where}); TxSSD in firmware: {PAPER_US:,.0f} us"
+    )
     console.print(f"     waveform: gtkwave {fst.relative_to(ROOT)} {gtkw.relative_to(ROOT)}")
 
 
@@ -206,10 +287,15 @@ def main():
         old.unlink(missing_ok=True)
     call("rm", "-rf", WORK / "tree")
     drive, second_core = None, ProcessPoolExecutor(1)
-    recorded = second_core.submit(wave_commits.record, ROOT / "build" / "wave")  # a drive of its own, beside parts 1 to 4
+    # a drive of its own, beside parts 1 to 4
+    recorded = second_core.submit(wave_commits.record, ROOT / "build" / "wave")
     try:
         parts = [("1 the drive", part_1_serve), ("2 a file system and a power cut", part_2_file_system)]
-        for title, part in [*parts, ("3 power cuts inside", part_3_cut_inside), ("4 transactions", part_4_transactions)]:
+        for title, part in [
+            *parts,
+            ("3 power cuts inside", part_3_cut_inside),
+            ("4 transactions", part_4_transactions),
+        ]:
             console.print(f"[bold]{title}[/]")
             drive = part(drive) if drive else part()
         console.print("[bold]5 commit latency[/]")

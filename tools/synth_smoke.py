@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every HDL block through Yosys for ECP5: it must be synthesisable; prints and writes its size (build/synth.json).
-`synth_smoke.py [--quick] [module ...]`; without names the drive's core, each block that is not in it, and `otx_nand_channel_capable`, of a part that can do everything.
-`--quick`, as in `make test`: the core is elaborated and checked, flat, without its NAND blocks, and not mapped; the decoder is that of a short code; no `otx_nand_corrector`, whose
-tables take Yosys a minute. `make synth` and `make campaign C=synthesis` do all of it.
-What has the longer code (`otx_nand_channel_rich`, which can do everything too, `otx_nand_channel_t24`, `otx_nand_corrector_t24`) only by name, for it takes minutes: `make campaign
-C=synthesis`.
+`synth_smoke.py [--quick] [module ...]`; without names the drive's core, each block that is not in it, and
+`otx_nand_channel_capable`, of a part that can do everything.
+`--quick`, as in `make test`: the core is elaborated and checked, flat, without its NAND blocks, and not mapped; the
+decoder is that of a short code; no `otx_nand_corrector`, whose tables take Yosys a minute. `make synth` and `make
+campaign C=synthesis` do all of it.
+What has the longer code (`otx_nand_channel_rich`, which can do everything too, `otx_nand_channel_t24`,
+`otx_nand_corrector_t24`) only by name, for it takes minutes: `make campaign C=synthesis`.
 
 A latch, a loop and a net with two drivers fail too. The mapping is the quick one (no abc9); logs are in build/synth/.
 """
@@ -18,7 +20,13 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-CELLS = {"lut4": ["LUT4"], "ff": ["TRELLIS_FF"], "carry": ["CCU2C"], "dpram": ["TRELLIS_DPR16X4"], "bram": ["DP16KD", "PDPW16KD"]}
+CELLS = {
+    "lut4": ["LUT4"],
+    "ff": ["TRELLIS_FF"],
+    "carry": ["CCU2C"],
+    "dpram": ["TRELLIS_DPR16X4"],
+    "bram": ["DP16KD", "PDPW16KD"],
+}
 CORE = "otx_core"
 # Blocks with other parameters than their own; of these only `otx_nand_channel_capable` unasked.
 VARIANTS = {
@@ -28,7 +36,8 @@ VARIANTS = {
     "otx_nand_corrector_t24": dict(T=24),
 }
 LONG = ["otx_nand_channel_rich", "otx_nand_channel_t24", "otx_nand_corrector_t24"]
-# --quick: blocks that are not looked at beside LONG (the channel has less than the capable one, the engine is in the core), and parameters of others
+# --quick: blocks that are not looked at beside LONG (the channel has less than the capable one, the engine is in the
+# core), and parameters of others
 LEFT_OUT = ["otx_nand_channel", "otx_nand_corrector", "otx_remap_engine_2"]
 SHORT = {"otx_bch_decoder": dict(M=8, T=2)}
 # findings that Yosys itself does not take for errors
@@ -60,7 +69,8 @@ def inside(module):
 
 def synthesise(module, sources, quick=False):
     """Cell counts of one module, or what is wrong with it; of a core that is only checked none."""
-    # Paths are relative: yowasp sees the working folder and below. Its standard output ends at the abc pass, so results go to files.
+    # Paths are relative: yowasp sees the working folder and below. Its standard output ends at the abc pass, so results
+    # go to files.
     log, stat = f"build/synth/{module}.log", f"build/synth/{module}.json"
     (ROOT / log).parent.mkdir(parents=True, exist_ok=True)
     (ROOT / stat).unlink(missing_ok=True)
@@ -68,10 +78,16 @@ def synthesise(module, sources, quick=False):
     modules = f"tee -q -o {log[:-4]}.modules ls"
     if quick and module == CORE:
         boxes = [s for s in sources if s.endswith(".sv")]
-        read = f"read_verilog -sv -defer -lib {' '.join(boxes)}; read_verilog -sv -defer {' '.join(s for s in sources if s not in boxes)}"
+        read = (
+            f"read_verilog -sv -defer -lib {' '.join(boxes)}; read_verilog -sv -defer "
+            f"{' '.join(s for s in sources if s not in boxes)}"
+        )
         build = f"{hierarchy}; {modules}; proc; flatten; opt; check -assert"
     else:
-        read, build = f"read_verilog -sv -defer {' '.join(sources)}", f"{hierarchy}; {modules}; synth_ecp5 -noabc9 -top {top}; check"
+        read, build = (
+            f"read_verilog -sv -defer {' '.join(sources)}",
+            f"{hierarchy}; {modules}; synth_ecp5 -noabc9 -top {top}; check",
+        )
     script = f"{read}; {build}; tee -q -o {stat} stat -json"
     run = subprocess.run(["yosys", "-q", "-l", log, "-p", script], cwd=ROOT, capture_output=True, text=True)
     text = (ROOT / log).read_text(errors="replace")
@@ -102,7 +118,9 @@ def main(names):
         ended = resource.getrusage(resource.RUSAGE_CHILDREN)
         if "OTX_TIMES" in os.environ:
             with open(os.environ["OTX_TIMES"], "a") as times:
-                times.write(f"{ended.ru_utime - began.ru_utime + ended.ru_stime - began.ru_stime:.1f}\tsynthesis of {module}\n")
+                times.write(
+                    f"{ended.ru_utime - began.ru_utime + ended.ru_stime - began.ru_stime:.1f}\tsynthesis of {module}\n"
+                )
         if size is None:
             failed += 1
             print(f"FAILED {module}: {error}")

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs all tests, group after group, and counts them. The last line is `N passed, M failed`; exit code 1 when M is not 0.
+"""Runs all tests, group after group, and counts them. The last line is `N passed, M failed`; exit code 1 when M is not
+0.
 
-`test_all.py [group ...]` runs only those. A group is a command that either prints its own last line `N passed, M failed`, or leaves JUnit files, or is one test.
-Beside what passed stands the processor time of each group and its budget: that of a first run, with nothing built and an empty ccache, in all 25 minutes.
-Times are told, not judged. Below are the slowest tests of all groups: a command adds lines "seconds<TAB>test" to the file that OTX_TIMES names.
+`test_all.py [group ...]` runs only those. A group is a command that either prints its own last line `N passed, M
+failed`, or leaves JUnit files, or is one test.
+Beside what passed stands the processor time of each group and its budget: that of a first run, with nothing built and
+an empty ccache, in all 25 minutes.
+Times are told, not judged. Below are the slowest tests of all groups: a command adds lines "seconds<TAB>test" to the
+file that OTX_TIMES names.
 """
 
 import os
@@ -22,8 +26,8 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @dataclass(frozen=True)
 class Group:
-    """`budget` in seconds of a processor; `results` is where JUnit results are, a glob below build/, or "" when the command prints its count or is one test;
-    `after` are groups whose output it needs."""
+    """`budget` in seconds of a processor; `results` is where JUnit results are, a glob below build/, or "" when the
+    command prints its count or is one test; `after` are groups whose output it needs."""
 
     name: str
     budget: int
@@ -33,15 +37,38 @@ class Group:
 
 
 PRESETS = ("tiny library", "quick untrained", "quick4 library", "rich library", "small library")
-# Two at a time, each the first in this order whose `after` have ended: the long ones early. What one writes below build/ no other touches that may run beside it.
+# Two at a time, each the first in this order whose `after` have ended: the long ones early. What one writes below
+# build/ no other touches that may run beside it.
 GROUPS = [
     Group("verilog", 40, "tools/verilog.sh tiny && tools/verilog.sh sim"),
     Group("build", 250, " && ".join(f"tools/drive_build.sh {preset}" for preset in PRESETS), after=("verilog",)),
-    Group("system", 290, "python -m pytest -q --junitxml=build/system.xml cocotb_tests/system", "system.xml", after=("build",)),
+    Group(
+        "system",
+        290,
+        "python -m pytest -q --junitxml=build/system.xml cocotb_tests/system",
+        "system.xml",
+        after=("build",),
+    ),
     Group("formal", 190, "tools/formal.sh", after=("verilog",)),
-    Group("blocks", 480, "python -m pytest -q --ignore=cocotb_tests/system cocotb_tests", "cocotb/**/test_*.xml", after=("verilog",)),
-    Group("power cuts quick", 40, "python cocotb_tests/system/power_cut.py --preset quick --cuts 80 --seed 1 --jobs 1 --ways", after=("build",)),
-    Group("power cuts quick4", 20, "python cocotb_tests/system/power_cut.py --preset quick4 --cuts 20 --seed 1 --jobs 1 --ways", after=("build",)),
+    Group(
+        "blocks",
+        480,
+        "python -m pytest -q --ignore=cocotb_tests/system cocotb_tests",
+        "cocotb/**/test_*.xml",
+        after=("verilog",),
+    ),
+    Group(
+        "power cuts quick",
+        40,
+        "python cocotb_tests/system/power_cut.py --preset quick --cuts 80 --seed 1 --jobs 1 --ways",
+        after=("build",),
+    ),
+    Group(
+        "power cuts quick4",
+        20,
+        "python cocotb_tests/system/power_cut.py --preset quick4 --cuts 20 --seed 1 --jobs 1 --ways",
+        after=("build",),
+    ),
     Group("synthesis", 50, "python tools/synth_smoke.py --quick", after=("verilog",)),
     Group("firmware", 40, "make -s -C sw/firmware test"),
     Group("lint", 30, "tools/lint.sh", after=("verilog",)),
@@ -81,7 +108,13 @@ def run(group):
     started, times = time.time(), log.with_suffix(".times")
     times.unlink(missing_ok=True)
     with log.open("w") as out:
-        process = subprocess.Popen(["bash", "-c", group.command], cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, env=os.environ | {"OTX_TIMES": str(times)})
+        process = subprocess.Popen(
+            ["bash", "-c", group.command],
+            cwd=ROOT,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            env=os.environ | {"OTX_TIMES": str(times)},
+        )
         _, status, usage = os.wait4(process.pid, 0)  # with the time of all that it has waited for
         code = process.returncode = os.waitstatus_to_exitcode(status)
     text = log.read_text(errors="replace")
@@ -99,7 +132,10 @@ def run(group):
     if failed:
         print(text[-6000:])
     used = usage.ru_utime + usage.ru_stime
-    print(f"{group.name}: {passed} passed, {failed} failed, {time.time() - started:.0f} s, {used:.0f} s of a processor", flush=True)
+    print(
+        f"{group.name}: {passed} passed, {failed} failed, {time.time() - started:.0f} s, {used:.0f} s of a processor",
+        flush=True,
+    )
     return Result(group, passed, failed, used, slow(times))
 
 
@@ -110,7 +146,10 @@ def slow(times):
 
 
 def report(results):
-    """The table of times: groups beside their budgets, then the slowest tests. A group that says nothing of its tests is one of them, unless it only builds."""
+    """The table of times: groups beside their budgets, then the slowest tests.
+
+    A group that says nothing of its tests is one of them, unless it only builds.
+    """
     print(f"{'group':20}{'passed':>8}{'failed':>8}{'processor s':>13}{'budget s':>10}")
     for r in sorted(results, key=lambda r: GROUPS.index(r.group)):
         over = "  over" if r.seconds > r.group.budget else ""
@@ -126,7 +165,10 @@ def report(results):
 
 
 def run_all(groups, workers=2):
-    """Runs the groups, some side by side; returns the Result of each. One that is needed and not among `groups` is taken for done."""
+    """Runs the groups, some side by side; returns the Result of each.
+
+    One that is needed and not among `groups` is taken for done.
+    """
     waiting, running, results = list(groups), {}, []
     with ThreadPoolExecutor(workers) as pool:
         while waiting or running:
@@ -144,7 +186,10 @@ def run_all(groups, workers=2):
 def main(names):
     unknown = set(names) - {g.name for g in GROUPS}
     if unknown:
-        print(f"test_all: no group {', '.join(sorted(unknown))}; there are: {', '.join(g.name for g in GROUPS)}", file=sys.stderr)
+        print(
+            f"test_all: no group {', '.join(sorted(unknown))}; there are: {', '.join(g.name for g in GROUPS)}",
+            file=sys.stderr,
+        )
         return 2
     started = time.time()
     results = run_all([g for g in GROUPS if not names or g.name in names])

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`make wave`: records commits of 1, 10, 100 and 1,000 entries on preset sim (FST), writes a GTKWave save file, and prints the latencies read back from the FST."""
+"""`make wave`: records commits of 1, 10, 100 and 1,000 entries on preset sim (FST), writes a GTKWave save file, and
+prints the latencies read back from the FST.
+"""
 
 import json
 import sys
@@ -31,7 +33,10 @@ def clock():
 
 
 def record(folder):
-    """Runs the commits, each recorded into a file of its own. Returns (rows of wave_report.commits, the last FST, its GTKWave file)."""
+    """Runs the commits, each recorded into a file of its own.
+
+    Returns (rows of wave_report.commits, the last FST, its GTKWave file).
+    """
     folder.mkdir(parents=True, exist_ok=True)
     drive = Drive("sim", trace=True)
     drive.step(SETTLE_CLOCKS)  # the firmware has erased the first blocks

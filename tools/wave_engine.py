@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`wave_engine.py [--write]`: the remap engine in two waveforms of characters, as they stand in docs/waveforms.md: the commit of 60,000 entries, and a
-merge while a lookup is offered in every clock.
+"""`wave_engine.py [--write]`: the remap engine in two waveforms of characters, as they stand in docs/waveforms.md: the
+commit of 60,000 entries, and a merge while a lookup is offered in every clock.
 
-Drawn from the RTL (sim/engine), a character per clock: `#` a beat or an event in this clock, `=` the state lasts, `.` nothing. Without `--write` it prints them and says with exit
-code 1 whether the page shows something else; with it the page is brought up to date. Wrong arguments: one line, exit code 2.
+Drawn from the RTL (sim/engine), a character per clock: `#` a beat or an event in this clock, `=` the state lasts, `.`
+nothing. Without `--write` it prints them and says with exit code 1 whether the page shows something else; with it the
+page is brought up to date. Wrong arguments: one line, exit code 2.
 """
 
 import re
@@ -59,7 +60,10 @@ def commit(entries=60_000):
     with Engine(PRESET, latency=(LATENCY, LATENCY), outstanding=20) as engine:
         opened(engine, entries)
         engine.ops(op(Op.LOOKUP, i % 4, tag=i) for i in range(200))
-        recorder = Recorder(engine, ["op", "rsp", "tx", "commit taken", "commit visible", "state COMMITTING", "state COMMITTED", "walking"])
+        recorder = Recorder(
+            engine,
+            ["op", "rsp", "tx", "commit taken", "commit visible", "state COMMITTING", "state COMMITTED", "walking"],
+        )
         recorder.clocks(20)
         engine.tx(TxOp.COMMIT, TXID)
         recorder.clocks(50)
@@ -68,7 +72,10 @@ def commit(entries=60_000):
         for r in engine.responses():
             new = r.location == word(NAND, 1 << 20 | r.tag % 4)
             if new != (r.taken >= visible):
-                raise SystemExit(f"a lookup taken {r.taken - visible} clocks after the commit was visible returned {r.location:#010x}")
+                raise SystemExit(
+                    f"a lookup taken {r.taken - visible} clocks after the commit was visible returned "
+                    f"{r.location:#010x}"
+                )
         return recorder.text()
 
 
@@ -77,7 +84,9 @@ def merge(entries=12):
     with Engine(PRESET, latency=(LATENCY, LATENCY), outstanding=20) as engine:
         opened(engine, entries)
         engine.ops(op(Op.LOOKUP, 1000 + i % 64) for i in range(2000))
-        recorder = Recorder(engine, ["op", "rsp", "tx", "state COMMITTED", "state FREE", "walking", "ar", "r", "aw", "b", "released"])
+        recorder = Recorder(
+            engine, ["op", "rsp", "tx", "state COMMITTED", "state FREE", "walking", "ar", "r", "aw", "b", "released"]
+        )
         recorder.clocks(10)
         engine.tx(TxOp.COMMIT, TXID)
         recorder.clocks(130)

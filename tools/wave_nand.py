@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`wave_nand.py [--write]`: the pins of a NAND channel as pictures, docs/nand-*.svg: a page program, a page read, a program that is suspended for a read.
+"""`wave_nand.py [--write]`: the pins of a NAND channel as pictures, docs/nand-*.svg: a page program, a page read, a
+program that is suspended for a read.
 
-Drawn from the RTL (otx_nand_channel and a pin-level die, cocotb_tests/bench/record_nand.py), clocks of 10 ns. Where only data passes or the array works, clocks are
-left out. Without `--write` it says with exit code 1 which picture shows something else; with it they are brought up to date. Wrong arguments: one line, exit code 2.
+Drawn from the RTL (otx_nand_channel and a pin-level die, cocotb_tests/bench/record_nand.py), clocks of 10 ns. Where
+only data passes or the array works, clocks are left out. Without `--write` it says with exit code 1 which picture shows
+something else; with it they are brought up to date. Wrong arguments: one line, exit code 2.
 """
 
 import json
@@ -93,23 +95,46 @@ def band(scene, shown, top):
             left += GAP
         for pin, y in rows.items():
             if pin != "dq":
-                out.append(f'<polyline points="{line(scene[pin], first, end, left, y)}" fill="none" stroke="{COLOURS["line"]}" stroke-width="1.3"/>')
+                out.append(
+                    f'<polyline points="{line(scene[pin], first, end, left, y)}" fill="none" '
+                    f'stroke="{COLOURS["line"]}" stroke-width="1.3"/>'
+                )
         for clock, byte, command in strobes(scene, first, end):
-            out.append(text(left + (clock - first) * CLOCK - 4, rows["dq"] + HIGH - 3, f"{byte:02X}", "command" if command else "text"))
+            out.append(
+                text(
+                    left + (clock - first) * CLOCK - 4,
+                    rows["dq"] + HIGH - 3,
+                    f"{byte:02X}",
+                    "command" if command else "text",
+                )
+            )
         left += (end - first) * CLOCK
     return out, left
 
 
 def draw(title, scene):
-    """An SVG: a row for each pin, bytes where WE# or RE# rises (commands in red), a gap with the number of its clocks where some are left out."""
+    """An SVG: a row for each pin, bytes where WE# or RE# rises (commands in red), a gap with the number of its clocks
+    where some are left out.
+    """
     out, widths, top = [], [], 30
     for shown in bands(scene):
         drawn, width = band(scene, shown, top)
         out, widths, top = out + drawn, [*widths, width], top + ROW * len(NAMES) + 34
     width = max(widths) + 20
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {top}" width="{width}" height="{top}" font-family="monospace" font-size="11">'
-    body = [f"<title>{title}</title>", f'<rect width="{width}" height="{top}" fill="#fff"/>', text(LEFT, 16, title, anchor="start"), *out]
-    return "\n".join(["<!-- SPDX-License-Identifier: Apache-2.0; drawn by tools/wave_nand.py -->", head, *body, "</svg>"]) + "\n"
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {top}" width="{width}" height="{top}" '
+        'font-family="monospace" font-size="11">'
+    )
+    body = [
+        f"<title>{title}</title>",
+        f'<rect width="{width}" height="{top}" fill="#fff"/>',
+        text(LEFT, 16, title, anchor="start"),
+        *out,
+    ]
+    return (
+        "\n".join(["<!-- SPDX-License-Identifier: Apache-2.0; drawn by tools/wave_nand.py -->", head, *body, "</svg>"])
+        + "\n"
+    )
 
 
 TITLES = {

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads a recorded waveform (FST) of the drive and prints each commit's clocks: accepted, durable, taken by the remap engine, visible, completed.
+"""Reads a recorded waveform (FST) of the drive and prints each commit's clocks: accepted, durable, taken by the remap
+engine, visible, completed.
 
     tools/wave_report.py FILE.fst [--json OUT.json] [--mhz CLOCK]
 
-accepted: the COMMIT has reached the command executor; durable: its log page and all its data pages are on NAND; taken: the remap engine accepts the commit; visible: the
-transaction's status is COMMITTED, so every read returns its blocks; completed: the host has the completion.
+accepted: the COMMIT has reached the command executor; durable: its log page and all its data pages are on NAND; taken:
+the remap engine accepts the commit; visible: the transaction's status is COMMITTED, so every read returns its blocks;
+completed: the host has the completion.
 """
 
 import json
@@ -94,14 +96,20 @@ class Wave:
 
 
 def commits(path):
-    """One dict per COMMIT in the file, in order: entries, txid and the clocks between its stations; a station outside the recording is None."""
+    """One dict per COMMIT in the file, in order: entries, txid and the clocks between its stations; a station outside
+    the recording is None.
+    """
     wave = Wave(path)
     first_after = lambda times, t: next((x for x in times if x >= t), None)  # noqa: E731
     rows = []
     for t in wave.pulses("accepted"):
         txid = wave.at("txid", t)
         taken = first_after([x for x in wave.pulses("taken") if wave.at("taken_txid", x) == txid], t)
-        visible = None if taken is None else first_after([x for x in wave.pulses("visible") if wave.at("visible_txid", x) == txid], taken)
+        visible = (
+            None
+            if taken is None
+            else first_after([x for x in wave.pulses("visible") if wave.at("visible_txid", x) == txid], taken)
+        )
         durable = max((x for x in wave.pulses("durable") if t <= x <= (taken or 0)), default=None)
         done = None if visible is None else wave.completion(wave.at("tag", t), visible)
         clocks = lambda a, b: None if a is None or b is None else (b - a) // wave.period  # noqa: E731
@@ -122,7 +130,7 @@ def commits(path):
 def save_file(fst, path, keys):
     """A GTKWave save file for `fst` that shows these of our signals."""
     wave = Wave(fst)
-    lines = [f"[dumpfile] \"{Path(fst).resolve().name}\"", "[timestart] 0"]
+    lines = [f'[dumpfile] "{Path(fst).resolve().name}"', "[timestart] 0"]
     for key in keys:
         var = wave.vars[key]
         width = var.bitwidth or 1
@@ -148,7 +156,9 @@ def table(rows, mhz):
 @click.command()
 @click.argument("fst", type=click.Path())
 @click.option("--json", "json_file", type=click.Path(), help="also write the rows there")
-@click.option("--mhz", type=click.FloatRange(min=1), default=100.0, show_default=True, help="clock for the microseconds")
+@click.option(
+    "--mhz", type=click.FloatRange(min=1), default=100.0, show_default=True, help="clock for the microseconds"
+)
 def main(fst, json_file, mhz):
     """Print each commit's clocks, read from FST."""
     if not Path(fst).is_file():

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much of what is random a test does: `amount(short, long)` is `short` in `make test` and `long` with LONG=1 in the environment, which campaigns set (tools/campaigns.toml)."""
+"""How much of what is random a test does: `amount(short, long)` is `short` in `make test` and `long` with LONG=1 in the
+environment, which campaigns set (tools/campaigns.toml).
+"""
 
 import os
 

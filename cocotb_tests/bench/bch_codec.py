@@ -40,18 +40,37 @@ def built(name, file, *variables):
         fcntl.flock(lock, fcntl.LOCK_EX)
         command = ["make", "-f", "sim/ecc/Makefile", "OPT=-O0", *variables, f"build/ecc/{name}/{file}"]
         if subprocess.run(command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT).returncode:
-            raise RuntimeError(f"build of the ECC blocks failed, see {os.path.relpath(log.name, ROOT)}:\n{(folder / 'build.log').read_text()[-2000:]}")
+            raise RuntimeError(
+                f"build of the ECC blocks failed, see {os.path.relpath(log.name, ROOT)}:\n"
+                f"{(folder / 'build.log').read_text()[-2000:]}"
+            )
     return c.CDLL(str(folder / file))
 
 
 def library(m, t, users, inverted):
-    lib = built(f"m{m}t{t}u{users}i{int(inverted)}", "libotx_ecc.so", f"M={m}", f"T={t}", f"USERS={users}", f"INVERTED={int(inverted)}")
+    lib = built(
+        f"m{m}t{t}u{users}i{int(inverted)}",
+        "libotx_ecc.so",
+        f"M={m}",
+        f"T={t}",
+        f"USERS={users}",
+        f"INVERTED={int(inverted)}",
+    )
     lib.otx_ecc_open.restype = c.c_void_p
     lib.otx_ecc_close.argtypes = [c.c_void_p]
     lib.otx_ecc_encode.argtypes = [c.c_void_p, c.c_uint32, c.c_char_p, c.c_size_t, c.c_void_p, c.c_size_t]
     lib.otx_ecc_encode_stream.argtypes = [c.c_void_p, c.c_void_p, c.c_size_t]
     lib.otx_ecc_run.restype = lib.otx_ecc_waited.restype = c.c_uint64
-    lib.otx_ecc_run.argtypes = [c.c_void_p, c.c_void_p * 2, c.c_size_t * 2, c.c_uint32, c.c_uint32, c.c_uint64, c.c_void_p * 2, c.c_size_t * 2]
+    lib.otx_ecc_run.argtypes = [
+        c.c_void_p,
+        c.c_void_p * 2,
+        c.c_size_t * 2,
+        c.c_uint32,
+        c.c_uint32,
+        c.c_uint64,
+        c.c_void_p * 2,
+        c.c_size_t * 2,
+    ]
     lib.otx_ecc_waited.argtypes = lib.otx_ecc_error.argtypes = [c.c_void_p]
     lib.otx_ecc_error.restype = c.c_char_p
     return lib

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The drive's corrector (rtl/nand/otx_nand_corrector.sv, one channel) as a Python object over the C library of sim/ecc, and words with wrong bits for it.
+"""The drive's corrector (rtl/nand/otx_nand_corrector.sv, one channel) as a Python object over the C library of sim/ecc,
+and words with wrong bits for it.
 
-A chunk of a page is 512 data bytes (the last one: and 24 spare bytes) and 13 of parity, or with t = 24 1,024 and 42. The code is linear: what the corrector is asked depends on the
-wrong bits alone, so words are made as places of wrong bits.
+A chunk of a page is 512 data bytes (the last one: and 24 spare bytes) and 13 of parity, or with t = 24 1,024 and 42.
+The code is linear: what the corrector is asked depends on the wrong bits alone, so words are made as places of wrong
+bits.
 """
 
 import ctypes as c
@@ -27,7 +29,14 @@ class Corrected(c.Structure):
 
 
 def sized(t):
-    fields = [("failed", c.c_uint8), ("hits", c.c_uint8), ("count", c.c_uint8), ("reserved", c.c_uint8), ("clocks", c.c_uint32), ("sum", c.c_uint32)]
+    fields = [
+        ("failed", c.c_uint8),
+        ("hits", c.c_uint8),
+        ("count", c.c_uint8),
+        ("reserved", c.c_uint8),
+        ("clocks", c.c_uint32),
+        ("sum", c.c_uint32),
+    ]
     fields += [("byte", c.c_uint16 * t), ("mask", c.c_uint8 * t)]
     return type(f"Corrected{t}", (Corrected,), {"_fields_": fields})
 
@@ -64,7 +73,9 @@ class Corrector:
         return zlib.crc32(page) ^ zlib.crc32(bytes(COVERED))
 
     def remainders(self, chunks, places):
-        """The bytes asked for each word: `chunks` (n), `places` (n, k) of wrong bits, counted from the start of the chunk."""
+        """The bytes asked for each word: `chunks` (n), `places` (n, k) of wrong bits, counted from the start of the
+        chunk.
+        """
         ends = (8 * self.lengths - 1)[chunks]
         return np.bitwise_xor.reduce(self.powers[ends[:, None] - places], axis=1)
 
@@ -85,7 +96,9 @@ class Corrector:
     def run(self, chunks, remainders, stall=0, seed=1):
         chunks, remainders = np.ascontiguousarray(chunks, np.uint8), np.ascontiguousarray(remainders, np.uint8)
         results = (self.result * len(chunks))()
-        done = self.lib.otx_corrector_run(remainders.ctypes.data, chunks.ctypes.data, len(chunks), stall, seed, c.addressof(results))
+        done = self.lib.otx_corrector_run(
+            remainders.ctypes.data, chunks.ctypes.data, len(chunks), stall, seed, c.addressof(results)
+        )
         assert done == len(chunks), f"word {done} was not answered as the head of otx_nand_corrector.sv says"
         return results
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything around the data path: host, remap engine, flash scheduler, commit log and frame memory, stepped clock by clock. Each part enforces its side of docs/interfaces.md.
+"""Everything around the data path: host, remap engine, flash scheduler, commit log and frame memory, stepped clock by
+clock. Each part enforces its side of docs/interfaces.md.
 
-A block's 512 words are `stamp << 16 | beat`, the stamp unique per block written, so each delivered block says which version it is.
+A block's 512 words are `stamp << 16 | beat`, the stamp unique per block written, so each delivered block says which
+version it is.
 """
 
 import random
@@ -18,22 +20,44 @@ from opentxssd.facts import TAGS, TXIDS, LogKind, Opcode, Status, WordKind, port
 from soc import geometry
 
 FLUSH, WRITE, READ, ZEROES, TRIM, BEGIN, COMMIT, ABORT, RECOVER, QUERY = Opcode
-SUCCESS, _, INVALID_FIELD, _, TX_INVALID, TX_BUSY, TX_FULL, _, MEDIA_ERROR, WRITE_FAULT, CAPACITY, READ_ONLY, *_ = Status
+SUCCESS, _, INVALID_FIELD, _, TX_INVALID, TX_BUSY, TX_FULL, _, MEDIA_ERROR, WRITE_FAULT, CAPACITY, READ_ONLY, *_ = (
+    Status
+)
 MAP, L_COMMIT, L_ABORT, L_TRIM, _, RELOCATE, NOTE = LogKind
 RESCUE = 1 << 15  # in a cookie
 NAND, BUF = word(WordKind.NAND, 0), word(WordKind.BUF, 0)
 CMD, OP = ports("HostCmd"), ports("RemapOp")
 ENTRY = "kind ordered inTx n i lpn location_kind location_value serial sequence epoch arg room last".split()
 FLASH_OP, FLASH_DONE = ports("FlashOp"), ports("FlashDone")
-GEOMETRY = geometry.Geometry("datapath", 1, 1, 112, 16, 1024, write_frames=40, read_frames=8, firmware_frames=8, tx_entries=40, timing=geometry.QUICK)
+GEOMETRY = geometry.Geometry(
+    "datapath",
+    1,
+    1,
+    112,
+    16,
+    1024,
+    write_frames=40,
+    read_frames=8,
+    firmware_frames=8,
+    tx_entries=40,
+    timing=geometry.QUICK,
+)
 
 
 class DataPathBench(Stepper, EngineModel, FirmwareAsks):
-    """`submit(opcode, ...)` gives a tag, `results[tag]` its completion, `blocks[tag]` the stamps of the blocks a READ delivered (0: zeroes)."""
+    """`submit(opcode, ...)` gives a tag, `results[tag]` its completion, `blocks[tag]` the stamps of the blocks a READ
+    delivered (0: zeroes).
+    """
 
     def __init__(self, dut, seed=1, stall=0.0, delay=(2, 12), program=(50, 400), page_read=(20, 200)):
         super().__init__(dut)
-        g, self.rng, self.delay, self.program_time, self.read_time = GEOMETRY, random.Random(seed), delay, program, page_read
+        g, self.rng, self.delay, self.program_time, self.read_time = (
+            GEOMETRY,
+            random.Random(seed),
+            delay,
+            program,
+            page_read,
+        )
         self.memory = FrameMemory(dut, "frame", g.frame_base, g.frames, self.rng, stall)
 
         def source(name, fields, passed=None):
@@ -45,38 +69,92 @@ class DataPathBench(Stepper, EngineModel, FirmwareAsks):
         self.add(self.memory)
         self.cmd, self.wdata = source("dpCmd", CMD), source("wdata", ["data", "last"])
         self.rsp, self.released = source("rsp", RSP, self.answer_taken), source("released", ["kind", "value"])
-        self.alloc, self.write_done, self.read_done = source("alloc", [], self.page_taken), source("writeDone", FLASH_DONE, self.done_taken), source("readDone", FLASH_DONE)
+        self.alloc, self.write_done, self.read_done = (
+            source("alloc", [], self.page_taken),
+            source("writeDone", FLASH_DONE, self.done_taken),
+            source("readDone", FLASH_DONE),
+        )
         self.wait_done = source("waitDone", ["tag", "status"])
-        self.done_sink, self.rdata_sink = sink("dpDone", ports("Completion"), self.completed), sink("rdata", ports("ReadBeat"), self.read_beat)
+        self.done_sink, self.rdata_sink = (
+            sink("dpDone", ports("Completion"), self.completed),
+            sink("rdata", ports("ReadBeat"), self.read_beat),
+        )
         self.requests = sink("wdataReq", ports("BlockRef"), self.wanted)
-        self.op_sink, self.tx_sink = sink("op", OP, self.op), sink("tx", ["op", "txid"], lambda b, c: self.tx(b["op"], b["txid"]))
+        self.op_sink, self.tx_sink = (
+            sink("op", OP, self.op),
+            sink("tx", ["op", "txid"], lambda b, c: self.tx(b["op"], b["txid"])),
+        )
         self.write_sink, self.read_sink = sink("write", FLASH_OP, self.program), sink("read", FLASH_OP, self.page_read)
-        self.append_sink, self.waiter = sink("append", ENTRY, self.append), sink("waiter", "tag flush relaxed txid index".split(), self.wait)
+        self.append_sink, self.waiter = (
+            sink("append", ENTRY, self.append),
+            sink("waiter", "tag flush relaxed txid index".split(), self.wait),
+        )
         sink("pageDone", "index hasTx txid ok".split(), self.page_done)
         self.relocate_sink = sink("relocate", ENTRY, self.relocate)
         self.event_sink = sink("badBlock", [], self.bad_block)
         self.move = source("move", ports("PageMove"))
-        inputs = ["durable", "eventWaits", "allocLeft", "head", "logLeft", "fault", "full", "logFull", "dropped", "lostLogPages", "doubtful"]
+        inputs = [
+            "durable",
+            "eventWaits",
+            "allocLeft",
+            "head",
+            "logLeft",
+            "fault",
+            "full",
+            "logFull",
+            "dropped",
+            "lostLogPages",
+            "doubtful",
+        ]
         inputs += ["useCount", "memoryErrors", "older", "reached"]
         self.pin = {n: Pin(getattr(dut, n)) for n in inputs}
         self.state_pins = [Pin(getattr(dut, f"txState_{t}")) for t in range(TXIDS)]
         self.count_pins = [Pin(getattr(dut, f"txCount_{t}")) for t in range(TXIDS)]
         self.shown_txs = None
         self.asked, self.give_up, self.rescue_to = (reader(getattr(dut, n)) for n in ("useTxid", "giveUp", "rescueTo"))
-        self.flows = {n: (reader(getattr(dut, f"{n}_valid")), reader(getattr(dut, f"{n}_payload")), []) for n in ("fetched", "settled")}
+        self.flows = {
+            n: (reader(getattr(dut, f"{n}_valid")), reader(getattr(dut, f"{n}_payload")), [])
+            for n in ("fetched", "settled")
+        }
         self.start_asks()
         self.add(self)
         # host
-        self.free_tags, self.active, self.results, self.blocks, self.data, self.stamp, self.allowed, self.part = list(range(TAGS)), {}, {}, {}, {}, 0, {}, []
+        self.free_tags, self.active, self.results, self.blocks, self.data, self.stamp, self.allowed, self.part = (
+            list(range(TAGS)),
+            {},
+            {},
+            {},
+            {},
+            0,
+            {},
+            [],
+        )
         self.start_engine(GEOMETRY.tx_entries)
         self.events = []
         # flash
-        self.pages, self.busy_frames, self.bad_pages, self.failing, self.wrong_lpn, self.hold_programs, self.hold_reads = {}, {}, set(), set(), set(), False, False
+        (
+            self.pages,
+            self.busy_frames,
+            self.bad_pages,
+            self.failing,
+            self.wrong_lpn,
+            self.hold_programs,
+            self.hold_reads,
+        ) = {}, {}, set(), set(), set(), False, False
         self.held_programs, self.held_reads, self.reported, self.moving = [], [], [], {}
-        self.programs, self.flash_depth = 0, 1000  # programs taken whose done beats are not; it takes no more while there are so many
+        # programs taken whose done beats are not; it takes no more while there are so many
+        self.programs, self.flash_depth = 0, 1000
         # log
         self.appended = -9  # clock of the last entry
-        self.log, self.complete, self.waits, self.hold_waits, self.open_group, self.links_due, self.failed = [], set(), [], False, None, [], 0
+        self.log, self.complete, self.waits, self.hold_waits, self.open_group, self.links_due, self.failed = (
+            [],
+            set(),
+            [],
+            False,
+            None,
+            [],
+            0,
+        )
         self.taken = []  # pages that are not programmed yet
         self.seen, self.durable, self.rescued_at = set(), 0, {}
 
@@ -143,7 +221,11 @@ class DataPathBench(Stepper, EngineModel, FirmwareAsks):
     # -- host
     def submit(self, opcode, lba=0, count=1, txid=None, tag=None, **more):
         tag = self.free_tags.pop(0)
-        cmd = dict.fromkeys(CMD, 0) | dict(opcode=opcode, lba=lba, count=count, txid=txid or 0, hasTx=int(txid is not None), tag=tag) | more
+        cmd = (
+            dict.fromkeys(CMD, 0)
+            | dict(opcode=opcode, lba=lba, count=count, txid=txid or 0, hasTx=int(txid is not None), tag=tag)
+            | more
+        )
         self.cmd.queue.append(cmd)
         self.active[tag] = cmd
         self.results.pop(tag, None)
@@ -180,7 +262,9 @@ class DataPathBench(Stepper, EngineModel, FirmwareAsks):
     def wanted(self, beat, clock):
         tag, block = beat["tag"], beat["block"]
         assert self.active[tag]["opcode"] == WRITE and block < self.active[tag]["count"]
-        self.wdata.queue += [{"data": w, "last": int(i == BEATS - 1)} for i, w in enumerate(words(self.data[tag][block]))]
+        self.wdata.queue += [
+            {"data": w, "last": int(i == BEATS - 1)} for i, w in enumerate(words(self.data[tag][block]))
+        ]
 
     def read_beat(self, beat, clock):
         tag, block = beat["tag"], beat["block"]
@@ -208,12 +292,22 @@ class DataPathBench(Stepper, EngineModel, FirmwareAsks):
     def program(self, o, clock):
         self.programs += 1
         rescues, frame = o["cookie"] & RESCUE, o["frame"]
-        assert self.taken.pop(0) == o["ppn"], "pages are not programmed in the order in which they were taken, as a block wants them"
-        assert o["op"] == 6 and o["kind"] == 1 and o["cookie"] == frame | rescues and o["ppn"] not in self.pages and o["ppn"] not in self.failing & set(self.reported)
+        assert self.taken.pop(0) == o["ppn"], (
+            "pages are not programmed in the order in which they were taken, as a block wants them"
+        )
+        assert (
+            o["op"] == 6
+            and o["kind"] == 1
+            and o["cookie"] == frame | rescues
+            and o["ppn"] not in self.pages
+            and o["ppn"] not in self.failing & set(self.reported)
+        )
         assert self.linked.get(frame) == o["lpn"], "issued before it was linked"
         if rescues:
             index = o["sequence"]
-            assert self.frame_of[index] == frame and self.busy_frames[frame] == "failed" and self.reported, "a rescue of a page that did not fail"
+            assert self.frame_of[index] == frame and self.busy_frames[frame] == "failed" and self.reported, (
+                "a rescue of a page that did not fail"
+            )
         else:
             index = max(n for n, e in enumerate(self.log) if e["kind"] == MAP and e["lpn"] == o["lpn"])
             assert (self.log[index]["location_value"], self.log[index]["sequence"]) == (o["ppn"], o["sequence"])
@@ -228,7 +322,9 @@ class DataPathBench(Stepper, EngineModel, FirmwareAsks):
                 self.pages[o["ppn"]] = (data, o["lpn"])
             else:
                 self.busy_frames[frame] = "failed"
-            self.write_done.queue.append(dict(cookie=o["cookie"], status=int(not ok), kind=1, generation=0, lpn=o["lpn"], sequence=o["sequence"]))
+            self.write_done.queue.append(
+                dict(cookie=o["cookie"], status=int(not ok), kind=1, generation=0, lpn=o["lpn"], sequence=o["sequence"])
+            )
 
         self.held_programs.append(end) if self.hold_programs else self.later(self.program_time, end)
 
@@ -242,7 +338,9 @@ class DataPathBench(Stepper, EngineModel, FirmwareAsks):
             self.memory.fill(o["frame"], list(data))
             del self.busy_frames[o["frame"]]
             status, lpn = 2 * (o["ppn"] in self.bad_pages), lpn + (o["ppn"] in self.wrong_lpn)
-            self.read_done.queue.append(dict(cookie=o["cookie"], status=status, kind=1, generation=0, lpn=lpn, sequence=0))
+            self.read_done.queue.append(
+                dict(cookie=o["cookie"], status=status, kind=1, generation=0, lpn=lpn, sequence=0)
+            )
 
         self.held_reads.append(end) if self.hold_reads else self.later(self.read_time, end)
 
@@ -288,7 +386,11 @@ class DataPathBench(Stepper, EngineModel, FirmwareAsks):
             assert (e["lpn"], new, e["sequence"]) == self.moving.pop(old)
         else:
             entry = self.log[e["sequence"]]
-            assert (entry["location_value"], entry["lpn"]) == (old, e["lpn"]) and old in self.failing and e["sequence"] not in self.complete
+            assert (
+                (entry["location_value"], entry["lpn"]) == (old, e["lpn"])
+                and old in self.failing
+                and e["sequence"] not in self.complete
+            )
             self.rescued_at[e["sequence"]] = len(self.log)
         self.complete.add(len(self.log))
         self.log.append(e)
@@ -318,7 +420,9 @@ class DataPathBench(Stepper, EngineModel, FirmwareAsks):
     def wait(self, w, clock):
         assert w["index"] <= len(self.log) and w["relaxed"] == self.active[w["tag"]]["relaxed"]
         if not w["flush"]:
-            assert w["index"] == len(self.log) and self.log[-1]["kind"] == L_COMMIT and self.state[w["txid"]] == COMMITTING
+            assert (
+                w["index"] == len(self.log) and self.log[-1]["kind"] == L_COMMIT and self.state[w["txid"]] == COMMITTING
+            )
         self.waits.append(w | {"due": clock + self.rng.randint(5, 200)})
 
     def settle_waits(self):
@@ -357,21 +461,36 @@ class DataPathBench(Stepper, EngineModel, FirmwareAsks):
 
     async def quiet(self, limit=100_000):
         """Until nothing is under way; then the map is the log's, and `busy` is low."""
-        await self.until(lambda: not (self.active or self.events or self.under or self.unmerged or self.released.queue or self.busy_frames), limit)
+        await self.until(
+            lambda: (
+                not (
+                    self.active or self.events or self.under or self.unmerged or self.released.queue or self.busy_frames
+                )
+            ),
+            limit,
+        )
         await self.clocks(80)
         assert int(self.dut.busy.value) == 0 and not self.links_due
-        assert {lpn: w & 0x3FFF_FFFF for lpn, (w, _) in self.map.items() if w} == self.replay(), "log order is not visible order"
+        assert {lpn: w & 0x3FFF_FFFF for lpn, (w, _) in self.map.items() if w} == self.replay(), (
+            "log order is not visible order"
+        )
         live = sum(w >> 30 == 1 for versions in (self.map, *self.txs) for w, _ in versions.values())
         assert int(self.dut.releasedPages.value) == len(self.pages) - live, "pages are lost or released twice"
         await self.counts_are_those_of_the_map()
 
     async def all_frames_are_free(self, taken=LONG):
-        """The table has all frames, each once. `taken`: as many blocks as there are frames fit while no program ends, and not one more. Call when quiet."""
+        """The table has all frames, each once.
+
+        `taken`: as many blocks as there are frames fit while no program ends, and not one more. Call when quiet.
+        """
         assert int(self.dut.framesFree.value) == GEOMETRY.write_frames, "frames are lost or given twice"
         if not taken:
             return
         self.hold_programs = True
-        assert await self.run(WRITE, 900, 32) == SUCCESS and await self.run(WRITE, 940, GEOMETRY.write_frames - 32) == SUCCESS
+        assert (
+            await self.run(WRITE, 900, 32) == SUCCESS
+            and await self.run(WRITE, 940, GEOMETRY.write_frames - 32) == SUCCESS
+        )
         more = self.submit(WRITE, 1000, 1)
         await self.clocks(2000)
         assert more not in self.results, "more frames than there are"

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The remap engine beside the data path, as part of its bench: one version per LPN and transaction, answers in any order that docs/interfaces.md allows.
+"""The remap engine beside the data path, as part of its bench: one version per LPN and transaction, answers in any
+order that docs/interfaces.md allows.
 
-An op takes effect when it is taken; its answer comes some clocks later, never before the answers of earlier ops on the same LPN when one of the two changes something.
-The ops of a group see the commits before its first op; what a later commit replaced is kept for it (`before`), can still be swapped (`unmerged`), and is released when all
-earlier readers have their answers.
+An op takes effect when it is taken; its answer comes some clocks later, never before the answers of earlier ops on the
+same LPN when one of the two changes something.
+The ops of a group see the commits before its first op; what a later commit replaced is kept for it (`before`), can
+still be swapped (`unmerged`), and is released when all earlier readers have their answers.
 """
 
 from opentxssd.facts import BEATS, TXIDS, RemapOpcode, TxOpcode, TxState, ports
@@ -11,7 +13,13 @@ from opentxssd.facts import BEATS, TXIDS, RemapOpcode, TxOpcode, TxState, ports
 FREE, OPEN, _, COMMITTING, COMMITTED, ABORTED = TxState
 LOOKUP, APPEND, PLAIN, SWAP, TRIM = RemapOpcode
 RSP = ports("RemapRsp")
-ENDS = {TxOpcode.BEGIN: (FREE, OPEN), TxOpcode.COMMITTING: (OPEN, COMMITTING), TxOpcode.COMMIT: (COMMITTING, COMMITTED), TxOpcode.ABORT: (OPEN, ABORTED)}  # from, to
+# from, to
+ENDS = {
+    TxOpcode.BEGIN: (FREE, OPEN),
+    TxOpcode.COMMITTING: (OPEN, COMMITTING),
+    TxOpcode.COMMIT: (COMMITTING, COMMITTED),
+    TxOpcode.ABORT: (OPEN, ABORTED),
+}
 
 
 def words(stamp):
@@ -19,13 +27,22 @@ def words(stamp):
 
 
 class EngineModel:
-    """Needs of its bench: `rng`, `delay`, `clock`, `later`, the sources `rsp` and `released`, `memory`, `active`, `allowed`, `links_due`, `busy_frames`."""
+    """Needs of its bench: `rng`, `delay`, `clock`, `later`, the sources `rsp` and `released`, `memory`, `active`,
+    `allowed`, `links_due`, `busy_frames`.
+    """
 
     def start_engine(self, tx_entries):
         self.tx_entries, self.bad_lookups, self.ops = tx_entries, set(), []
         self.map, self.txs = {}, [{} for _ in range(TXIDS)]  # word and stamp of each LPN; versions of each transaction
         self.state, self.count, self.use = [0] * TXIDS, [0] * TXIDS, [0] * TXIDS
-        self.group, self.under, self.before, self.unmerged, self.overtaken, self.commits_in_groups = [], [], {}, [], 0, 0
+        self.group, self.under, self.before, self.unmerged, self.overtaken, self.commits_in_groups = (
+            [],
+            [],
+            {},
+            [],
+            0,
+            0,
+        )
         self.frame_of, self.linked, self.stranded = {}, {}, 0
         self.reached, self.hold_walks = [0] * TXIDS, False
 
@@ -59,14 +76,21 @@ class EngineModel:
         if self.group:
             assert op == LOOKUP and lpn == self.group[-1] + 1, f"{o} inside the group {self.group}"
         in_group, self.group = self.group, [] if last else self.group + [lpn]
-        location, new = o["location_kind"] << 30 | o["location_value"], o["newLocation_kind"] << 30 | o["newLocation_value"]
+        location, new = (
+            o["location_kind"] << 30 | o["location_value"],
+            o["newLocation_kind"] << 30 | o["newLocation_value"],
+        )
         self.ops.append(o)
         answer = dict.fromkeys(RSP, 0) | {"tag": o["tag"]}
         if op == LOOKUP:
             word = self.visible(lpn, t)[0]
             if in_group and lpn in self.before:  # committed since the group's first op
                 word = self.before[lpn]["word"]
-            answer |= dict(location_kind=word >> 30, location_value=word & 0x3FFF_FFFF, own=int(t is not None and lpn in self.txs[t]))
+            answer |= dict(
+                location_kind=word >> 30,
+                location_value=word & 0x3FFF_FFFF,
+                own=int(t is not None and lpn in self.txs[t]),
+            )
             answer["committing"] = int(any(self.state[x] == COMMITTING and lpn in self.txs[x] for x in range(TXIDS)))
             answer["error"] = int(lpn in self.bad_lookups)
         elif op == SWAP:
@@ -81,13 +105,25 @@ class EngineModel:
             if location >> 30 == 2:
                 self.busy_frames[location & 0xFFFF] = "swapped"
         else:
-            assert len(lpns) > 0 and (op != TRIM or not location and self.links_due == [(n, False) for n in lpns]), "a range that is not the one in the log"
+            assert len(lpns) > 0 and (op != TRIM or not location and self.links_due == [(n, False) for n in lpns]), (
+                "a range that is not the one in the log"
+            )
             for n in lpns:
                 self.link(n, location, t)
         changes = op != LOOKUP
         assert all(x["tag"] != o["tag"] for x in self.under), "two ops with one tag"
         after = [x for x in self.under if set(lpns) & set(x["lpns"]) and (changes or x["changes"])]
-        self.under.append(dict(tag=o["tag"], lpns=lpns, changes=changes, after=after, due=clock + self.rng.randint(*self.delay), answer=answer, sent=False))
+        self.under.append(
+            dict(
+                tag=o["tag"],
+                lpns=lpns,
+                changes=changes,
+                after=after,
+                due=clock + self.rng.randint(*self.delay),
+                answer=answer,
+                sent=False,
+            )
+        )
         if last:
             self.before = {}
 
@@ -95,7 +131,9 @@ class EngineModel:
         """A block of a PLAIN (`t` is None), an APPEND or a TRIM."""
         if self.failed and self.open_group and not self.links_due:  # the rest of a plain WRITE that gets no more pages
             (n, i), self.stranded = self.open_group, self.stranded + 1
-            assert location >> 30 == 2 and lpn == self.log[-1]["lpn"] + self.stranded and i + self.stranded < n, "not the rest of the group"
+            assert location >> 30 == 2 and lpn == self.log[-1]["lpn"] + self.stranded and i + self.stranded < n, (
+                "not the rest of the group"
+            )
         else:
             assert self.links_due.pop(0) == (lpn, location >> 30 == 2), "linked without its log entry"
         stamp = self.memory.page(location & 0xFFFF)[0] >> 16 if location else 0
@@ -113,7 +151,9 @@ class EngineModel:
                 if self.active[tag]["hasTx"] and self.active[tag]["txid"] == t:
                     self.shown(lpn, stamp)
         else:
-            assert not any(self.state[x] == COMMITTING and lpn in self.txs[x] for x in range(TXIDS)), "a plain write passed a committing one"
+            assert not any(self.state[x] == COMMITTING and lpn in self.txs[x] for x in range(TXIDS)), (
+                "a plain write passed a committing one"
+            )
             self.drop(self.map.get(lpn, (0, 0))[0])
             self.map[lpn] = (location, stamp)
             self.shown(lpn, stamp)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What firmware asks of the data path, as part of its bench: counts of pages in use, turns of reads, beginnings of transactions, committed versions, notes.
+"""What firmware asks of the data path, as part of its bench: counts of pages in use, turns of reads, beginnings of
+transactions, committed versions, notes.
 
-The golden model of the counts knows no events: when nothing is under way the count of a block is how many words of the map and of the transactions name a page of it, and one
-more for the page on offer.
+The golden model of the counts knows no events: when nothing is under way the count of a block is how many words of the
+map and of the transactions name a page of it, and one more for the page on offer.
 """
 
 from collections import Counter
@@ -10,7 +11,10 @@ from collections import Counter
 from cocotb_tests.bench.streams import Pin, reader
 
 BLOCKS, PAGES = 128, 16  # of a drive of the bench's geometry, in page numbers
-ASKS = "liveAsk_valid liveAsk_payload liveSet_valid liveSet_payload readsTurn txAsk_valid txAsk_payload lookup_valid lookup_payload note picked_valid picked_payload".split()
+ASKS = (
+    "liveAsk_valid liveAsk_payload liveSet_valid liveSet_payload readsTurn txAsk_valid txAsk_payload lookup_valid "
+    "lookup_payload note picked_valid picked_payload"
+).split()
 ANSWERS = "liveCount_valid liveCount_payload readsOld txOpen txFirst found_valid found_payload noting".split()
 
 
@@ -20,7 +24,9 @@ def block_of(page):
 
 
 class FirmwareAsks:
-    """Needs of its bench: `dut`, `clock`, `clocks`, `step`, `until`, `alloc`, `map`, `txs`, `log`, `complete`, `open_group`."""
+    """Needs of its bench: `dut`, `clock`, `clocks`, `step`, `until`, `alloc`, `map`, `txs`, `log`, `complete`,
+    `open_group`.
+    """
 
     def start_asks(self):
         self.asks = {n: Pin(getattr(self.dut, n)) for n in ASKS}
@@ -63,12 +69,19 @@ class FirmwareAsks:
             await self.clocks(2)
 
     async def counts_are_those_of_the_map(self):
-        named = Counter(block_of(w & 0x3FFF_FFFF) for versions in (self.map, *self.txs) for w, _ in versions.values() if w >> 30 == 1)
+        named = Counter(
+            block_of(w & 0x3FFF_FFFF)
+            for versions in (self.map, *self.txs)
+            for w, _ in versions.values()
+            if w >> 30 == 1
+        )
         if self.alloc.offered:
             named[block_of(self.shown_page)] += 1
         for block in sorted(self.touched | set(named)):
             count = await self.answer("liveAsk", "liveCount", block)
-            assert count == named[block], f"block {block} has {count} pages in use, map and transactions name {named[block]}"
+            assert count == named[block], (
+                f"block {block} has {count} pages in use, map and transactions name {named[block]}"
+            )
 
     def note(self, e):
         """The entry of a note has no meaning, is between groups and complete as it is appended."""

@@ -23,7 +23,12 @@ RESERVE = 37 + GEOMETRY.lanes * GEOMETRY.pages_per_block  # log pages that write
 def conflict(a, c):
     """The command queue's rule (docs/interfaces.md, "Command queue to data path")."""
     ranged = (WRITE, READ, TRIM, ZEROES)
-    over = a["opcode"] in ranged and c["opcode"] in ranged and a["lba"] < c["lba"] + c["count"] and c["lba"] < a["lba"] + a["count"]
+    over = (
+        a["opcode"] in ranged
+        and c["opcode"] in ranged
+        and a["lba"] < c["lba"] + c["count"]
+        and c["lba"] < a["lba"] + a["count"]
+    )
     ends = [x["opcode"] in (BEGIN, COMMIT, ABORT) or x["opcode"] == WRITE and x["commit"] for x in (a, c)]
     if over and (a["opcode"] != READ or c["opcode"] != READ):
         return True

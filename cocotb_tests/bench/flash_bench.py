@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Geometries of the flash tests, the Verilog generated for them, and a bench around the flash scheduler: channels, frame memory and the four clients."""
+"""Geometries of the flash tests, the Verilog generated for them, and a bench around the flash scheduler: channels,
+frame memory and the four clients.
+"""
 
 import os
 import random
@@ -30,8 +32,23 @@ CLIENTS = "write read log firmware".split()
 
 def flash_geometry(channels, ways, priorities=True, planes=1, retries=0, cache=0):
     """A small drive of that many dies."""
-    name = f"flash{channels}x{ways}" + ("" if priorities else "turns") + (f"planes{planes}" if planes > 1 else "") + (f"retries{retries}" if retries else "") + "cache" * cache
-    small = dict(write_frames=40, read_frames=16, firmware_frames=8, flash_priorities=int(priorities), planes=planes, read_retries=retries, cache_ops=cache, timing=geometry.QUICK)
+    name = (
+        f"flash{channels}x{ways}"
+        + ("" if priorities else "turns")
+        + (f"planes{planes}" if planes > 1 else "")
+        + (f"retries{retries}" if retries else "")
+        + "cache" * cache
+    )
+    small = dict(
+        write_frames=40,
+        read_frames=16,
+        firmware_frames=8,
+        flash_priorities=int(priorities),
+        planes=planes,
+        read_retries=retries,
+        cache_ops=cache,
+        timing=geometry.QUICK,
+    )
     return geometry.Geometry(name, channels, ways, BLOCKS, PAGES, 64, **small)
 
 
@@ -39,13 +56,18 @@ RETRIES = dict(retries=3)
 # What the tests ask for, generated all at once.
 TESTED = {
     "otx_page_allocator": [((n, n), {}) for n in (1, 2, 3)] + [((1, 1), dict(planes=2)), ((2, 2), dict(planes=4))],
-    "otx_flash_scheduler": [((2, 2, False), {}), *((shape, more) for shape in ((2, 2), (1, 3), (3, 1)) for more in ({}, RETRIES))],
+    "otx_flash_scheduler": [
+        ((2, 2, False), {}),
+        *((shape, more) for shape in ((2, 2), (1, 3), (3, 1)) for more in ({}, RETRIES)),
+    ],
     "otx_flash_backend": [((2, 2), {}), ((2, 2), dict(planes=2, cache=1, **RETRIES))],
 }
 
 
 def verilog(component, channels, ways, priorities=True, **part):
-    """Path of the component's Verilog for that geometry (`part` as for flash_geometry); OTX_FLASH_VERILOG_DIR names a folder with `<channels>x<ways>` folders of other."""
+    """Path of the component's Verilog for that geometry (`part` as for flash_geometry); OTX_FLASH_VERILOG_DIR names a
+    folder with `<channels>x<ways>` folders of other.
+    """
     given = os.environ.get("OTX_FLASH_VERILOG_DIR")
     if given:
         return f"{given}/{channels}x{ways}/{component}.v"
@@ -64,11 +86,13 @@ def page(number):
 
 
 class FlashBench(Stepper):
-    """`op(client, ...)` queues ops; `done[cookie]` is the done beat and its clock. Every done is checked for client and cookie. `channels` False: the design has its own.
+    """`op(client, ...)` queues ops; `done[cookie]` is the done beat and its clock. Every done is checked for client and
+    cookie. `channels` False: the design has its own.
 
-    Without stalls each command that a channel gets is checked against `orders[channel][way]` (models/way_order.py). Reports of pages with many corrected bits
-    are checked against `weak` (models/weak_model.py); `weak_sink` takes them. What is read again at other levels
-    is checked against `retries` (models/retry_model.py). So that a channel knows the client of an op, `sequence` of all but PROGRAM is its number.
+    Without stalls each command that a channel gets is checked against `orders[channel][way]` (models/way_order.py).
+    Reports of pages with many corrected bits are checked against `weak` (models/weak_model.py); `weak_sink` takes them.
+    What is read again at other levels is checked against `retries` (models/retry_model.py). So that a channel knows the
+    client of an op, `sequence` of all but PROGRAM is its number.
     """
 
     def __init__(self, dut, seed=1, stall=0.0, channels=True, retries=0, **channel):
@@ -76,7 +100,11 @@ class FlashBench(Stepper):
         self.geometry = g = flash_geometry(*shape())
         self.rng = random.Random(seed)
         self.frame = self.add(FrameMemory(dut, "frame", g.frame_base, g.frames, self.rng, stall))
-        self.channels = [self.add(ChannelModel(dut, c, g.ways, PAGES, self.rng, stall, **channel)) for c in range(g.channels) if channels]
+        self.channels = [
+            self.add(ChannelModel(dut, c, g.ways, PAGES, self.rng, stall, **channel))
+            for c in range(g.channels)
+            if channels
+        ]
         for channel in self.channels:
             channel.on_complete = partial(self.completes, channel.channel)
         exact = channels and not stall
@@ -84,7 +112,9 @@ class FlashBench(Stepper):
         for channel in self.channels:
             channel.on_command = partial(self.command, channel.channel)
         self.retries = [RetryModel(retries) for _ in self.channels]
-        self.clients = {c: self.add(Source(dut, c, OP, stall, self.rng, self.enters(c) if exact else None)) for c in CLIENTS}
+        self.clients = {
+            c: self.add(Source(dut, c, OP, stall, self.rng, self.enters(c) if exact else None)) for c in CLIENTS
+        }
         self.dones = {c: self.add(Sink(dut, c + "Done", DONE, self.finish(c), stall, self.rng)) for c in CLIENTS}
         self.alloc = Sink(dut, "alloc", [], lambda beat, clock: self.pages.append(beat["payload"]))
         self.free = self.add(Source(dut, "freeBlock", []))
@@ -125,7 +155,9 @@ class FlashBench(Stepper):
             self.weak.completed(channel, self.ppn(channel, command["way"], *divmod(command["row"], PAGES)), cpl)
 
     def reported(self, beat, clock):
-        self.weak.reported(beat["payload"] // (BLOCKS * PAGES) >> self.geometry._bits(self.geometry.ways), beat["payload"])
+        self.weak.reported(
+            beat["payload"] // (BLOCKS * PAGES) >> self.geometry._bits(self.geometry.ways), beat["payload"]
+        )
 
     def enters(self, client):
         g = self.geometry
@@ -142,7 +174,9 @@ class FlashBench(Stepper):
             cookie = beat["cookie"]
             assert cookie in self.ops, f"done of unknown cookie {cookie}"
             assert cookie not in self.done, f"second done of cookie {cookie}"
-            assert self.ops[cookie]["client"] == client, f"cookie {cookie} of {self.ops[cookie]['client']} came to {client}"
+            assert self.ops[cookie]["client"] == client, (
+                f"cookie {cookie} of {self.ops[cookie]['client']} came to {client}"
+            )
             self.done[cookie] = beat | {"clock": clock}
             self.on_done(cookie, self.ops[cookie], beat)
 
@@ -153,7 +187,15 @@ class FlashBench(Stepper):
         self.cookie = cookie = self.cookie + 1
         if op != Op.PROGRAM:
             sequence = CLIENTS.index(client)
-        beat = {"op": int(op), "ppn": ppn, "frame": frame, "kind": kind, "lpn": lpn, "sequence": sequence, "cookie": cookie}
+        beat = {
+            "op": int(op),
+            "ppn": ppn,
+            "frame": frame,
+            "kind": kind,
+            "lpn": lpn,
+            "sequence": sequence,
+            "cookie": cookie,
+        }
         self.ops[cookie] = beat | {"client": client}
         self.clients[client].queue.append(beat)
         return cookie

@@ -1,16 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One NAND channel as docs/interfaces.md has it, with a page store: it takes commands, asks for data, moves one page at a time on its bus, and completes.
+"""One NAND channel as docs/interfaces.md has it, with a page store: it takes commands, asks for data, moves one page at
+a time on its bus, and completes.
 
-It refuses what a channel may refuse: a command for a way that is busy, a program of a page that is not erased or not the next of its block, data nobody asked for. Array
-operations take `times[op]` clocks, a (least, most) pair; page beats pass in each clock, or with `stall` in some. A share
-`wrong` of the pages that are read comes with wrong bits, which are told after the page; those of `bad` always do. A page can be read only while its way is at
-the read level `drift` gives it (feature 89h).
+It refuses what a channel may refuse: a command for a way that is busy, a program of a page that is not erased or not
+the next of its block, data nobody asked for. Array operations take `times[op]` clocks, a (least, most) pair; page beats
+pass in each clock, or with `stall` in some. A share `wrong` of the pages that are read comes with wrong bits, which are
+told after the page; those of `bad` always do. A page can be read only while its way is at the read level `drift` gives
+it (feature 89h).
 """
 
 import random
 
 from cocotb_tests.bench.streams import Pin, Sink, Source
-from cocotb_tests.models.flash_model import BEATS, BLANK, CMD, CRC, ERASED, FAIL, ID, OK, OOB, PAGE_READS, PARAMETERS, READ_RETRY, TIMEOUT, Op, most_wrong
+from cocotb_tests.models.flash_model import (
+    BEATS,
+    BLANK,
+    CMD,
+    CRC,
+    ERASED,
+    FAIL,
+    ID,
+    OK,
+    OOB,
+    PAGE_READS,
+    PARAMETERS,
+    READ_RETRY,
+    TIMEOUT,
+    Op,
+    most_wrong,
+)
 
 TIMES = {op: (30, 60) for op in Op} | {Op.PROGRAM: (300, 500), Op.ERASE: (400, 800), Op.READ: (100, 200)}
 
@@ -25,7 +43,9 @@ class ChannelModel:
         self.wdata = Sink(dut, f"{name}_wdata", ["data", "last"], self.word_in, stall, self.rng)
         self.rdata = Source(dut, f"{name}_rdata", ["way", "slot", "data", "last"], stall, self.rng, self.word_out)
         self.fix = Source(dut, f"{name}_fix", ["way", "slot", "byte", "mask"], stall, self.rng, self.fixed)
-        self.cpl = Source(dut, f"{name}_cpl", ["way", "status", *OOB, "corrected", "slot"], stall, self.rng, self.completed)
+        self.cpl = Source(
+            dut, f"{name}_cpl", ["way", "status", *OOB, "corrected", "slot"], stall, self.rng, self.completed
+        )
         self.parts = [self.cmd, self.wreq, self.wdata, self.rdata, self.fix, self.cpl]
         self.idle = Pin(getattr(dut, f"{name}_wayIdle"), (1 << ways) - 1)
         self.pages = {}  # (way, row): (words, oob)
@@ -126,16 +146,28 @@ class ChannelModel:
             if run["op"] == Op.PROGRAM:
                 self.wreq.queue.append({"way": way, "slot": 0})
             else:
-                words = PARAMETERS if run["op"] == Op.PARAM else self.pages.get((way, run["row"]), ([(1 << 64) - 1] * BEATS,))[0]
+                words = (
+                    PARAMETERS
+                    if run["op"] == Op.PARAM
+                    else self.pages.get((way, run["row"]), ([(1 << 64) - 1] * BEATS,))[0]
+                )
                 words, wrong = list(words), list(self.bad.get((way, run["row"]), ()))
                 if run["op"] == Op.READ and self.misread(run):
                     words = [self.rng.getrandbits(64)] * BEATS
                 if not wrong and self.rng.random() < self.wrong:
-                    wrong = [(byte, self.rng.randrange(1, 256)) for byte in self.rng.sample(range(4096), self.rng.randint(1, 6))]
+                    wrong = [
+                        (byte, self.rng.randrange(1, 256))
+                        for byte in self.rng.sample(range(4096), self.rng.randint(1, 6))
+                    ]
                 for byte, mask in wrong:
                     words[byte // 8] ^= mask << byte % 8 * 8
-                run["wrong"], self.fixes = wrong, [{"way": way, "slot": 0, "byte": byte, "mask": mask} for byte, mask in wrong]
-                self.rdata.queue += [{"way": way, "slot": 0, "data": w, "last": int(i == BEATS - 1)} for i, w in enumerate(words)]
+                run["wrong"], self.fixes = (
+                    wrong,
+                    [{"way": way, "slot": 0, "byte": byte, "mask": mask} for byte, mask in wrong],
+                )
+                self.rdata.queue += [
+                    {"way": way, "slot": 0, "data": w, "last": int(i == BEATS - 1)} for i, w in enumerate(words)
+                ]
         self.idle.set(sum(1 << w for w in range(self.ways) if w not in self.under_way))
         for part in self.parts:
             part.drive()

@@ -15,11 +15,16 @@ def sent(b, channel, way):
 
 
 class Workload:
-    """Random ops that are legal in any order the dies may choose: reads only of finished or never written pages, erases only of blocks at rest."""
+    """Random ops that are legal in any order the dies may choose: reads only of finished or never written pages, erases
+    only of blocks at rest.
+    """
 
     def __init__(self, b, rng):
         self.b, self.rng, self.written, self.frames, self.counts = b, rng, {}, list(range(68)), {}
-        self.next = {die: {client: (block, 0) for client, block in (("write", 0), ("log", 10), ("firmware", 20))} for die in dies(b)}
+        self.next = {
+            die: {client: (block, 0) for client, block in (("write", 0), ("log", 10), ("firmware", 20))}
+            for die in dies(b)
+        }
         self.number = 100
         b.on_done = self.finish
 
@@ -41,7 +46,11 @@ class Workload:
         self.expected = self.expected or {}
         client = rng.choice(["write", "write", "read", "read", "log", "firmware"])
         die = rng.choice(dies(b))
-        op = rng.choice({"read": [Op.READ], "firmware": [Op.PROGRAM, Op.READ_OOB, Op.VERIFY, Op.READ, Op.STATUS]}.get(client, [Op.PROGRAM]))
+        op = rng.choice(
+            {"read": [Op.READ], "firmware": [Op.PROGRAM, Op.READ_OOB, Op.VERIFY, Op.READ, Op.STATUS]}.get(
+                client, [Op.PROGRAM]
+            )
+        )
         frame = self.frames.pop(rng.randrange(len(self.frames))) if op in (Op.PROGRAM, Op.READ) else None
         if op == Op.PROGRAM:
             block, at = self.next[die][client]
@@ -54,9 +63,16 @@ class Workload:
             want = {"beat": fields | {"status": OK, "generation": 7}, "page": (words, fields | {"generation": 7})}
         else:
             fields = {}
-            ppn = rng.choice(list(self.written)) if self.written and rng.random() < 0.85 else b.ppn(*die, 31, rng.randrange(PAGES))
+            ppn = (
+                rng.choice(list(self.written))
+                if self.written and rng.random() < 0.85
+                else b.ppn(*die, 31, rng.randrange(PAGES))
+            )
             words, oob = self.written.get(ppn, ([(1 << 64) - 1] * 512, ERASED))
-            want = {"beat": oob | {"status": OK if ppn in self.written else BLANK}, "words": words if op == Op.READ else None}
+            want = {
+                "beat": oob | {"status": OK if ppn in self.written else BLANK},
+                "words": words if op == Op.READ else None,
+            }
             if op == Op.STATUS:
                 want = {"beat": {"status": OK, "kind": 0xE0}}
         cookie = b.op(client, op, ppn, frame or 0, **fields)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frame memory behind an AXI4 port, as the flash scheduler sees it, with a latency and random stalls. It accepts only what the contract allows: bursts of 32 beats of
-8 bytes inside one frame, or single beats (corrections), all bytes written. Written data is there only when its response goes out, so that a done that comes too early is seen.
+"""Frame memory behind an AXI4 port, as the flash scheduler sees it, with a latency and random stalls. It accepts only
+what the contract allows: bursts of 32 beats of 8 bytes inside one frame, or single beats (corrections), all bytes
+written. Written data is there only when its response goes out, so that a done that comes too early is seen.
 """
 
 import random
@@ -39,13 +40,25 @@ class FrameMemory:
         self.words[frame * BEATS : (frame + 1) * BEATS] = words
 
     def burst(self, ax, clock, latency):
-        assert ax["len"] in (0, BURST - 1) and ax["size"] == 3 and ax["burst"] == 1, f"not a burst of 32 beats nor a single one: {ax}"
+        assert ax["len"] in (0, BURST - 1) and ax["size"] == 3 and ax["burst"] == 1, (
+            f"not a burst of 32 beats nor a single one: {ax}"
+        )
         word, beats = (ax["addr"] - self.base) // 8, ax["len"] + 1
-        assert 0 <= word < len(self.words) and ax["addr"] % (8 * beats) == 0, f"address {ax['addr']:#x} is no quarter of a kilobyte of a frame"
+        assert 0 <= word < len(self.words) and ax["addr"] % (8 * beats) == 0, (
+            f"address {ax['addr']:#x} is no quarter of a kilobyte of a frame"
+        )
         self.bursts += beats == BURST
         self.singles += beats == 1
         bad = word // BEATS in self.bad
-        return {"id": ax["id"], "word": word, "at": 0, "due": clock + latency, "resp": SLVERR if bad else OKAY, "data": [], "beats": beats}
+        return {
+            "id": ax["id"],
+            "word": word,
+            "at": 0,
+            "due": clock + latency,
+            "resp": SLVERR if bad else OKAY,
+            "data": [],
+            "beats": beats,
+        }
 
     def read(self, ax, clock):
         self.reads.append(self.burst(ax, clock, self.latency))
@@ -83,7 +96,12 @@ class FrameMemory:
             self.r_burst = self.oldest_of_an_id(self.reads)
             if self.r_burst:
                 at, last = self.r_burst["at"], int(self.r_burst["at"] == self.r_burst["beats"] - 1)
-                for f, v in (("data", self.words[self.r_burst["word"] + at]), ("id", self.r_burst["id"]), ("resp", self.r_burst["resp"]), ("last", last)):
+                for f, v in (
+                    ("data", self.words[self.r_burst["word"] + at]),
+                    ("id", self.r_burst["id"]),
+                    ("resp", self.r_burst["resp"]),
+                    ("last", last),
+                ):
                     self.r[f].set(v)
         self.r_valid.set(int(self.r_burst is not None))
         if self.b_burst is None and not self.stalled():

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The registers of `tb/host_port_top.py` as a test reads and writes them.
 
-`CsrBus(dut, folder).regs.host_<name>` has read() and write() as LiteX' RemoteClient; call them from code under `cocotb.task.bridge`. `access` is the same for coroutines.
+`CsrBus(dut, folder).regs.host_<name>` has read() and write() as LiteX' RemoteClient; call them from code under
+`cocotb.task.bridge`. `access` is the same for coroutines.
 """
 
 import json

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commit log's surroundings: frame memory, flash, firmware and data path, driven once per clock, each beat reported to the LogModel.
+"""The commit log's surroundings: frame memory, flash, firmware and data path, driven once per clock, each beat reported
+to the LogModel.
 
 Inputs change at the falling edge; a beat passes at each rising edge with valid and ready high.
 `stall` is the share of clocks in which a side does not want to.
@@ -31,7 +32,10 @@ async def bench(dut, stall=0.0, blocks=3, **how):
 
 def plain(n=1, lpn=0, **fields):
     """The entries of one plain WRITE of n blocks."""
-    return [Entry(n=n, i=i, lpn=lpn + i, location=1 << 30 | lpn + i + 7, room=n - i, last=int(i == n - 1), **fields) for i in range(n)]
+    return [
+        Entry(n=n, i=i, lpn=lpn + i, location=1 << 30 | lpn + i + 7, room=n - i, last=int(i == n - 1), **fields)
+        for i in range(n)
+    ]
 
 
 def write(txid, lpn=0, use=1):
@@ -74,7 +78,9 @@ class Out:
     def __init__(self, dut, name, fired):
         self.valid, self.ready = reader(getattr(dut, name + "_valid")), Pin(getattr(dut, name + "_ready"))
         self.name, self.fired, self.on, self.held = name, fired, True, None
-        self.fields = {h._name[len(name) + 9 :] or "payload": reader(h) for h in dut if h._name.startswith(name + "_payload")}
+        self.fields = {
+            h._name[len(name) + 9 :] or "payload": reader(h) for h in dut if h._name.startswith(name + "_payload")
+        }
 
     def drive(self, go):
         self.taking = go and self.on
@@ -100,13 +106,30 @@ class Bench:
         self.data_done = In(dut, "pageDone", lambda b: m.page_done(**b))
         self.program_done = In(dut, "programDone", self._programmed)
         self.block_in = In(dut, "logBlock", lambda b: m.blocks[b["lane"]].append(b["block"]))
-        self.program, self.tx, self.ends = Out(dut, "program", self._program), Out(dut, "tx", self._tx), Out(dut, "waitDone", self._ended)
+        self.program, self.tx, self.ends = (
+            Out(dut, "program", self._program),
+            Out(dut, "tx", self._tx),
+            Out(dut, "waitDone", self._ended),
+        )
         self.bad = Out(dut, "badBlock", lambda b: m.bad_block(b["payload"]))
         self.aw, self.w = Out(dut, "frame_aw", self._address), Out(dut, "frame_w", self._data)
         self.b = In(dut, "frame_b", lambda b: None)
-        self.ins = [self.append_in, self.relocates, self.waits, self.data_done, self.program_done, self.block_in, self.b]
+        self.ins = [
+            self.append_in,
+            self.relocates,
+            self.waits,
+            self.data_done,
+            self.program_done,
+            self.block_in,
+            self.b,
+        ]
         self.outs = [self.program, self.bad, self.tx, self.ends, self.aw, self.w]
-        self.memory, self.addresses, self.beats, self.bursts = bytearray(b"\xee" * PAGE * FRAMES), deque(), deque(), deque()
+        self.memory, self.addresses, self.beats, self.bursts = (
+            bytearray(b"\xee" * PAGE * FRAMES),
+            deque(),
+            deque(),
+            deque(),
+        )
         self.base = g["frameBase"] + PAGE * self.model.frame_base
         # entries whose data page is under way, log pages under way, frames that the flash reads
         self.outstanding, self.flying, self.held = [], [], set()
@@ -119,7 +142,17 @@ class Bench:
 
     async def begin(self, blocks=3, enable=True):
         d = self.dut
-        for name, value in dict(enable=0, reset=1, generation=GENERATION, driveId=DRIVE, giveUp=0, noMore=0, rescueTo=0, place_capture=0, place_lane=0).items():
+        for name, value in dict(
+            enable=0,
+            reset=1,
+            generation=GENERATION,
+            driveId=DRIVE,
+            giveUp=0,
+            noMore=0,
+            rescueTo=0,
+            place_capture=0,
+            place_lane=0,
+        ).items():
             getattr(d, name).value = value
         cocotb.start_soon(Clock(d.clk, 10, "ns").start())
         for _ in range(4):
@@ -135,7 +168,9 @@ class Bench:
         for _ in range(count):
             for lane in range(self.g["lanes"]) if lanes is None else lanes:
                 self.given = getattr(self, "given", 0) + 1
-                self.block_in.queue.append(dict(lane=lane, block=self.given % (self.g["dies"] * self.g["blocksPerWay"])))
+                self.block_in.queue.append(
+                    dict(lane=lane, block=self.given % (self.g["dies"] * self.g["blocksPerWay"]))
+                )
 
     def group(self, *entries):
         """Plans and offers entries; returns the index after the last."""
@@ -162,7 +197,9 @@ class Bench:
                 return
             await self.clocks(1)
         m = self.model
-        raise AssertionError(f"did not happen in {limit} clocks; head {m.head}, durable {m.durable}, watermark {m.watermark}")
+        raise AssertionError(
+            f"did not happen in {limit} clocks; head {m.head}, durable {m.durable}, watermark {m.watermark}"
+        )
 
     async def flushed(self):
         """Everything planned is appended, durable and complete."""
@@ -178,7 +215,9 @@ class Bench:
         assert self.marked == self.model.durable_mark, "the durable mark is behind the pages"
         if not self.model.repeated:
             later = [c for c in self.captures if c[0] + self.model.lanes <= len(self.model.pages)]
-            assert all(self.model.is_place(*c) for c in later), f"places {[c for c in later if not self.model.is_place(*c)][:3]}"
+            assert all(self.model.is_place(*c) for c in later), (
+                f"places {[c for c in later if not self.model.is_place(*c)][:3]}"
+            )
 
     async def place(self):
         """Where the log goes on: (page, its first entry, [(block, page) of each lane])."""
@@ -202,7 +241,8 @@ class Bench:
             if not self.task.done() and not lacks:
                 self.captures.append(await self.place())
 
-    # beats -----------------------------------------------------------------------------------------------------------------
+    # beats
+    # -----------------------------------------------------------------------------------------------------------------
     def _appended(self, beat):
         index, e = self.model.head, self.model.plan[self.model.head]
         assert int(self.dut.head.value) == index
@@ -232,7 +272,9 @@ class Bench:
 
     def finish_program(self, number, status=0):
         self.flying.remove(number)
-        self.program_done.queue.append(dict(cookie=number % FRAMES, status=status, kind=0, generation=0, lpn=0, sequence=0))
+        self.program_done.queue.append(
+            dict(cookie=number % FRAMES, status=status, kind=0, generation=0, lpn=0, sequence=0)
+        )
 
     async def fails(self, number):
         """The program of log page `number`, which is under way, fails at all its places."""
@@ -255,7 +297,9 @@ class Bench:
     def _programmed(self, beat):
         slot = beat["cookie"]
         number = max(n for n in range(len(self.model.pages)) if n % FRAMES == slot)
-        assert self.memory[slot * PAGE :].startswith(self.model.images[number]), f"frame of page {number} changed while it was programmed"
+        assert self.memory[slot * PAGE :].startswith(self.model.images[number]), (
+            f"frame of page {number} changed while it was programmed"
+        )
         self.held.discard(slot)
         self.model.program_done(slot, beat["status"])
 
@@ -281,7 +325,13 @@ class Bench:
     def _memory(self):
         """A burst is in memory only when it is answered, so a page that is programmed too early is seen."""
         if self.addresses and len(self.beats) >= 4 and len(self.bursts) < 16:
-            self.bursts.append((self.clock + self.slow_memory, self.addresses.popleft(), b"".join(self.beats.popleft() for _ in range(4))))
+            self.bursts.append(
+                (
+                    self.clock + self.slow_memory,
+                    self.addresses.popleft(),
+                    b"".join(self.beats.popleft() for _ in range(4)),
+                )
+            )
         if self.bursts and self.auto_memory and self.bursts[0][0] <= self.clock and not self.b.queue:
             _, at, data = self.bursts.popleft()
             assert at // PAGE not in self.held, f"write into frame {at // PAGE}, which the flash reads"
@@ -298,7 +348,9 @@ class Bench:
             if self.auto_program and self.flying and r() < self.finish_rate and not self.program_done.queue:
                 self.finish_program(self.rng.choice(self.flying), int(r() < self.fail_rate))
             if self.auto_blocks and r() < 0.02 and not self.block_in.queue:
-                self.blocks(1, [lane for lane, at in enumerate(self.model.at) if len(self.model.blocks[lane]) - at[0] < 5])
+                self.blocks(
+                    1, [lane for lane, at in enumerate(self.model.at) if len(self.model.blocks[lane]) - at[0] < 5]
+                )
             while self.later and self.later[0]["index"] <= self.model.head:
                 self.waits.queue.append(self.later.popleft())
             for port in self.ins + self.outs:
@@ -309,5 +361,7 @@ class Bench:
                 port.sample()
             mark = self.durable_mark()
             self.marked = self.marked if int(self.dut.enable.value) else 0
-            assert self.marked <= mark <= self.model.durable_mark, f"durable mark {mark} after {self.marked}; in durable pages stands {self.model.durable_mark}"
+            assert self.marked <= mark <= self.model.durable_mark, (
+                f"durable mark {mark} after {self.marked}; in durable pages stands {self.model.durable_mark}"
+            )
             self.marked = mark

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Not a test: what bench/n1.py runs on one NAND channel and its dies.
 
-Environment: `TIMES` of the array (JSON, names of bench/nand_pins.py), `MODE` (SDR timing mode), `CAPABILITIES` (of the part: bits of bench/nand_host.py),
-`OUT` (the file for the figures, in clocks of 10 ns).
+Environment: `TIMES` of the array (JSON, names of bench/nand_pins.py), `MODE` (SDR timing mode), `CAPABILITIES` (of the
+part: bits of bench/nand_host.py), `OUT` (the file for the figures, in clocks of 10 ns).
 """
 
 import json
@@ -20,7 +20,9 @@ EACH = 8  # commands per way
 
 
 async def busy(host, ways, choose):
-    """Every way does EACH commands, as soon as it takes one; (clocks per page while all ways are at work, commands by kind)."""
+    """Every way does EACH commands, as soon as it takes one; (clocks per page while all ways are at work, commands by
+    kind).
+    """
     stamps, done = [], {}
 
     async def ended(op, event):
@@ -46,10 +48,24 @@ async def busy(host, ways, choose):
 
 @cocotb.test()
 async def figures(dut):
-    ways, times, mode, capabilities = len(dut.way_idle), json.loads(os.environ["TIMES"]), int(os.environ["MODE"]), int(os.environ["CAPABILITIES"])
+    ways, times, mode, capabilities = (
+        len(dut.way_idle),
+        json.loads(os.environ["TIMES"]),
+        int(os.environ["MODE"]),
+        int(os.environ["CAPABILITIES"]),
+    )
     planes = 2 if capabilities & SEVERAL_PLANES else 1
     nand, host, rng = Nand(), Host(dut), random.Random(1)
-    assert nand.open(ways=ways, blocks=BLOCKS, pages=PAGES, times=times, part=Part(cache=int(capabilities & CACHE_READ > 0), planes=planes, status_enhanced=1)) is None
+    assert (
+        nand.open(
+            ways=ways,
+            blocks=BLOCKS,
+            pages=PAGES,
+            times=times,
+            part=Part(cache=int(capabilities & CACHE_READ > 0), planes=planes, status_enhanced=1),
+        )
+        is None
+    )
     dut.mode.value = 0
     await host.start()
     for way in range(ways):
@@ -74,6 +90,8 @@ async def figures(dut):
     await host.run(0, Op.READ, 0)
     out["lone"] = host.clocks() - begin
     out["read"], _ = await busy(host, ways, read)
-    out["mixed"], out["mixed_done"] = await busy(host, ways, lambda way, n: (read if rng.random() < 0.7 else program)(way, n))
+    out["mixed"], out["mixed_done"] = await busy(
+        host, ways, lambda way, n: (read if rng.random() < 0.7 else program)(way, n)
+    )
     assert nand.broken() == []
     Path(os.environ["OUT"]).write_text(json.dumps(out))

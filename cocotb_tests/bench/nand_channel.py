@@ -44,7 +44,11 @@ def sentence(function):
         await with_timeout(function(dut), 60, "ms")
         assert Nand().broken() == []
 
-    checked.__name__, checked.__qualname__, checked.__module__ = function.__name__, function.__name__, function.__module__
+    checked.__name__, checked.__qualname__, checked.__module__ = (
+        function.__name__,
+        function.__name__,
+        function.__module__,
+    )
     return cocotb.test()(checked)
 
 

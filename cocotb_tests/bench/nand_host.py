@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The other side of otx_nand_channel in cocotb: sends commands, feeds and takes pages, checks the rules of its streams."""
+"""The other side of otx_nand_channel in cocotb: sends commands, feeds and takes pages, checks the rules of its
+streams."""
 
 import random
 import struct
@@ -15,12 +16,20 @@ from opentxssd.facts import PageStatus as Status  # noqa: F401 (for tests)
 
 OWN = 6  # the timing mode with the part's own times
 CPL = ["way", "slot", "status", "kind", "generation", "lpn", "sequence", "corrected"]
-FIELDS = {"wreq": ["way", "slot"], "rdata": ["way", "slot", "data", "last"], "fix": ["way", "slot", "byte", "mask"], "cpl": CPL}
+FIELDS = {
+    "wreq": ["way", "slot"],
+    "rdata": ["way", "slot", "data", "last"],
+    "fix": ["way", "slot", "byte", "mask"],
+    "cpl": CPL,
+}
 CACHE_PROGRAM, CACHE_READ, SEVERAL_PLANES, STATUS_ENHANCED = 1, 2, 4, 8  # bits of `capabilities`
 
 
 class Host:
-    """`stall` is the share of beats before which a stream rests for some clocks. A command is known by its way and the slot that it got there."""
+    """`stall` is the share of beats before which a stream rests for some clocks.
+
+    A command is known by its way and the slot that it got there.
+    """
 
     def __init__(self, dut, stall=0.0, seed=1):
         self.dut, self.stall, self.rng = dut, stall, random.Random(seed)
@@ -55,9 +64,14 @@ class Host:
             getattr(dut, name).value = 0
         dut.mode.value = OWN
         self.handles = {name: (getattr(dut, name + "_valid"), getattr(dut, name + "_ready")) for name in FIELDS}
-        self.values = {name: {f: reader(getattr(dut, f"{name}_{f}")) for f in ["valid", *fields]} for name, fields in FIELDS.items()}
+        self.values = {
+            name: {f: reader(getattr(dut, f"{name}_{f}")) for f in ["valid", *fields]}
+            for name, fields in FIELDS.items()
+        }
         self.offers = [dut.way_idle, dut.way_accepts_read, dut.way_accepts_program, dut.way_accepts_erase]
-        self.way_idle, self.way_accepts_read, self.way_accepts_program, self.way_accepts_erase = map(reader, self.offers)
+        self.way_idle, self.way_accepts_read, self.way_accepts_program, self.way_accepts_erase = map(
+            reader, self.offers
+        )
         self.wdata_ready = reader(dut.wdata_ready)
 
     async def start(self, period_ps=10000):
@@ -121,7 +135,9 @@ class Host:
                         await FallingEdge(self.dut.clk)
                 beat = await self._beat("rdata")
                 at = (beat["way"], beat["slot"]) if i == 0 else at
-                assert (beat["way"], beat["slot"]) == at and beat["last"] == (i == BEATS - 1), f"beat {i}: way {beat['way']}, last {beat['last']}"
+                assert (beat["way"], beat["slot"]) == at and beat["last"] == (i == BEATS - 1), (
+                    f"beat {i}: way {beat['way']}, last {beat['last']}"
+                )
                 words.append(beat["data"])
             assert at not in self.read, f"way and slot {at}: two pages for one command"
             self.read[at] = bytearray(struct.pack(f"<{BEATS}Q", *words))
@@ -147,8 +163,13 @@ class Host:
             event.cpl = cpl
             event.set()
 
-    async def issue(self, way, op, row=0, data=None, kind=0, generation=0, lpn=0, sequence=0, allow_cache=0, beside=False):
-        """Returns, when the command has been taken, an Event that is set with `.cpl` at its completion. `beside`: as soon as the way takes one of its kind, idle or not."""
+    async def issue(
+        self, way, op, row=0, data=None, kind=0, generation=0, lpn=0, sequence=0, allow_cache=0, beside=False
+    ):
+        """Returns, when the command has been taken, an Event that is set with `.cpl` at its completion.
+
+        `beside`: as soon as the way takes one of its kind, idle or not.
+        """
         d = self.dut
         while True:
             while not self._offered(way, op if beside else None):
@@ -158,7 +179,16 @@ class Host:
                 await FallingEdge(d.clk)
                 if not self._offered(way, op if beside else None):  # somebody else was first
                     continue
-                for name, value in dict(way=way, op=op, row=row, kind=kind, generation=generation, lpn=lpn, sequence=sequence, allow_cache=allow_cache).items():
+                for name, value in dict(
+                    way=way,
+                    op=op,
+                    row=row,
+                    kind=kind,
+                    generation=generation,
+                    lpn=lpn,
+                    sequence=sequence,
+                    allow_cache=allow_cache,
+                ).items():
                     getattr(d, "cmd_" + name).value = int(value)
                 event = Event()
                 event.op = op

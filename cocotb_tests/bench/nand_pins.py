@@ -10,8 +10,23 @@ from opentxssd.faults import next_cut, seen, set_faults, set_part_faults
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SOURCES = [f"sim/nand_{n}.cpp" for n in ("model", "die", "jobs", "store", "fault_model", "cut")]
-HEADERS = [f"sim/nand_{n}.h" for n in ("model", "die", "drive", "jobs", "store", "faults", "fault_model", "cut", "hash")]
-K9F8G08 = {"wp": 12, "wh": 10, "wc": 25, "rp": 12, "reh": 10, "rc": 25, "rea": 20, "cls": 12, "clh": 5, "cs": 20, "ch": 5, "als": 12}
+HEADERS = [
+    f"sim/nand_{n}.h" for n in ("model", "die", "drive", "jobs", "store", "faults", "fault_model", "cut", "hash")
+]
+K9F8G08 = {
+    "wp": 12,
+    "wh": 10,
+    "wc": 25,
+    "rp": 12,
+    "reh": 10,
+    "rc": 25,
+    "rea": 20,
+    "cls": 12,
+    "clh": 5,
+    "cs": 20,
+    "ch": 5,
+    "als": 12,
+}
 K9F8G08 |= {"alh": 5, "ds": 12, "dh": 5, "adl": 100, "whr": 60, "rhw": 100, "wb": 100, "rr": 20}
 K9F8G08 |= {"r": 25_000, "prog": 200_000, "bers": 1_500_000, "rst": 5_000}  # names and order of struct otx_nand_times
 TIMES = list(K9F8G08)
@@ -52,12 +67,16 @@ class Times(ctypes.Structure):
 
 
 class Part(ctypes.Structure):
-    """A part, ONFI or not; `modes` has bit m for timing mode m, `suspend` ns are the longest time to suspend a program or erase (0: it cannot).
+    """A part, ONFI or not; `modes` has bit m for timing mode m, `suspend` ns are the longest time to suspend a program
+    or erase (0: it cannot).
 
-    `cache`: cache programs and reads; `planes`: 1, 2 or 4, several in one program or erase; `status_enhanced`: status of a plane;
-    `retries`: read retry levels beyond 0."""
+    `cache`: cache programs and reads; `planes`: 1, 2 or 4, several in one program or erase; `status_enhanced`: status
+    of a plane; `retries`: read retry levels beyond 0."""
 
-    _fields_ = [(n, ctypes.c_uint32) for n in ("onfi", "features", "modes", "suspend", "cache", "planes", "status_enhanced", "retries")]
+    _fields_ = [
+        (n, ctypes.c_uint32)
+        for n in ("onfi", "features", "modes", "suspend", "cache", "planes", "status_enhanced", "retries")
+    ]
 
     def __init__(self, features=1, modes=0x3F, suspend=0, onfi=1, cache=0, planes=1, status_enhanced=0, retries=0):
         super().__init__(onfi, features, modes, suspend, cache, planes, status_enhanced, retries)
@@ -70,7 +89,8 @@ def digest():
 def verilator_args():
     """Arguments that put the model into a Verilator build and let Python call it from inside.
 
-    No -O2 for all files: the compiler would spend many minutes on the table of names of a large design. Nothing that other builds have not, so that they share what is compiled.
+    No -O2 for all files: the compiler would spend many minutes on the table of names of a large design. Nothing that
+    other builds have not, so that they share what is compiled.
     """
     return [
         *(str(ROOT / p) for p in SOURCES),
@@ -87,7 +107,19 @@ def library():
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         subprocess.run(
-            ["g++", "-std=c++17", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", path, *(ROOT / p for p in SOURCES)],
+            [
+                "g++",
+                "-std=c++17",
+                "-O2",
+                "-Wall",
+                "-Wextra",
+                "-Werror",
+                "-shared",
+                "-fPIC",
+                "-o",
+                path,
+                *(ROOT / p for p in SOURCES),
+            ],
             check=True,
         )
     return path
@@ -101,10 +133,34 @@ class Nand:
         self.c.otx_nand_violation.restype = ctypes.c_char_p
         self.c.otx_nand_count.restype = ctypes.c_uint64
         self.c.otx_nand_set_seed.argtypes = self.c.otx_nand_power_cut.argtypes = [ctypes.c_uint64]
-        self.c.otx_nand_pins.argtypes = [ctypes.c_int, ctypes.c_longlong, ctypes.c_int, ctypes.c_int, ctypes.POINTER(ctypes.c_longlong)]
+        self.c.otx_nand_pins.argtypes = [
+            ctypes.c_int,
+            ctypes.c_longlong,
+            ctypes.c_int,
+            ctypes.c_int,
+            ctypes.POINTER(ctypes.c_longlong),
+        ]
 
-    def open(self, channels=1, ways=2, blocks=16, pages=8, page_bytes=4096, spare_bytes=128, unused=0, path=None, times=QUICK, fatal=False, seed=1, faults=None, part=None):
-        """Opens the cells; returns None or the line that says why not. `unused`: spare bytes that programs leave out; `faults`: a Faults; `part`: a Part, or K9F8G08."""
+    def open(
+        self,
+        channels=1,
+        ways=2,
+        blocks=16,
+        pages=8,
+        page_bytes=4096,
+        spare_bytes=128,
+        unused=0,
+        path=None,
+        times=QUICK,
+        fatal=False,
+        seed=1,
+        faults=None,
+        part=None,
+    ):
+        """Opens the cells; returns None or the line that says why not.
+
+        `unused`: spare bytes that programs leave out; `faults`: a Faults; `part`: a Part, or K9F8G08.
+        """
         self.geometry = Geometry(channels, ways, blocks, pages, page_bytes, spare_bytes)
         self.times(**times)
         self.c.otx_nand_set_seed(seed)
@@ -116,7 +172,9 @@ class Nand:
         self.c.otx_nand_store_close()
         set_faults(self.c, faults)
         text = ctypes.create_string_buffer(300)
-        failed = self.c.otx_nand_store_open(str(path).encode() if path else None, ctypes.byref(self.geometry), text, 300)
+        failed = self.c.otx_nand_store_open(
+            str(path).encode() if path else None, ctypes.byref(self.geometry), text, 300
+        )
         return text.value.decode() if failed else None
 
     def close(self):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Not a test: what tools/wave_nand.py draws. A page program, a page read and a program that is suspended for a read, at the pins of die 0 of one NAND channel with
-a part that can suspend; into build/nand_waves.json as {scene: {"clocks": n, signal: [[clock, value], ...]}}, the clocks in which a value changes."""
+"""Not a test: what tools/wave_nand.py draws. A page program, a page read and a program that is suspended for a read, at
+the pins of die 0 of one NAND channel with a part that can suspend; into build/nand_waves.json as {scene: {"clocks": n,
+signal: [[clock, value], ...]}}, the clocks in which a value changes."""
 
 import json
 
@@ -15,7 +16,8 @@ from cocotb_tests.bench.streams import reader
 
 OUT = BUILD / "nand_waves.json"
 PINS = ["ce_n", "cle", "ale", "we_n", "re_n", "rb_n", "dq"]
-PARAMETERS = {"TSuspNs": 1_000, "TProgMaxNs": 200_000, "TBersMaxNs": 500_000}  # those of test_nand_suspend.py, so that the build is the same
+# those of test_nand_suspend.py, so that the build is the same
+PARAMETERS = {"TSuspNs": 1_000, "TProgMaxNs": 200_000, "TBersMaxNs": 500_000}
 
 
 class Recorder:
@@ -54,7 +56,10 @@ async def rest(dut, clocks=20):
 @cocotb.test()
 async def pictures(dut):
     nand, host, scenes = Nand(), Host(dut), {}
-    assert nand.open(pages=PAGES, times=QUICK | {"prog": 60_000}, seed=1, part=Part(onfi=0, suspend=PARAMETERS["TSuspNs"])) is None
+    assert (
+        nand.open(pages=PAGES, times=QUICK | {"prog": 60_000}, seed=1, part=Part(onfi=0, suspend=PARAMETERS["TSuspNs"]))
+        is None
+    )
     await host.start(CLK_PS)
     same(await host.run(0, Op.RESET), Status.OK)
     recorder = Recorder(dut)

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Test bench of otx_remap_engine: drives `op` and `tx`, serves table memory, and has every answer and release judged by RemapJudge.
+"""Test bench of otx_remap_engine: drives `op` and `tx`, serves table memory, and has every answer and release judged by
+RemapJudge.
 
-One loop does everything once per clock: inputs change at the falling edge, outputs are sampled before the rising edge, so a beat is
-counted in the clock in which it passes. Of a `tx` request and an op that pass in one clock a COMMIT comes second, all others first, as the engine promises.
+One loop does everything once per clock: inputs change at the falling edge, outputs are sampled before the rising edge,
+so a beat is counted in the clock in which it passes. Of a `tx` request and an op that pass in one clock a COMMIT comes
+second, all others first, as the engine promises.
 """
 
 import os
@@ -55,11 +57,25 @@ class Bench:
 
     async def start(self):
         d = self.dut
-        self.pins = {f"{s}_{f}": Pin(getattr(d, f"{s}_payload_{f}")) for s, fs in (("op", OP_FIELDS), ("tx", TX_FIELDS)) for f in fs}
+        self.pins = {
+            f"{s}_{f}": Pin(getattr(d, f"{s}_payload_{f}"))
+            for s, fs in (("op", OP_FIELDS), ("tx", TX_FIELDS))
+            for f in fs
+        }
         self.pins |= {n: Pin(getattr(d, n)) for n in ["op_valid", "tx_valid", "rsp_ready", "released_ready", "useTxid"]}
         self.rsp_pins = [reader(getattr(d, "rsp_payload_" + f)) for f in RSP_FIELDS]
         self.states, self.counts = ([reader(getattr(d, f"{n}_{t}")) for t in range(32)] for n in ("txState", "txCount"))
-        outputs = ["rsp_valid", "op_ready", "tx_ready", "walking", "reached", "older", "released_valid", "released_payload_kind", "released_payload_value"]
+        outputs = [
+            "rsp_valid",
+            "op_ready",
+            "tx_ready",
+            "walking",
+            "reached",
+            "older",
+            "released_valid",
+            "released_payload_kind",
+            "released_payload_value",
+        ]
         self.out = {n: reader(getattr(d, n)) for n in outputs}
         d.reset.value = 1
         cocotb.start_soon(Clock(d.clk, 10, "ns").start())
@@ -124,18 +140,24 @@ class Bench:
             self.take_tx(tx)
 
     def look_at_walk(self, txid):
-        """`older` and `reached` of a txid that is COMMITTED or ABORTED, against the model's commit order and what its walk has released."""
+        """`older` and `reached` of a txid that is COMMITTED or ABORTED, against the model's commit order and what its
+        walk has released.
+        """
         state, count, txs = self.state(txid), self.count(txid), self.model.txs
         if state not in WALKED:
             self.walks[txid], self.reached[txid] = 0, 0
             return
         reached, older = self.out["reached"](), self.out["older"]()
         walked = self.walks[txid]
-        assert self.reached[txid] <= reached <= count and walked <= reached, f"clock {self.clock}: txid {txid}: {reached} of {count} entries reached, {walked} released"
+        assert self.reached[txid] <= reached <= count and walked <= reached, (
+            f"clock {self.clock}: txid {txid}: {reached} of {count} entries reached, {walked} released"
+        )
         self.reached[txid] = reached
         if state == State.COMMITTED:
             right = sum(self.state(t) == State.COMMITTED and txs[t].order < txs[txid].order for t in range(32))
-            assert older == right and not (older and reached), f"clock {self.clock}: txid {txid}: {older} before it, must be {right}; {reached} reached"
+            assert older == right and not (older and reached), (
+                f"clock {self.clock}: txid {txid}: {older} before it, must be {right}; {reached} reached"
+            )
             self.seen["most before"] = max(self.seen["most before"], older)
         self.seen["inside a walk"] += 0 < reached < count
 
@@ -162,7 +184,9 @@ class Bench:
     def answer(self):
         rsp = dict(zip(RSP_FIELDS, [value() for value in self.rsp_pins], strict=True))
         tag = rsp["tag"]
-        rsp = {n: bool(rsp[n]) for n in ("own", "committing", "hit", "error")} | {"location": rsp["location_kind"] << 30 | rsp["location_value"]}
+        rsp = {n: bool(rsp[n]) for n in ("own", "committing", "hit", "error")} | {
+            "location": rsp["location_kind"] << 30 | rsp["location_value"]
+        }
         if self.check:
             call = self.judge.op_answered(tag, rsp)
         else:
@@ -178,7 +202,9 @@ class Bench:
 
     def set_count(self, txid, count):
         """As if so many entries had been added."""
-        getattr(self.dut.status, f"counts_{txid}").value = self.dut.status.sizes[txid].value = self.model.txs[txid].count = count
+        getattr(self.dut.status, f"counts_{txid}").value = self.dut.status.sizes[txid].value = self.model.txs[
+            txid
+        ].count = count
 
     def sync(self, txid):
         """The model learns that a walk is over; state and count must agree."""

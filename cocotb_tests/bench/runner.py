@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds one Verilog top with Verilator and runs cocotb tests on it; the pytest function at the end of each test file calls `run`.
+"""Builds one Verilog top with Verilator and runs cocotb tests on it; the pytest function at the end of each test file
+calls `run`.
 
-`SEED=n` in the environment repeats a random run, `WAVES=1` records `dump.fst` in the build folder. A build is kept and brought up to date as long as top,
-parameters and arguments stay the same. Each run leaves its results there as `test_*.xml`, where tools/test_all.py counts them. With `OTX_PHASES=FILE` a line with the
-processor seconds of its build and of its simulation is added there.
+`SEED=n` in the environment repeats a random run, `WAVES=1` records `dump.fst` in the build folder. A build is kept and
+brought up to date as long as top, parameters and arguments stay the same. Each run leaves its results there as
+`test_*.xml`, where tools/test_all.py counts them. With `OTX_PHASES=FILE` a line with the processor seconds of its build
+and of its simulation is added there.
 """
 
 import fcntl
@@ -24,14 +26,29 @@ runs = 0  # of simulations in this process; conftest.py tells by it which tests 
 
 
 FAST = "-O0"  # a test runs thousands of clocks, not millions: optimising takes longer than it saves
-FLAGS = " ".join(["-DVERILATOR=1", *(f"-DVM_{what}=0" for what in "COVERAGE SC TIMING TRACE TRACE_FST TRACE_VCD TRACE_SAIF".split())])  # of a build by verilated.mk
-HEADERS = "verilated.h verilated_syms.h verilated_sym_props.h verilated_vpi.h cassert cstdint cstdio memory set string vector".split()
+# of a build by verilated.mk
+FLAGS = " ".join(
+    ["-DVERILATOR=1", *(f"-DVM_{what}=0" for what in "COVERAGE SC TIMING TRACE TRACE_FST TRACE_VCD TRACE_SAIF".split())]
+)
+HEADERS = (
+    "verilated.h verilated_syms.h verilated_sym_props.h verilated_vpi.h cassert cstdint cstdio memory set string vector"
+).split()
 
 
 @functools.cache
 def headers(flags):
-    """Path of Verilator's headers for `-include`, precompiled: reading them is half of the time of a small build. A build with other flags reads the text beside it instead."""
-    include = Path(subprocess.run(["verilator", "--getenv", "VERILATOR_ROOT"], capture_output=True, text=True, check=True).stdout.strip()) / "include"
+    """Path of Verilator's headers for `-include`, precompiled: reading them is half of the time of a small build.
+
+    A build with other flags reads the text beside it instead.
+    """
+    include = (
+        Path(
+            subprocess.run(
+                ["verilator", "--getenv", "VERILATOR_ROOT"], capture_output=True, text=True, check=True
+            ).stdout.strip()
+        )
+        / "include"
+    )
     compiler = subprocess.run(["g++", "--version"], capture_output=True, text=True, check=True).stdout
     key = _short(compiler, flags, HEADERS, (include / "verilated_config.h").read_text())
     path = BUILD / "cocotb" / "headers" / key / "otx_headers.h"
@@ -41,14 +58,25 @@ def headers(flags):
         if not (path.parent / f"{path.name}.gch").exists():
             path.write_text("".join(f"#include <{name}>\n" for name in HEADERS))
             (path.parent / f"{path.name}.gch.sum").write_text(key)  # what ccache takes for its contents
-            command = ["g++", f"-I{include}", f"-I{include}/vltstd", *flags.split(), "-x", "c++-header", str(path), "-o"]
+            command = [
+                "g++",
+                f"-I{include}",
+                f"-I{include}/vltstd",
+                *flags.split(),
+                "-x",
+                "c++-header",
+                str(path),
+                "-o",
+            ]
             subprocess.run([*command, f"{path}.new"], check=True)
             os.rename(f"{path}.new", f"{path}.gch")
     return path
 
 
 class Shallow(Verilator):
-    """Tests see the signals of the top and of `depth` - 1 levels below it: with all of them public a build takes three times as long."""
+    """Tests see the signals of the top and of `depth` - 1 levels below it: with all of them public a build takes three
+    times as long.
+    """
 
     def __init__(self, depth, optimise):
         super().__init__()
@@ -58,7 +86,10 @@ class Shallow(Verilator):
         verilator, make = super()._build_command()
         at = verilator.index("--public-flat-rw")
         fast = self.optimise if self.waves else f"{self.optimise} -include {headers(f'{self.optimise} {FLAGS}')}"
-        return [[*verilator[:at], "--public-depth", str(self.depth), *verilator[at + 1 :]], [*make, "VM_PARALLEL_BUILDS=0", f"OPT_FAST={fast}"]]
+        return [
+            [*verilator[:at], "--public-depth", str(self.depth), *verilator[at + 1 :]],
+            [*make, "VM_PARALLEL_BUILDS=0", f"OPT_FAST={fast}"],
+        ]
 
 
 def rtl():
@@ -84,11 +115,13 @@ def run(
     depth=1,
     optimise=None,
 ):
-    """Builds `top` from `sources` (paths from the repository root) under build/cocotb and runs `test_module`; an AssertionError names the count of failures.
+    """Builds `top` from `sources` (paths from the repository root) under build/cocotb and runs `test_module`; an
+    AssertionError names the count of failures.
 
-    `env` are variables the test module reads, `testcase` the names of the tests to run (all without); `depth` the levels of modules whose signals they use;
-    `optimise`: how C++ is compiled, for tests of many clocks.
-    Verilator's warnings stop the build, unless a source is generated (below build/, but for that of soc/facts.toml) or a model (below sim/).
+    `env` are variables the test module reads, `testcase` the names of the tests to run (all without); `depth` the
+    levels of modules whose signals they use; `optimise`: how C++ is compiled, for tests of many clocks.
+    Verilator's warnings stop the build, unless a source is generated (below build/, but for that of soc/facts.toml) or
+    a model (below sim/).
     """
     global runs
     runs += 1
@@ -98,8 +131,17 @@ def run(
     foreign = any(p.is_relative_to(BUILD) and p.parent != facts.OUT or p.is_relative_to(ROOT / "sim") for p in paths)
     args = ["-O3", "--x-assign", "unique", "--x-initial", "unique"]
     args += ["-Wno-fatal"] * foreign + ["--trace-fst", "--trace-structs"] * waves + list(extra_args)
-    key = _short(top, [str(s) for s in sources], sorted((parameters or {}).items()), [str(i) for i in includes], args, timescale, depth)
-    name = f"{test_module.rpartition('.')[2]}-{_short(sorted((env or {}).items()), testcase, plusargs)}.xml"  # runs of one build do not overwrite each other's results
+    key = _short(
+        top,
+        [str(s) for s in sources],
+        sorted((parameters or {}).items()),
+        [str(i) for i in includes],
+        args,
+        timescale,
+        depth,
+    )
+    # runs of one build do not overwrite each other's results
+    name = f"{test_module.rpartition('.')[2]}-{_short(sorted((env or {}).items()), testcase, plusargs)}.xml"
     folder = BUILD / "cocotb" / f"{top}-{key}"
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / "lock", "w") as lock:
@@ -128,8 +170,10 @@ def run(
             waves=waves,
             timescale=timescale,
             extra_env={
-                "COCOTB_TRUST_INERTIAL_WRITES": "1",  # a write is given to Verilator at once: a third less time in tests that drive many signals
-                "PYTHONPATH": os.pathsep.join(map(str, [ROOT, ROOT / "sw/host/python"])),  # full names of modules, those of this repository
+                # a write is given to Verilator at once: a third less time in tests that drive many signals
+                "COCOTB_TRUST_INERTIAL_WRITES": "1",
+                # full names of modules, those of this repository
+                "PYTHONPATH": os.pathsep.join(map(str, [ROOT, ROOT / "sw/host/python"])),
                 "SEED": seed,
                 **(env or {}),
             },

@@ -56,7 +56,12 @@ async def write(dut, addr, words, strobes=None, ident=0):
     strobes = (1 << (1 << SIZE)) - 1 if strobes is None else strobes
     await address(dut, "aw", addr, len(words), ident)
     for i, word in enumerate(words):
-        dut.axi_w_data.value, dut.axi_w_strb.value, dut.axi_w_last.value, dut.axi_w_valid.value = word, strobes, int(i == len(words) - 1), 1
+        dut.axi_w_data.value, dut.axi_w_strb.value, dut.axi_w_last.value, dut.axi_w_valid.value = (
+            word,
+            strobes,
+            int(i == len(words) - 1),
+            1,
+        )
         await until(dut, dut.axi_w_ready)
     dut.axi_w_valid.value = 0
     while True:
@@ -76,7 +81,12 @@ async def read(dut, addr, count=1, ident=0):
 
 async def processor(dut, addr, value=None, sel=0xF):
     """One Wishbone access; returns (what was read, clocks)."""
-    dut.wb_adr.value, dut.wb_sel.value, dut.wb_we.value, dut.wb_dat_w.value = addr >> 2, sel, int(value is not None), value or 0
+    dut.wb_adr.value, dut.wb_sel.value, dut.wb_we.value, dut.wb_dat_w.value = (
+        addr >> 2,
+        sel,
+        int(value is not None),
+        value or 0,
+    )
     dut.wb_cyc.value = dut.wb_stb.value = 1
     clocks = await until(dut, dut.wb_ack)
     dut.wb_cyc.value = dut.wb_stb.value = 0

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The two ends of a valid/ready stream, `<port>_valid/_ready/_payload_<field>`, or `<port>_payload` for a plain word.
 
-Per clock `drive()` of a part is called after the falling edge and `sample()` when the values have settled: what is valid and ready there passes at the next rising edge.
-One loop does this for all parts of a bench (`Stepper`), far faster than a coroutine per stream when pages of 512 beats move; where few ports move, `await source.send(...)` and
-`cocotb.start_soon(sink.run())` do it for one end. Sinks enforce the stream rule: valid stays, with an unchanged payload, until the beat has passed.
+Per clock `drive()` of a part is called after the falling edge and `sample()` when the values have settled: what is
+valid and ready there passes at the next rising edge.
+One loop does this for all parts of a bench (`Stepper`), far faster than a coroutine per stream when pages of 512 beats
+move; where few ports move, `await source.send(...)` and `cocotb.start_soon(sink.run())` do it for one end. Sinks
+enforce the stream rule: valid stays, with an unchanged payload, until the beat has passed.
 """
 
 import random
@@ -24,7 +26,9 @@ async def start(dut, clocks=4):
 
 
 def reader(handle):
-    """A function that gives the handle's value as a number: far faster than `int(handle.value)`, which makes an object of each bit. Verilator knows no X and no Z."""
+    """A function that gives the handle's value as a number: far faster than `int(handle.value)`, which makes an object
+    of each bit. Verilator knows no X and no Z.
+    """
     if len(handle) < 32:
         return handle._handle.get_signal_val_long
     bits = handle._handle.get_signal_val_binstr
@@ -32,7 +36,10 @@ def reader(handle):
 
 
 class Pin:
-    """A handle that is written only when its value changes, and then at once (COCOTB_TRUST_INERTIAL_WRITES). Never set it in the read-only phase."""
+    """A handle that is written only when its value changes, and then at once (COCOTB_TRUST_INERTIAL_WRITES).
+
+    Never set it in the read-only phase.
+    """
 
     def __init__(self, handle, value=0):
         self.value, self.bits = value, len(handle)
@@ -50,15 +57,24 @@ class Pin:
 
 
 def pins(dut, name, fields):
-    """Handles of a stream's payload: `<name>_payload_<field>`, or `<name>_payload` when there are no fields; those that are there when `fields` is None."""
+    """Handles of a stream's payload: `<name>_payload_<field>`, or `<name>_payload` when there are no fields; those that
+    are there when `fields` is None.
+    """
     if fields is None:
         prefix = f"{name}_payload_"
         fields = [h._name[len(prefix) :] for h in dut if h._name.startswith(prefix)]
-    return {f: getattr(dut, f"{name}_payload_{f}") for f in fields} if fields else {"payload": getattr(dut, f"{name}_payload")}
+    return (
+        {f: getattr(dut, f"{name}_payload_{f}") for f in fields}
+        if fields
+        else {"payload": getattr(dut, f"{name}_payload")}
+    )
 
 
 class Source:
-    """Sends the beats of `queue` (dicts) in order; `passed(beat, clock)` is called for each. `stall`: share of clocks in which a waiting beat is not yet offered."""
+    """Sends the beats of `queue` (dicts) in order; `passed(beat, clock)` is called for each.
+
+    `stall`: share of clocks in which a waiting beat is not yet offered.
+    """
 
     def __init__(self, dut, name, fields=None, stall=0.0, rng=None, passed=None):
         self.name, self.queue, self.stall, self.rng, self.passed = name, [], stall, rng or random.Random(1), passed
@@ -82,7 +98,9 @@ class Source:
                 self.passed(beat, clock)
 
     async def send(self, **fields):
-        """Without a Stepper: sends one beat, with 0 in the fields that are not named; returns at the falling edge after the one at which it passed."""
+        """Without a Stepper: sends one beat, with 0 in the fields that are not named; returns at the falling edge after
+        the one at which it passed.
+        """
         assert set(fields) <= set(self.fields), f"{self.name}: no field {set(fields) - set(self.fields)}"
         assert not self.queue, f"{self.name}: a beat is on its way"
         self.queue.append(dict.fromkeys(self.fields, 0) | fields)
@@ -97,11 +115,21 @@ class Source:
 
 
 class Sink:
-    """Takes beats while `open`; each goes to `got(beat, clock)`. `stall`: share of clocks without ready. `changes`: a beat may become another one until it is taken."""
+    """Takes beats while `open`; each goes to `got(beat, clock)`.
+
+    `stall`: share of clocks without ready. `changes`: a beat may become another one until it is taken.
+    """
 
     def __init__(self, dut, name, fields=None, got=None, stall=0.0, rng=None, changes=False):
         self.clk, self.changes = dut.clk, changes
-        self.name, self.got, self.stall, self.rng, self.open, self.waiting = name, got, stall, rng or random.Random(2), True, None
+        self.name, self.got, self.stall, self.rng, self.open, self.waiting = (
+            name,
+            got,
+            stall,
+            rng or random.Random(2),
+            True,
+            None,
+        )
         self.valid, self.ready = reader(getattr(dut, name + "_valid")), Pin(getattr(dut, name + "_ready"))
         self.fields = {f: reader(h) for f, h in pins(dut, name, fields).items()}
 
@@ -113,7 +141,9 @@ class Sink:
     def sample(self, clock):
         if self.valid():
             beat = {f: value() for f, value in self.fields.items()}
-            assert self.changes or self.waiting in (None, beat), f"{self.name}: {self.waiting} became {beat} before it was taken"
+            assert self.changes or self.waiting in (None, beat), (
+                f"{self.name}: {self.waiting} became {beat} before it was taken"
+            )
             self.waiting = None if self.ready.value else beat
             if self.ready.value:
                 self.got(beat, clock)

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Table memory as an AXI4 slave of 128-bit single beats, stepped clock by clock: `drive(now)` after the falling edge, `sample(now)` before the rising one.
+"""Table memory as an AXI4 slave of 128-bit single beats, stepped clock by clock: `drive(now)` after the falling edge,
+`sample(now)` before the rising one.
 
-Latency is from the address beat (writes: the later of address and data beat) to the answer, drawn for each access; answers come in any order. A read takes its data, and a write
-changes the memory, at its start or at its end, at random: the master may not rely on either. Checks the master: stable offers, one access at a time per id and direction.
+Latency is from the address beat (writes: the later of address and data beat) to the answer, drawn for each access;
+answers come in any order. A read takes its data, and a write changes the memory, at its start or at its end, at random:
+the master may not rely on either. Checks the master: stable offers, one access at a time per id and direction.
 """
 
 from cocotb_tests.bench.streams import Pin, reader
@@ -18,10 +20,28 @@ class TableMemory:
         self.bad = lambda address, write: False  # which accesses answer SLVERR
         self.reads, self.writes, self.addresses, self.data = [], [], [], []
         self.accesses, self.overtaken, self.most = 0, 0, 0
-        h = {n: getattr(dut, "table_" + n) for n in ["ar_valid", "aw_valid", "w_valid", "r_ready", "b_ready", "ar_ready", "aw_ready", "w_ready", "r_valid", "b_valid"]}
+        h = {
+            n: getattr(dut, "table_" + n)
+            for n in [
+                "ar_valid",
+                "aw_valid",
+                "w_valid",
+                "r_ready",
+                "b_ready",
+                "ar_ready",
+                "aw_ready",
+                "w_ready",
+                "r_valid",
+                "b_valid",
+            ]
+        }
         h |= {f"{c}_{f}": getattr(dut, f"table_{c}_payload_{f}") for c in ("ar", "aw") for f in AR}
         h |= {f"w_{f}": getattr(dut, f"table_w_payload_{f}") for f in ("data", "strb", "last")}
-        h |= {f"{c}_{f}": getattr(dut, f"table_{c}_payload_{f}") for c, fs in (("r", ["data", "id", "resp", "last"]), ("b", ["id", "resp"])) for f in fs}
+        h |= {
+            f"{c}_{f}": getattr(dut, f"table_{c}_payload_{f}")
+            for c, fs in (("r", ["data", "id", "resp", "last"]), ("b", ["id", "resp"]))
+            for f in fs
+        }
         self.h, self.read, self.answer, self.ready, self.offers = h, None, None, None, {}
         self.value = {n: reader(handle) for n, handle in h.items()}
         for name in ["ar_ready", "aw_ready", "w_ready"]:
@@ -96,9 +116,19 @@ class TableMemory:
         beat = self.offer("ar", AR)
         if beat:
             address, ident = self.check(beat)
-            assert all(r["id"] != ident for r in (*self.reads, *([self.read] if self.read else []))), f"two reads with id {ident}"
+            assert all(r["id"] != ident for r in (*self.reads, *([self.read] if self.read else []))), (
+                f"two reads with id {ident}"
+            )
             early = self.rng.random() < 0.5
-            self.reads.append(dict(due=self.due(now), beat=address >> 4, id=ident, bad=self.bad(address, False), data=self.beats.get(address >> 4, 0) if early else None))
+            self.reads.append(
+                dict(
+                    due=self.due(now),
+                    beat=address >> 4,
+                    id=ident,
+                    bad=self.bad(address, False),
+                    data=self.beats.get(address >> 4, 0) if early else None,
+                )
+            )
             self.most = max(self.most, len(self.reads))
         beat = self.offer("aw", AR)
         if beat:

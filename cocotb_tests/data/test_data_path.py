@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The data path between models of host, remap engine, flash scheduler, commit log and frame memory (bench/datapath_bench.py)."""
+"""The data path between models of host, remap engine, flash scheduler, commit log and frame memory
+(bench/datapath_bench.py).
+"""
 
 import os
 import random
@@ -65,13 +67,22 @@ async def a_block_reads_back_from_its_frame_while_it_is_programmed_and_from_flas
 async def blocks_never_written_or_trimmed_read_as_zeroes(dut):
     b = await DataPathBench(dut).begin()
     assert await b.run(READ, 100, 2) == SUCCESS and b.blocks[b.last] == {0: 0, 1: 0}
-    assert await b.run(WRITE, 100, 3) == SUCCESS and await b.run(TRIM, 101) == SUCCESS and await b.run(ZEROES, 102) == SUCCESS
+    assert (
+        await b.run(WRITE, 100, 3) == SUCCESS
+        and await b.run(TRIM, 101) == SUCCESS
+        and await b.run(ZEROES, 102) == SUCCESS
+    )
     assert await b.run(READ, 100, 3) == SUCCESS and b.blocks[b.last] == {0: 1, 1: 0, 2: 0}
     assert [(e["lpn"], e["arg"], e["n"]) for e in b.log if e["kind"] == LogKind.TRIM] == [(101, 1, 1), (102, 1, 1)]
     assert await b.run(TRIM, 100, 32) == SUCCESS and b.log[-1]["arg"] == 32 and not b.replay()
     assert await b.run(TRIM, 200, 5, txid=1) == SUCCESS and await b.run(ABORT, txid=1) == SUCCESS
     assert [(e["lpn"], e["arg"], e["inTx"]) for e in b.log[-6:-1]] == [(n, 1, 1) for n in range(200, 205)]
-    assert [(o["lpn"], o["blocks"], o["hasTx"]) for o in b.ops if o["op"] == RemapOpcode.TRIM] == [(101, 1, 0), (102, 1, 0), (100, 32, 0), (200, 5, 1)], "one op per range"
+    assert [(o["lpn"], o["blocks"], o["hasTx"]) for o in b.ops if o["op"] == RemapOpcode.TRIM] == [
+        (101, 1, 0),
+        (102, 1, 0),
+        (100, 32, 0),
+        (200, 5, 1),
+    ], "one op per range"
     await b.quiet()
     await b.all_frames_are_free()
 
@@ -102,7 +113,9 @@ async def a_pinned_frame_is_not_used_again_before_it_is_delivered(dut):
 async def a_plain_command_is_one_group_of_the_log(dut):
     b = await DataPathBench(dut).begin()
     assert await b.run(WRITE, 40, 5, fua=1) == SUCCESS
-    assert [(e["n"], e["i"], e["room"], e["last"], e["lpn"], e["sequence"]) for e in b.log] == [(5, i, 5 - i, int(i == 4), 40 + i, i) for i in range(5)]
+    assert [(e["n"], e["i"], e["room"], e["last"], e["lpn"], e["sequence"]) for e in b.log] == [
+        (5, i, 5 - i, int(i == 4), 40 + i, i) for i in range(5)
+    ]
     assert b.complete >= set(range(5)), "FUA ended before its pages"
     assert await b.run(FLUSH) == SUCCESS
     await b.quiet()
@@ -113,7 +126,11 @@ async def transactions_are_seen_by_their_readers_until_commit(dut):
     b = await DataPathBench(dut).begin()
     assert await b.run(WRITE, 10, 2) == SUCCESS
     assert await b.run(BEGIN, txid=3) == SUCCESS and await b.run(BEGIN, txid=3) == TX_BUSY
-    assert await b.run(WRITE, 10, 2, txid=3) == SUCCESS and await b.run(WRITE, 11, 1, txid=3) == SUCCESS and await b.run(TRIM, 20, 2, txid=3) == SUCCESS
+    assert (
+        await b.run(WRITE, 10, 2, txid=3) == SUCCESS
+        and await b.run(WRITE, 11, 1, txid=3) == SUCCESS
+        and await b.run(TRIM, 20, 2, txid=3) == SUCCESS
+    )
     assert await b.run(READ, 10, 2, txid=3) == SUCCESS and b.blocks[b.last] == {0: 3, 1: 5}
     assert await b.run(READ, 10, 2) == SUCCESS and b.blocks[b.last] == {0: 1, 1: 2}
     assert await b.run(QUERY, arg=Query.TX, txid=3) == SUCCESS and b.results[b.last]["result"] == 4 << 16 | OPEN
@@ -122,11 +139,23 @@ async def transactions_are_seen_by_their_readers_until_commit(dut):
     assert await b.run(COMMIT, txid=3) == TX_INVALID and await b.run(ABORT, txid=4) == TX_INVALID
     assert await b.run(WRITE, 10, 1, txid=6, commit=1) == SUCCESS and b.log[-1]["arg"] == 1
     assert await b.run(WRITE, 10, 1, txid=7) == SUCCESS and await b.run(ABORT, txid=7) == SUCCESS
-    assert await b.run(WRITE, 10, 1, txid=8) == SUCCESS and await b.run(WRITE, 10, 1, txid=31) == SUCCESS and await b.run(RECOVER) == SUCCESS
-    assert [e["serial"] & 31 for e in b.log if e["kind"] == LogKind.ABORT] == [7, 8, 31] and b.state[8] in (ABORTED, FREE)
+    assert (
+        await b.run(WRITE, 10, 1, txid=8) == SUCCESS
+        and await b.run(WRITE, 10, 1, txid=31) == SUCCESS
+        and await b.run(RECOVER) == SUCCESS
+    )
+    assert [e["serial"] & 31 for e in b.log if e["kind"] == LogKind.ABORT] == [7, 8, 31] and b.state[8] in (
+        ABORTED,
+        FREE,
+    )
     assert await b.run(READ, 10) == SUCCESS and b.blocks[b.last] == {0: 6}
     await b.quiet()
-    assert await b.run(WRITE, 12, 1, txid=3) == SUCCESS and b.use[3] == 2 and await b.run(COMMIT, txid=3) == SUCCESS and b.log[-1]["arg"] == 1
+    assert (
+        await b.run(WRITE, 12, 1, txid=3) == SUCCESS
+        and b.use[3] == 2
+        and await b.run(COMMIT, txid=3) == SUCCESS
+        and b.log[-1]["arg"] == 1
+    )
     assert int(dut.commits.value) == 3
     await b.quiet()
     await b.all_frames_are_free()
@@ -139,7 +168,9 @@ async def a_transaction_that_is_not_open_takes_no_write(dut):
     assert await b.run(WRITE, 1, 1, txid=2) == SUCCESS
     commit = b.submit(COMMIT, txid=2)
     await b.until(lambda: b.waits)
-    assert [await b.run(op, 50, 2, txid=2) for op in (WRITE, TRIM, ZEROES)] == [TX_INVALID] * 3 and await b.run(BEGIN, txid=2) == TX_BUSY
+    assert [await b.run(op, 50, 2, txid=2) for op in (WRITE, TRIM, ZEROES)] == [TX_INVALID] * 3 and await b.run(
+        BEGIN, txid=2
+    ) == TX_BUSY
     b.hold_waits = False
     await b.until(lambda: commit in b.results)
     await b.quiet()
@@ -150,9 +181,17 @@ async def a_transaction_that_is_not_open_takes_no_write(dut):
 async def tx_full_comes_at_the_exact_entry_and_changes_nothing(dut):
     b = await DataPathBench(dut).begin()
     full = GEOMETRY.tx_entries
-    assert await b.run(TRIM, 0, 32, txid=1) == SUCCESS and await b.run(TRIM, 32, full - 33, txid=1) == SUCCESS and b.count[1] == full - 1
+    assert (
+        await b.run(TRIM, 0, 32, txid=1) == SUCCESS
+        and await b.run(TRIM, 32, full - 33, txid=1) == SUCCESS
+        and b.count[1] == full - 1
+    )
     before = len(b.log)
-    assert await b.run(WRITE, full - 2, 3, txid=1) == TX_FULL and await b.run(TRIM, full - 2, 3, txid=1) == TX_FULL and len(b.log) == before
+    assert (
+        await b.run(WRITE, full - 2, 3, txid=1) == TX_FULL
+        and await b.run(TRIM, full - 2, 3, txid=1) == TX_FULL
+        and len(b.log) == before
+    )
     assert await b.run(WRITE, full - 3, 3, txid=1) == SUCCESS and b.count[1] == full, "two own blocks and one new fit"
     assert await b.run(WRITE, 500, 1, txid=1) == TX_FULL and await b.run(WRITE, 8, 2, txid=1) == SUCCESS
     assert await b.run(COMMIT, txid=1) == SUCCESS
@@ -199,7 +238,9 @@ async def without_pages_a_write_waits_or_ends_with_capacity_and_its_frames_come_
 
 
 @simulated
-@cocotb.parametrize(command=[(WRITE, None), (TRIM, None), (ZEROES, None), (WRITE, 4), (TRIM, 4), (BEGIN, 9), (WRITE, 9)])
+@cocotb.parametrize(
+    command=[(WRITE, None), (TRIM, None), (ZEROES, None), (WRITE, 4), (TRIM, 4), (BEGIN, 9), (WRITE, 9)]
+)
 async def at_the_reserve_of_the_log_a_write_waits_until_pages_come_or_none_will(dut, command):
     op, txid = command
     b = await DataPathBench(dut).begin(log_left=RESERVE + 1)
@@ -228,7 +269,9 @@ async def the_reserve_of_the_log_is_there_for_the_end_of_all_transactions(dut):
     assert [await b.run(WRITE if t % 2 else BEGIN, t, txid=t) for t in range(32)] == [SUCCESS] * 32
     b.pin["logFull"].set(1)
     b.pin["logLeft"].set(1)
-    assert [await b.run(op, 0, txid=t) for op, t in ((WRITE, None), (TRIM, 1), (ZEROES, None), (WRITE, 31))] == [CAPACITY] * 4
+    assert [await b.run(op, 0, txid=t) for op, t in ((WRITE, None), (TRIM, 1), (ZEROES, None), (WRITE, 31))] == [
+        CAPACITY
+    ] * 4
     assert [await b.run(COMMIT, txid=t, relaxed=t % 2) for t in range(12)] == [SUCCESS] * 12
     assert [await b.run(ABORT, txid=t) for t in range(12, 24)] == [SUCCESS] * 12
     assert [await b.run(op) for op in (FLUSH, QUERY, READ, RECOVER)] == [SUCCESS] * 4
@@ -293,7 +336,8 @@ async def the_queue_hears_once_when_a_write_has_its_frames_and_when_it_takes_no_
         assert await b.run(op, 0, 2) == SUCCESS
     assert (fetched, settled) == ([5, 3, 1, 7, 9],) * 2
     b.pin["full"].set(0)
-    waits = [b.submit(WRITE, 8 * n, 2) for n in range(4)]  # one is with the command executor, one has its data, two have a place in front
+    # one is with the command executor, one has its data, two have a place in front
+    waits = [b.submit(WRITE, 8 * n, 2) for n in range(4)]
     await b.clocks(4000)
     assert int(dut.takes.value) == 0 and len(fetched) == 6 and not b.results.get(waits[0])
     b.alloc.queue = [{"payload": n} for n in range(100, 200)]
@@ -323,7 +367,14 @@ async def values_that_a_command_does_not_take_change_nothing(dut):
     b = await DataPathBench(dut).begin(pages=20)
     assert await b.run(WRITE, 5, 2, txid=1) == SUCCESS
     odd = dict(lba=2**32 - 1, count=65535, stream=0xFFFF)
-    ignored = ((FLUSH, dict(arg=7)), (BEGIN, dict(txid=2, arg=9)), (QUERY, dict(arg=Query.CAPACITY)), (COMMIT, dict(txid=1, arg=3)), (ABORT, dict(txid=2)), (RECOVER, dict(arg=1)))
+    ignored = (
+        (FLUSH, dict(arg=7)),
+        (BEGIN, dict(txid=2, arg=9)),
+        (QUERY, dict(arg=Query.CAPACITY)),
+        (COMMIT, dict(txid=1, arg=3)),
+        (ABORT, dict(txid=2)),
+        (RECOVER, dict(arg=1)),
+    )
     for op, more in ignored:
         assert await b.run(op, **odd, **more) == SUCCESS, op
     assert b.replay() == {5: 0, 6: 1} and [e["kind"] for e in b.log] == [1, 1, 2, 3]
@@ -380,7 +431,11 @@ async def a_write_that_waits_for_a_commit_ends_when_the_commit_cannot(dut):
     b.failed = 1
     b.hold_waits = False
     await b.until(lambda: held in b.results and commit in b.results)
-    assert b.results[held]["status"] == READ_ONLY and b.results[commit]["status"] == WRITE_FAULT and int(dut.commits.value) == 0
+    assert (
+        b.results[held]["status"] == READ_ONLY
+        and b.results[commit]["status"] == WRITE_FAULT
+        and int(dut.commits.value) == 0
+    )
 
 
 @simulated
@@ -425,8 +480,17 @@ async def query_answers_each_question(dut):
     b.pin["memoryErrors"].set(65535)
     assert await b.run(WRITE, 0, 2) == SUCCESS and await b.run(WRITE, 0, 2, txid=0, commit=1) == SUCCESS
     await b.quiet()
-    answers = {Query.TX: FREE, Query.CAPACITY: GEOMETRY.lbas, Query.PAGES_LEFT: 296, Query.DROPPED: 77, Query.RELEASED: 2, Query.COMMITS: 1}
-    for arg, result in (answers | {Query.MEMORY_ERRORS: 65535, Query.LOST_LOG_PAGES: 2**32 - 2, Query.DOUBTFUL: 99}).items():
+    answers = {
+        Query.TX: FREE,
+        Query.CAPACITY: GEOMETRY.lbas,
+        Query.PAGES_LEFT: 296,
+        Query.DROPPED: 77,
+        Query.RELEASED: 2,
+        Query.COMMITS: 1,
+    }
+    for arg, result in (
+        answers | {Query.MEMORY_ERRORS: 65535, Query.LOST_LOG_PAGES: 2**32 - 2, Query.DOUBTFUL: 99}
+    ).items():
         assert await b.run(QUERY, arg=arg) == SUCCESS and b.results[b.last]["result"] == result, arg
     b.hold_walks = True
     for t, blocks, end in ((2, 9, COMMIT), (5, 7, COMMIT), (30, 6, ABORT), (31, 3, BEGIN)):
@@ -436,7 +500,10 @@ async def query_answers_each_question(dut):
     b.reached[5], b.reached[30], b.reached[31] = 4, 6, 1
     ended = {2: (9, 2, COMMITTED), 5: (3, 1, COMMITTED), 30: (0, 0, ABORTED), 31: (0, 0, OPEN), 3: (0, 0, FREE)}
     for t, (waiting, before, state) in ended.items():
-        assert await b.run(QUERY, arg=Query.TX_WALK, txid=t) == SUCCESS and b.results[b.last]["result"] == waiting << 16 | before << 8 | state, t
+        assert (
+            await b.run(QUERY, arg=Query.TX_WALK, txid=t) == SUCCESS
+            and b.results[b.last]["result"] == waiting << 16 | before << 8 | state
+        ), t
     b.reached[30] = 1
     assert await b.run(QUERY, arg=Query.WAITING) == SUCCESS and b.results[b.last]["result"] == 9 + 3 + 5
     b.hold_walks = False
@@ -468,11 +535,20 @@ async def random_run(dut, count, stall, seed):
     b = await DataPathBench(dut, seed, stall).begin()
     sent = 0
     while sent < count:
-        op = rng.choice([WRITE] * 8 + [READ] * 8 + [TRIM, ZEROES, FLUSH, BEGIN, COMMIT, COMMIT, COMMIT, ABORT, QUERY] + [RECOVER] * (rng.random() < 0.2))
+        op = rng.choice(
+            [WRITE] * 8
+            + [READ] * 8
+            + [TRIM, ZEROES, FLUSH, BEGIN, COMMIT, COMMIT, COMMIT, ABORT, QUERY]
+            + [RECOVER] * (rng.random() < 0.2)
+        )
         ranged = op in (WRITE, READ, TRIM, ZEROES)
         txid = rng.choice([0, 1, 31]) if op in (BEGIN, COMMIT, ABORT) or ranged and rng.random() < 0.5 else None
         lba, blocks = rng.randrange(14), rng.choice([1, 1, 1, 2, 3]) if ranged else 1
-        more = dict(fua=int(rng.random() < 0.1), commit=int(txid is not None and rng.random() < 0.2)) if op == WRITE else {}
+        more = (
+            dict(fua=int(rng.random() < 0.1), commit=int(txid is not None and rng.random() < 0.2))
+            if op == WRITE
+            else {}
+        )
         if op == COMMIT or more.get("commit") and not more["fua"]:
             more["relaxed"] = rng.randrange(2)
         cmd = dict(opcode=op, lba=lba, count=blocks, hasTx=txid is not None, txid=txid, commit=more.get("commit", 0))
@@ -488,8 +564,17 @@ async def random_run(dut, count, stall, seed):
     await b.quiet()
     for lpn in range(0, 16, 4):
         assert await b.run(READ, lpn, 4) == SUCCESS
-    dut._log.info("seed %d: %d clocks, %d log entries, %d pages, %s", seed, b.clock, len(b.log), len(b.pages), sorted(b.seen))
-    assert {(WRITE, SUCCESS), (COMMIT, SUCCESS), (READ, SUCCESS), (ABORT, SUCCESS), (BEGIN, TX_BUSY), (COMMIT, TX_INVALID)} <= b.seen
+    dut._log.info(
+        "seed %d: %d clocks, %d log entries, %d pages, %s", seed, b.clock, len(b.log), len(b.pages), sorted(b.seen)
+    )
+    assert {
+        (WRITE, SUCCESS),
+        (COMMIT, SUCCESS),
+        (READ, SUCCESS),
+        (ABORT, SUCCESS),
+        (BEGIN, TX_BUSY),
+        (COMMIT, TX_INVALID),
+    } <= b.seen
     await b.all_frames_are_free()
 
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts of the pages in use (LiveCounts.scala) against a dictionary, with all that may come in the same clocks. Surroundings of the counts: test_data_path_live.py."""
+"""Counts of the pages in use (LiveCounts.scala) against a dictionary, with all that may come in the same clocks.
+
+Surroundings of the counts: test_data_path_live.py.
+"""
 
 import os
 import random
@@ -23,16 +26,25 @@ simulated = cocotb.test(timeout_time=3, timeout_unit="ms")
 
 
 class Bench(Stepper):
-    """`counts`: what was picked, taken by `up` and not taken by a `down`. `history`: the counts of the block that is asked for, in the last clocks."""
+    """`counts`: what was picked, taken by `up` and not taken by a `down`.
+
+    `history`: the counts of the block that is asked for, in the last clocks.
+    """
 
     def __init__(self, dut, seed=1, stall=0.0):
         super().__init__(dut)
         self.rng = random.Random(seed)
         self.counts, self.pages, self.asked, self.history = dict.fromkeys(range(BLOCKS), 0), {}, 0, deque(maxlen=NEAR)
-        self.pins = {n: Pin(getattr(dut, n)) for n in "picked_valid picked_payload ask_valid ask_payload set_valid set_payload".split()}
+        self.pins = {
+            n: Pin(getattr(dut, n))
+            for n in "picked_valid picked_payload ask_valid ask_payload set_valid set_payload".split()
+        }
         self.valid, self.count = reader(dut.count_valid), reader(dut.count_payload)
         self.ups = self.add(Source(dut, "up", [], stall, self.rng, lambda b, c: self.begins(b["payload"])))
-        self.downs = [self.add(Source(dut, f"down_{n}", [], stall, self.rng, lambda b, c: self.ends(b["payload"]))) for n in range(3)]
+        self.downs = [
+            self.add(Source(dut, f"down_{n}", [], stall, self.rng, lambda b, c: self.ends(b["payload"])))
+            for n in range(3)
+        ]
         self.add(self)
         self.pick = None
         self.longest = 0  # clocks in which a beat waited
@@ -199,7 +211,14 @@ async def random_events(dut, seed, count, stall):
         waiting = max(len(s.queue) for s in b.downs)
         b.longest = max(b.longest, waiting)
     await b.all()
-    dut._log.info("seed %d: %d clocks, %d pages in use, %d answers, at most %d beats waited at a port", seed, b.clock, sum(b.counts.values()), answers, b.longest)
+    dut._log.info(
+        "seed %d: %d clocks, %d pages in use, %d answers, at most %d beats waited at a port",
+        seed,
+        b.clock,
+        sum(b.counts.values()),
+        answers,
+        b.longest,
+    )
     assert answers > count / 30 and sum(b.counts.values()) == len(b.pages)
 
 

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The data path beside firmware that collects blocks and makes checkpoints (docs/decisions/021-counts-turns-tickets.md).
+"""The data path beside firmware that collects blocks and makes checkpoints
+(docs/decisions/021-counts-turns-tickets.md).
 
-That counts of pages are those of the map is checked by `quiet` in all tests of the data path; here are the cases in which a page falls out of use on its own way, turns of reads,
-notes, beginnings of transactions and committed versions."""
+That counts of pages are those of the map is checked by `quiet` in all tests of the data path; here are the cases in
+which a page falls out of use on its own way, turns of reads, notes, beginnings of transactions and committed versions.
+"""
 
 import os
 import random
@@ -10,7 +12,22 @@ import random
 import cocotb
 
 from cocotb_tests.bench.amount import amount
-from cocotb_tests.bench.datapath_bench import ABORT, BUF, COMMIT, FLUSH, L_TRIM, MAP, NAND, NOTE, READ, RELOCATE, SUCCESS, TRIM, WRITE, DataPathBench
+from cocotb_tests.bench.datapath_bench import (
+    ABORT,
+    BUF,
+    COMMIT,
+    FLUSH,
+    L_TRIM,
+    MAP,
+    NAND,
+    NOTE,
+    READ,
+    RELOCATE,
+    SUCCESS,
+    TRIM,
+    WRITE,
+    DataPathBench,
+)
 from cocotb_tests.bench.datapath_engine import FREE, OPEN
 from cocotb_tests.bench.datapath_traffic import RESERVE, verilog
 from cocotb_tests.bench.runner import run
@@ -21,7 +38,9 @@ simulated = cocotb.test(timeout_time=6, timeout_unit="ms")
 def firsts(b, txid):
     """Index of the first MAP or TRIM entry of a transaction's present use."""
     serial = b.use[txid] << 5 | txid
-    return next((n for n, e in enumerate(b.log) if e["inTx"] and e["serial"] == serial and e["kind"] in (MAP, L_TRIM)), None)
+    return next(
+        (n for n, e in enumerate(b.log) if e["inTx"] and e["serial"] == serial and e["kind"] in (MAP, L_TRIM)), None
+    )
 
 
 async def first_of(b, txid):
@@ -37,7 +56,11 @@ async def each_way_out_of_use_counts_once(dut):
     await b.quiet()
     assert await b.run(WRITE, 0, 3) == SUCCESS and await b.run(TRIM, 5, 4) == SUCCESS
     await b.quiet()
-    assert await b.run(WRITE, 10, 4, txid=3) == SUCCESS and await b.run(WRITE, 11, 1, txid=3) == SUCCESS and await b.run(TRIM, 12, 1, txid=3) == SUCCESS
+    assert (
+        await b.run(WRITE, 10, 4, txid=3) == SUCCESS
+        and await b.run(WRITE, 11, 1, txid=3) == SUCCESS
+        and await b.run(TRIM, 12, 1, txid=3) == SUCCESS
+    )
     await b.quiet()
     assert await b.run(WRITE, 14, 4, txid=4) == SUCCESS and await b.run(ABORT, txid=4) == SUCCESS
     await b.quiet()
@@ -186,7 +209,9 @@ async def note_leaves_alone_what_is_kept_of_the_log_and_stands_when_it_is_offere
 
 @simulated
 async def page_that_fails_is_rescued_though_a_note_finds_the_log_short(dut):
-    """The note is offered, and waits; then the log becomes short, and the RELOCATE behind the note must get what is kept for it."""
+    """The note is offered, and waits; then the log becomes short, and the RELOCATE behind the note must get what is
+    kept for it.
+    """
     b = await DataPathBench(dut).begin()
     b.hold_programs, b.failing = True, {0}
     assert await b.run(WRITE, 3) == SUCCESS
@@ -211,7 +236,9 @@ async def lookup_tells_the_committed_version(dut):
     await b.quiet()
     b.hold_programs = True
     assert await b.run(WRITE, 2, 2) == SUCCESS and await b.run(WRITE, 0, 1, txid=0) == SUCCESS
-    assert [await word(n) for n in range(4)] == [b.map[n][0] for n in range(4)] and [b.map[n][0] & NAND | b.map[n][0] & BUF for n in range(4)] == [NAND, NAND, BUF, BUF]
+    assert [await word(n) for n in range(4)] == [b.map[n][0] for n in range(4)] and [
+        b.map[n][0] & NAND | b.map[n][0] & BUF for n in range(4)
+    ] == [NAND, NAND, BUF, BUF]
     b.bad_lookups = {1}
     assert await word(1) == 0
     b.bad_lookups = set()
@@ -229,7 +256,11 @@ async def transaction_begins_with_its_first_entry_until_its_walk_has_ended(dut):
     for use, how in enumerate((COMMIT, ABORT, COMMIT)):
         begin = len(b.log)
         first = (TRIM, WRITE, WRITE)[use]
-        assert await b.run(first, 10, 2, txid=5) == SUCCESS and await b.run(WRITE, 4) == SUCCESS and await b.run(WRITE, 14, 2, txid=5) == SUCCESS
+        assert (
+            await b.run(first, 10, 2, txid=5) == SUCCESS
+            and await b.run(WRITE, 4) == SUCCESS
+            and await b.run(WRITE, 14, 2, txid=5) == SUCCESS
+        )
         assert await b.run(WRITE, 30, 1, txid=6) == SUCCESS
         assert await first_of(b, 5) == begin == firsts(b, 5) and await first_of(b, 6) == firsts(b, 6)
         b.hold_walks = True
@@ -244,7 +275,9 @@ async def transaction_begins_with_its_first_entry_until_its_walk_has_ended(dut):
 
 
 async def random_traffic(dut, count, stall, seed):
-    """Commands, failing programs and moves; what firmware asks in between is the truth, and in the end every count is that of the map."""
+    """Commands, failing programs and moves; what firmware asks in between is the truth, and in the end every count is
+    that of the map.
+    """
     rng = random.Random(seed)
     b = await DataPathBench(dut, seed, stall).begin(pages=1500)
     b.failing = {n for n in range(1500) if rng.random() < 0.1}
@@ -262,7 +295,11 @@ async def random_traffic(dut, count, stall, seed):
         if txid is not None and op not in (COMMIT, ABORT) and b.state[txid] not in (FREE, OPEN):
             await b.until(lambda txid=txid: b.state[txid] == FREE)
         b.submit(op, lba, blocks if op in (WRITE, READ, TRIM) else 1, txid)
-        still = [lpn for lpn, (word, _) in b.map.items() if word >> 30 == 1 and word & 0xFFFF not in b.moving and (word & 0xFFFF) in b.pages]
+        still = [
+            lpn
+            for lpn, (word, _) in b.map.items()
+            if word >> 30 == 1 and word & 0xFFFF not in b.moving and (word & 0xFFFF) in b.pages
+        ]
         if still and rng.random() < 0.4 and len(b.move.queue) < 3:
             b.copy(rng.choice(still), copies)
             copies += 1
@@ -272,7 +309,9 @@ async def random_traffic(dut, count, stall, seed):
             txid = rng.choice([0, 1, 31])
             want = firsts(b, txid) if b.state[txid] != FREE else None
             got = await first_of(b, txid)
-            assert want is None or got is not None and got <= want, f"txid {txid} begins at {got}, has entries from {want} on"
+            assert want is None or got is not None and got <= want, (
+                f"txid {txid} begins at {got}, has entries from {want} on"
+            )
             asked += want is not None and got == want
         if rng.random() < 0.1:
             await b.until(lambda: not b.active and not b.move.queue, 200_000)
@@ -280,7 +319,9 @@ async def random_traffic(dut, count, stall, seed):
     await b.until(lambda: not b.active and not b.move.queue, 200_000)
     await b.quiet()
     done = b.clock, len(b.log), len(b.reported), copies - 5000, len(b.notes), asked
-    dut._log.info("seed %d: %d clocks, %d log entries, %d pages failed, %d copies, %d notes, %d beginnings", seed, *done)
+    dut._log.info(
+        "seed %d: %d clocks, %d log entries, %d pages failed, %d copies, %d notes, %d beginnings", seed, *done
+    )
     assert len(b.reported) > count / 20 and copies > 5000 + count / 20 and len(b.notes) > count / 20 and asked
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The data path beside failing programs: rescue of pages, copies that firmware hands over, and what happens when pages run out
-(docs/decisions/011-failing-nand.md; surroundings: bench/datapath_bench.py)."""
+"""The data path beside failing programs: rescue of pages, copies that firmware hands over, and what happens when pages
+run out (docs/decisions/011-failing-nand.md; surroundings: bench/datapath_bench.py)."""
 
 import os
 import random
@@ -45,7 +45,9 @@ async def data_whose_program_fails_goes_to_another_page_and_all_waits_hold(dut):
     await b.quiet()
     assert await b.run(READ, 0, 8) == SUCCESS and await b.run(READ, 20, 6) == SUCCESS
     first = [e["location_value"] for e in b.log if e["kind"] == MAP and e["location_value"] in b.failing]
-    assert sorted(b.reported) == [1, 3, 4, 9, 12] and [e["arg"] for e in b.log if e["kind"] == RELOCATE] == sorted(first, key=b.reported.index)
+    assert sorted(b.reported) == [1, 3, 4, 9, 12] and [e["arg"] for e in b.log if e["kind"] == RELOCATE] == sorted(
+        first, key=b.reported.index
+    )
     assert all(w >> 30 == 1 for w, _ in b.map.values())
     await b.all_frames_are_free()
 
@@ -83,7 +85,9 @@ async def copies_of_firmware_take_the_place_of_what_they_copy(dut):
         b.copy(lpn, 900 + lpn)
     await b.until(lambda: sum(e["kind"] == RELOCATE for e in b.log) == 4)
     await b.quiet()
-    assert [b.map[lpn][0] for lpn in range(4)] == [NAND | 900 + lpn for lpn in range(4)] and int(dut.releasedPages.value) == 4
+    assert [b.map[lpn][0] for lpn in range(4)] == [NAND | 900 + lpn for lpn in range(4)] and int(
+        dut.releasedPages.value
+    ) == 4
     assert await b.run(READ, 0, 4) == SUCCESS
 
 
@@ -163,7 +167,9 @@ async def group_that_a_failing_block_left_without_pages_ends(dut):
 
 @simulated
 async def page_that_fails_while_a_copy_waits_for_the_end_of_a_group_does_not_stop_the_group(dut):
-    """The copy's RELOCATE waits for the end of the group, the group for flash to take its programs, flash for its done beats to be taken."""
+    """The copy's RELOCATE waits for the end of the group, the group for flash to take its programs, flash for its done
+    beats to be taken.
+    """
     b = await DataPathBench(dut).begin()
     assert await b.run(WRITE, 0) == SUCCESS and await b.run(FLUSH) == SUCCESS
     await b.quiet()
@@ -177,11 +183,16 @@ async def page_that_fails_while_a_copy_waits_for_the_end_of_a_group_does_not_sto
     end = b.clock + 12 * (400 + 50)
     await b.until(lambda: w in b.results or b.clock == end)
     swaps = sum(e["op"] == SWAP for e in b.ops)
-    assert w in b.results, f"a WRITE stands still after {len(b.pages)} programs and {swaps} SWAPs: done beats wait behind a page that failed, that for the copy of another"
+    assert w in b.results, (
+        f"a WRITE stands still after {len(b.pages)} programs and {swaps} SWAPs: done beats wait behind a page that "
+        "failed, that for the copy of another"
+    )
     assert b.results[w]["status"] == SUCCESS and await b.run(FLUSH) == SUCCESS
     await b.quiet()
     assert b.map[0][0] == NAND | 900 and set(b.reported) == b.failing
-    assert [e["arg"] for e in b.log if e["kind"] == RELOCATE] == [0, *b.failing], "the copy's entry, then that of the page that failed"
+    assert [e["arg"] for e in b.log if e["kind"] == RELOCATE] == [0, *b.failing], (
+        "the copy's entry, then that of the page that failed"
+    )
     assert await b.run(READ, 0) == SUCCESS and await b.run(READ, 100, 12) == SUCCESS
 
 
@@ -195,12 +206,20 @@ async def random_failures(dut, count, stall, seed):
         ranged = op in (WRITE, READ, TRIM)
         txid = rng.choice([0, 1, 31]) if op in (BEGIN, COMMIT, ABORT) or ranged and rng.random() < 0.5 else None
         lba, blocks = rng.randrange(14), rng.choice([1, 1, 1, 2, 3]) if ranged else 1
-        more = dict(fua=int(rng.random() < 0.1), commit=int(txid is not None and rng.random() < 0.2)) if op == WRITE else {}
+        more = (
+            dict(fua=int(rng.random() < 0.1), commit=int(txid is not None and rng.random() < 0.2))
+            if op == WRITE
+            else {}
+        )
         cmd = dict(opcode=op, lba=lba, count=blocks, hasTx=txid is not None, txid=txid, commit=more.get("commit", 0))
         await b.until(partial(may_go, b, cmd, txid is not None and op in (WRITE, TRIM, BEGIN)), 100_000)
         b.submit(op, lba, blocks, txid, **more)
         sent += 1
-        still = [lpn for lpn, (word, _) in b.map.items() if word >> 30 == 1 and word & 0xFFFF not in b.moving and (word & 0xFFFF) in b.pages]
+        still = [
+            lpn
+            for lpn, (word, _) in b.map.items()
+            if word >> 30 == 1 and word & 0xFFFF not in b.moving and (word & 0xFFFF) in b.pages
+        ]
         if still and rng.random() < 0.3 and len(b.move.queue) < 3:
             b.copy(rng.choice(still), copies)
             copies += 1
@@ -214,7 +233,15 @@ async def random_failures(dut, count, stall, seed):
     for lpn in range(0, 16, 4):
         assert await b.run(READ, lpn, 4) == SUCCESS
     moved = sum(e["kind"] == RELOCATE for e in b.log)
-    dut._log.info("seed %d: %d clocks, %d log entries, %d of them RELOCATE, %d pages failed, %d copies", seed, b.clock, len(b.log), moved, len(b.reported), copies - 5000)
+    dut._log.info(
+        "seed %d: %d clocks, %d log entries, %d of them RELOCATE, %d pages failed, %d copies",
+        seed,
+        b.clock,
+        len(b.log),
+        moved,
+        len(b.reported),
+        copies - 5000,
+    )
     assert len(b.reported) > count / 15 and moved > count / 8 and copies > 5000 + count / 15
     await b.all_frames_are_free()
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""BCH codec: parity and corrections of the RTL against bchlib, galois and the model of the definition, over the C library of sim/ecc.
+"""BCH codec: parity and corrections of the RTL against bchlib, galois and the model of the definition, over the C
+library of sim/ecc.
 
-`SEED=n` repeats a run. `ECC_TRIALS=n` is how many words with more errors than can be corrected are tried (without it 1,000, with LONG=1 2,000).
+`SEED=n` repeats a run. `ECC_TRIALS=n` is how many words with more errors than can be corrected are tried (without it
+1,000, with LONG=1 2,000).
 """
 
 import os
@@ -91,7 +93,9 @@ def encoder_of_galois(m, t, model):
     field = galois.GF(2**m, irreducible_poly=galois.Poly.Int(PRIMITIVE[m]))
     other = galois.BCH(2**m - 1, d=2 * t + 1, extension_field=field, alpha=field(2))
     assert int(other.generator_poly) == model.generator
-    return lambda data: np.packbits(np.array(other.encode(galois.GF2(np.unpackbits(np.frombuffer(data, np.uint8)))), np.uint8)).tobytes()
+    return lambda data: np.packbits(
+        np.array(other.encode(galois.GF2(np.unpackbits(np.frombuffer(data, np.uint8)))), np.uint8)
+    ).tobytes()
 
 
 @pytest.mark.parametrize(("m", "t", "length"), CODES, ids=IDS)
@@ -109,14 +113,25 @@ def test_model_agrees_with_bchlib_and_galois(m, t, length):
             assert model.decode(flip(data + parity, places)) == masks(places)
 
 
-@pytest.mark.parametrize(("m", "t", "length", "inverted"), [(*CODES[0], True), (*CODES[1], True), (*CODES[2], False)], ids=[*IDS[:2], f"{IDS[2]}-plain"])
+@pytest.mark.parametrize(
+    ("m", "t", "length", "inverted"),
+    [(*CODES[0], True), (*CODES[1], True), (*CODES[2], False)],
+    ids=[*IDS[:2], f"{IDS[2]}-plain"],
+)
 def test_parity_is_that_of_bchlib_and_of_the_model(m, t, length, inverted):
     codec, bch, model, rng = Codec(m, t, inverted=inverted), reference(m, t), Bch(m, t, inverted), random.Random(SEED)
     longest = (2**m - 1) // 8 - m * t // 8
-    for n, size in enumerate([1, 2, length, min(length + 24, longest), longest] + [rng.randrange(1, longest + 1) for _ in range(amount(15, 45))]):
+    for n, size in enumerate(
+        [1, 2, length, min(length + 24, longest), longest]
+        + [rng.randrange(1, longest + 1) for _ in range(amount(15, 45))]
+    ):
         data = rng.randbytes(size) if n % 7 else b"\xff" * size
         parity = codec.encode(data, n % 8)
-        assert parity == (inverse(bch.encode(inverse(data))) if inverted else bytes(bch.encode(data))) == model.encode(data)
+        assert (
+            parity
+            == (inverse(bch.encode(inverse(data))) if inverted else bytes(bch.encode(data)))
+            == model.encode(data)
+        )
         if inverted and not n % 7:
             assert parity == b"\xff" * len(parity), "an erased chunk is a code word"
 
@@ -126,7 +141,8 @@ def test_eight_chunks_of_a_page_are_encoded_side_by_side(bench):
     words = [b.word(536 if i == 7 else 512) for i in range(8)]
     sent = bch_codec.page(words, b.parity)
     asked = sent & ~np.uint16(bch_codec.LAST)
-    asked[-8 * b.parity :] = asked[-8 * b.parity :] & 0xF00 | bch_codec.PARITY | 0xA5  # what stands in the place of parity does not matter
+    # what stands in the place of parity does not matter
+    asked[-8 * b.parity :] = asked[-8 * b.parity :] & 0xF00 | bch_codec.PARITY | 0xA5
     assert (b.codec.encode_stream(asked) == sent & 0xFF).all()
     # the same with the bytes of all chunks mixed
     mixed = [bch_codec.stream([w], first=i) & ~np.uint16(bch_codec.LAST) for i, w in enumerate(words)]
@@ -149,7 +165,12 @@ def test_thousands_of_chunks_with_up_to_t_errors(bench):
     for batch in range(amount(8, 50)):
         words = [b.word(b.rng.choice([512, 512, 536, b.rng.randrange(1, 1010)])) for _ in range(200)]
         places = [b.places(w, b.rng.randrange(0, b.t + 1)) for w in words]
-        results = b.codec.decode([flip(w, p) for w, p in zip(words, places, strict=True)], gap=batch % 5 * 10, stall=batch % 3 * 30, seed=SEED + batch)
+        results = b.codec.decode(
+            [flip(w, p) for w, p in zip(words, places, strict=True)],
+            gap=batch % 5 * 10,
+            stall=batch % 3 * 30,
+            seed=SEED + batch,
+        )
         for result, p in zip(results, places, strict=True):
             b.check(result, p)
             seen[len(p)] += 1
@@ -162,7 +183,9 @@ def test_other_codes_correct_up_to_t_errors(bench, m, t, length):
     b = bench(m, t, length)
     words = [b.word(max(1, length - b.rng.randrange(20))) for _ in range(150)]
     places = [b.places(w, n % (t + 1)) for n, w in enumerate(words)]
-    for result, p in zip(b.codec.decode([flip(w, p) for w, p in zip(words, places, strict=True)], stall=20), places, strict=True):
+    for result, p in zip(
+        b.codec.decode([flip(w, p) for w, p in zip(words, places, strict=True)], stall=20), places, strict=True
+    ):
         b.check(result, p)
 
 
@@ -178,7 +201,15 @@ def test_errors_in_the_parity_at_the_ends_and_in_bursts(bench):
     b = bench()
     word = b.word()
     bits = 8 * len(word)
-    cases = [[0], [bits - 1], [0, bits - 1], list(range(8)), list(range(bits - 8, bits)), [8 * 512 - 1, 8 * 512], list(range(8 * 512, 8 * 512 + 8))]
+    cases = [
+        [0],
+        [bits - 1],
+        [0, bits - 1],
+        list(range(8)),
+        list(range(bits - 8, bits)),
+        [8 * 512 - 1, 8 * 512],
+        list(range(8 * 512, 8 * 512 + 8)),
+    ]
     cases += [list(range(start, start + n)) for n in (2, 5, 8) for start in b.rng.sample(range(bits - 8), 20)]  # bursts
     cases += [b.rng.sample(range(8 * 512, bits), n % 8 + 1) for n in range(40)]  # parity only
     cases += [list(range(n, bits, bits // 8))[:8] for n in range(8)]
@@ -202,7 +233,10 @@ def test_erased_chunks_with_flipped_bits_are_known_as_erased(bench):
 
 @pytest.mark.parametrize(("m", "t", "length"), CODES[2:MOST], ids=IDS[2:MOST])
 def test_more_than_t_errors_end_as_bchlib_says(bench, m, t, length):
-    """Of these codes many words with too many errors lie near another code word. RTL and bchlib must find the same ones, and as many as theory says."""
+    """Of these codes many words with too many errors lie near another code word.
+
+    RTL and bchlib must find the same ones, and as many as theory says.
+    """
     b, wrong, trials = bench(m, t, length), 0, 2000
     words = [b.word() for _ in range(trials)]
     damaged = [flip(w, b.places(w, b.rng.randrange(t + 1, 4 * t))) for w in words]
@@ -216,7 +250,10 @@ def test_more_than_t_errors_end_as_bchlib_says(bench, m, t, length):
             assert result.fixes() == masks([p // 8 * 8 + 7 - p % 8 for p in b.bch.errloc])
     n = 8 * len(words[0])
     theory = sum(comb(n, i) for i in range(t + 1)) / 2 ** (m * t)
-    print(f"m={m} t={t}, {n} bits: {wrong} of {trials} corrected to another word, theory for random words {theory * trials:.1f}")
+    print(
+        f"m={m} t={t}, {n} bits: {wrong} of {trials} corrected to another word, theory for random words "
+        f"{theory * trials:.1f}"
+    )
     assert 0.5 * theory * trials - 10 <= wrong <= 1.6 * theory * trials + 10
 
 
@@ -229,7 +266,10 @@ def test_more_than_t_errors_are_found(bench):
         results = b.codec.decode(damaged)
         wrong += sum(r.status != FAILED for r in results)
         done += len(words)
-    print(f"{done} words with more than 8 errors, {wrong} not found, theory for random words {done * comb(4200, 8) / 2**104:.3f}")
+    print(
+        f"{done} words with more than 8 errors, {wrong} not found, theory for random words "
+        f"{done * comb(4200, 8) / 2**104:.3f}"
+    )
     assert wrong <= done * 1e-6
 
 
@@ -237,7 +277,9 @@ def test_a_bad_word_does_not_touch_its_neighbours(bench):
     b = bench()
     words = [b.word() for _ in range(120)]
     places = [b.places(w, b.rng.choice([0, 3, 8, 9, 30, 1000])) for w in words]
-    for result, p in zip(b.codec.decode([flip(w, p) for w, p in zip(words, places, strict=True)], stall=50, gap=10), places, strict=True):
+    for result, p in zip(
+        b.codec.decode([flip(w, p) for w, p in zip(words, places, strict=True)], stall=50, gap=10), places, strict=True
+    ):
         if len(p) > b.t:
             assert result.status == FAILED and result.hits == 0
         else:
@@ -249,7 +291,9 @@ def test_clean_words_pass_without_a_pause(bench):
     words = [b.word() for _ in range(20)]
     results = b.codec.decode(words)
     assert all(r.status == CLEAN for r in results)
-    assert b.codec.waited == 0 and b.codec.clocks == sum(map(len, words)) + 1, "one clock after the last byte all is said"
+    assert b.codec.waited == 0 and b.codec.clocks == sum(map(len, words)) + 1, (
+        "one clock after the last byte all is said"
+    )
 
 
 def test_words_with_few_errors_pass_without_a_pause(bench):
@@ -297,18 +341,23 @@ def test_the_longest_time_is_what_the_head_of_the_decoder_says(bench, m, t, leng
 
 @pytest.mark.parametrize("size", [1, 2, 3, 1023, 1024])
 def test_bytes_that_are_searched_together(bench, size):
-    """Two of them in a clock, both, the first or the second wrong, at both ends of words of even and odd length; the byte before an odd word's first does not exist."""
+    """Two of them in a clock, both, the first or the second wrong, at both ends of words of even and odd length; the
+    byte before an odd word's first does not exist.
+    """
     b = bench(14, 24, 1024)
     word = b.word(size)
     ends = [p for byte in (0, 1, 2, len(word) - 3, len(word) - 2, len(word) - 1) for p in (8 * byte, 8 * byte + 7)]
     cases = [[p] for p in ends] + [[p, q] for p in ends for q in ends if p < q] + [ends]
-    cases += [list(range(start, start + 24)) for start in b.rng.sample(range(8 * len(word) - 24), 10)]  # bursts over three or four bytes
+    # bursts over three or four bytes
+    cases += [list(range(start, start + 24)) for start in b.rng.sample(range(8 * len(word) - 24), 10)]
     for result, p in zip(b.codec.decode([flip(word, p) for p in cases]), cases, strict=True):
         b.check(result, p)
 
 
 def test_roots_in_the_byte_before_the_first_do_not_count(bench):
-    """An odd word as far from a code word as one with 24 wrong bits, some of them in a byte more at its start: it cannot be corrected."""
+    """An odd word as far from a code word as one with 24 wrong bits, some of them in a byte more at its start: it
+    cannot be corrected.
+    """
     b, model = bench(14, 24, 1024), Bch(14, 24)
     for n in range(16):
         word, outside = b.word(1023), n % 8 + 1

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The drive's corrector alone, over the C library of sim/ecc: corrections, their effect on the CRC, time, and words with too many wrong bits. `SEED=n` repeats a run."""
+"""The drive's corrector alone, over the C library of sim/ecc: corrections, their effect on the CRC, time, and words
+with too many wrong bits. `SEED=n` repeats a run.
+"""
 
 import os
 import random
@@ -45,7 +47,9 @@ def test_chunks_with_one_to_t_wrong_bits(block, stall):
     for count in range(1, block.t + 1):
         chunks = rng.integers(0, block.chunks, amount(400, 1_250) if block.t == 8 else amount(16, 120))
         places = block.random_places(rng, chunks, count)
-        for result, chunk, at in zip(block.run(chunks, block.remainders(chunks, places), stall, SEED), chunks, places, strict=True):
+        for result, chunk, at in zip(
+            block.run(chunks, block.remainders(chunks, places), stall, SEED), chunks, places, strict=True
+        ):
             check(block, result, int(chunk), at)
 
 
@@ -54,7 +58,9 @@ def test_places_next_to_the_edges_of_data_fields_checksum_and_parity(block):
     edges = sorted({8 * byte + bit for byte in near for bit in (0, 7)})
     for chunk in range(block.chunks) if LONG else (0, block.chunks - 1):  # those between are as the first
         here = [p for p in edges if p < 8 * block.length(chunk)]
-        cases = [[p] for p in here] + [[p, q] for p in here for q in here if p < q] + [here[: block.t], here[-block.t :]]
+        cases = (
+            [[p] for p in here] + [[p, q] for p in here for q in here if p < q] + [here[: block.t], here[-block.t :]]
+        )
         for places in cases:
             at = np.array([places])
             check(block, block.run([chunk], block.remainders(np.array([chunk]), at))[0], chunk, places)
@@ -74,7 +80,10 @@ def test_longest_time_is_what_the_head_says(block):
             longest[chunk] = max([longest.get(chunk, 0), *(r.clocks for r in results)])
         assert longest[chunk] <= block.most_clocks(chunk)
     assert longest[last] <= 1000, "10 us at 100 MHz"
-    print(f"FIGURE t={block.t}, clocks from the last byte of a remainder to the end of its answer, at most: {longest[0]} (last chunk: {longest[last]})")
+    print(
+        f"FIGURE t={block.t}, clocks from the last byte of a remainder to the end of its answer, at most: "
+        f"{longest[0]} (last chunk: {longest[last]})"
+    )
 
 
 def test_more_than_t_wrong_bits_are_refused_and_the_next_word_is_corrected(block):
@@ -108,20 +117,28 @@ def test_words_whose_first_syndrome_is_zero(block):
 
 
 def test_words_whose_first_syndromes_are_zero_take_no_longer(block):
-    """Multiples of a shorter code's generator: the degree of the locator is 0 for k steps and then 2k + 1 at once. Refused, as by the model, in the head's time at most."""
+    """Multiples of a shorter code's generator: the degree of the locator is 0 for k steps and then 2k + 1 at once.
+
+    Refused, as by the model, in the head's time at most.
+    """
     rng, model, shorter, longest = random.Random(SEED), Bch(block.m, block.t), 1, 0
     for k in range(1, block.t):
         shorter = multiply(shorter, model.field.minimal(2 * k - 1))
         for _ in range(3):
             asked = multiply(shorter, rng.randrange(1, 1 << block.m * (block.t - k))).to_bytes(block.parity, "big")
-            result, found = block.run([0], np.frombuffer(asked, np.uint8)[None])[0], model.decode(bytes(block.data) + asked)
+            result, found = (
+                block.run([0], np.frombuffer(asked, np.uint8)[None])[0],
+                model.decode(bytes(block.data) + asked),
+            )
             assert result.failed and found is None
             longest = max(longest, result.clocks)
     assert longest == block.most_clocks(0) - block.t, "without the beats of wrong bytes"
 
 
 def test_a_word_near_another_code_word_is_corrected_to_that_one(block):
-    """All but t of the bits of a code word are wrong: these t are its nearest ones; the corrector cannot know, and must give exactly these."""
+    """All but t of the bits of a code word are wrong: these t are its nearest ones; the corrector cannot know, and must
+    give exactly these.
+    """
     t, model = block.t, Bch(block.m, block.t)
     whole = [e for e in range(model.bits + 1) if model.generator >> e & 1]
     assert len(whole) > 2 * t

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""examples/remap_engine_soc: the record table through the host's bus, against a table in Python that knows what each reader must see."""
+"""examples/remap_engine_soc: the record table through the host's bus, against a table in Python that knows what each
+reader must see.
+"""
 
 import os
 import random
@@ -25,7 +27,8 @@ async def begin(dut):
     host = WishboneHost(dut, os.environ["CSR"])
     await start(dut)
     base = host.map["memories"]["table"]["base"]
-    await host.fill(base, [0xC0000000 + n for n in range(KEYS)])  # what a memory holds before it is cleared: versions of nobody
+    # what a memory holds before it is cleared: versions of nobody
+    await host.fill(base, [0xC0000000 + n for n in range(KEYS)])
     return await bridge(Records)(host, base, 4 * KEYS), host
 
 
@@ -59,7 +62,12 @@ def two_transactions_see_their_own_records_and_nobody_else_does(r, log):
     r.put(5, 77, txid=7)
     r.delete(6, txid=7)
     log(f"key 5: outside {r.get(5):x}, in transaction 1 {r.get(5, txid=1)}, in transaction 7 {r.get(5, txid=7)}")
-    assert (r.get(5), r.get(5, txid=1), r.get(5, txid=7), r.get(5, txid=2)) == (0x0123456789ABCDEF, 11, 77, 0x0123456789ABCDEF)
+    assert (r.get(5), r.get(5, txid=1), r.get(5, txid=7), r.get(5, txid=2)) == (
+        0x0123456789ABCDEF,
+        11,
+        77,
+        0x0123456789ABCDEF,
+    )
     r.commit(1)
     assert (r.get(5), r.get(5, txid=7)) == (11, 77)
     r.abort(7)
@@ -101,7 +109,10 @@ def the_host_sees_how_far_a_merge_is(r, log):
     r.commit(6)
     regs, seen = r.regs, []
     regs.engine_txid.write(6)
-    waits = [getattr(regs, f"engine_{name}").read() for name in ("tx_use", "tx_state", "tx_entries", "tx_older", "tx_reached", "walking")]
+    waits = [
+        getattr(regs, f"engine_{name}").read()
+        for name in ("tx_use", "tx_state", "tx_entries", "tx_older", "tx_reached", "walking")
+    ]
     regs.engine_txid.write(5)
     while regs.engine_tx_state.read() == 4:
         seen.append(regs.engine_tx_reached.read())
@@ -207,5 +218,15 @@ def test_record_soc():
     from cocotb_tests.bench.runner import BUILD, ROOT, run
 
     folder = BUILD / "record_soc"
-    made = subprocess.run([sys.executable, ROOT / "examples/remap_engine_soc/record_soc.py", folder], check=True, capture_output=True, text=True)
-    run("record_soc", [os.path.relpath(source, ROOT) for source in made.stdout.split()], __name__, env={"CSR": str(folder / "csr.json")})
+    made = subprocess.run(
+        [sys.executable, ROOT / "examples/remap_engine_soc/record_soc.py", folder],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    run(
+        "record_soc",
+        [os.path.relpath(source, ROOT) for source in made.stdout.split()],
+        __name__,
+        env={"CSR": str(folder / "csr.json")},
+    )

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The remap engine as `soc/remap_engine.py` gives it to a LiteX SoC, over that SoC's own memory: its streams at random against the golden model, and clocks."""
+"""The remap engine as `soc/remap_engine.py` gives it to a LiteX SoC, over that SoC's own memory: its streams at random
+against the golden model, and clocks.
+"""
 
 import os
 import random
@@ -28,30 +30,59 @@ CONFIGS = {  # all but the first, which is the example's, only with LONG=1
 KEYS, TXIDS, ENTRIES, SLOTS = CONFIGS[os.environ.get("CONFIG", "small")].values()
 SEED = int(os.environ.get("SEED", "1"))
 SLACK = 200  # clocks in which a release may be late: a few accesses of this memory
-OP = {"op": "op", "lpn": "lpn", "hasTx": "hasTx", "txid": "txid", "location": "location", "newLocation": "new", "blocks": "blocks", "tag": "tag", "last": "last"}
+OP = {
+    "op": "op",
+    "lpn": "lpn",
+    "hasTx": "hasTx",
+    "txid": "txid",
+    "location": "location",
+    "newLocation": "new",
+    "blocks": "blocks",
+    "tag": "tag",
+    "last": "last",
+}
 RSP = [field for field, _ in layout("RemapRsp")]
 LOOKUP, APPEND, PLAIN, SWAP, TRIM = Op
 simulated = cocotb.test(timeout_time=20, timeout_unit="ms")
 
 
 class Bench:
-    """Offers `ops` (fields) and `txs` (op, txid), takes answers and releases, with pauses, and has all of it judged. Inputs change at the falling edge."""
+    """Offers `ops` (fields) and `txs` (op, txid), takes answers and releases, with pauses, and has all of it judged.
+
+    Inputs change at the falling edge.
+    """
 
     def __init__(self, dut, stall=0.0):
         self.dut, self.rng, self.stall = dut, random.Random(SEED), stall
         self.judge = RemapJudge(KEYS, ENTRIES, SLACK)
         self.model, self.waiting = self.judge.model, self.judge.waiting
         self.ops, self.txs, self.op, self.tx = deque(), deque(), None, None  # waiting, and offered
-        self.offered = self.flip = None  # clock; (txid, clocks until it was taken, clock) of a COMMIT that is not visible yet
+        # clock; (txid, clocks until it was taken, clock) of a COMMIT that is not visible yet
+        self.offered = self.flip = None
         self.flips = []  # clocks until a COMMIT was taken and from then on until it was visible
         self.calls, self.clock, self.tag = [], 0, 0
         self.seen = {"all slots": 0, "op beside walk": 0, "released": 0}
 
     async def start(self):
         d = self.dut
-        self.pins = {n: Pin(getattr(d, n)) for n in ["op_valid", "tx_valid", "rsp_ready", "released_ready", "tx_payload_op", "tx_payload_txid"]}
+        self.pins = {
+            n: Pin(getattr(d, n))
+            for n in ["op_valid", "tx_valid", "rsp_ready", "released_ready", "tx_payload_op", "tx_payload_txid"]
+        }
         self.pins |= {f"op_payload_{f}": Pin(getattr(d, f"op_payload_{f}")) for f in OP}
-        self.out = {n: reader(getattr(d, n)) for n in ["op_ready", "tx_ready", "rsp_valid", "released_valid", "released_payload_location", "states", "counts", "walking"]}
+        self.out = {
+            n: reader(getattr(d, n))
+            for n in [
+                "op_ready",
+                "tx_ready",
+                "rsp_valid",
+                "released_valid",
+                "released_payload_location",
+                "states",
+                "counts",
+                "walking",
+            ]
+        }
         self.rsp = {f: reader(getattr(d, f"rsp_payload_{f}")) for f in RSP}
         host = WishboneHost(d, os.environ["CSR"])
         await start(d)
@@ -185,7 +216,17 @@ async def streams_at_random_are_what_the_golden_model_says(dut):
     seen = b.seen | b.judge.seen | {"commits": b.model.commits}
     dut._log.info(f"{b.clock} clocks, ops {traffic.tally}, {seen}")
     assert seen["all slots"] or SLOTS > 4, seen  # more than this memory keeps busy
-    assert all(seen[what] for what in ("op beside walk", "released", "commit inside a group", "commit beside an op", "answer overtakes", "commits")), seen
+    assert all(
+        seen[what]
+        for what in (
+            "op beside walk",
+            "released",
+            "commit inside a group",
+            "commit beside an op",
+            "answer overtakes",
+            "commits",
+        )
+    ), seen
 
 
 @simulated
@@ -226,5 +267,15 @@ def test_remap_soc(config):
 
     folder = BUILD / "remap_soc" / config
     own = [f"{name}={n}" for name, n in CONFIGS[config].items()]
-    made = subprocess.run([sys.executable, ROOT / "cocotb_tests/tb/remap_soc_top.py", folder, *own], check=True, capture_output=True, text=True)
-    run("remap_soc_top", [os.path.relpath(source, ROOT) for source in made.stdout.split()], __name__, env={"CSR": str(folder / "csr.json"), "CONFIG": config})
+    made = subprocess.run(
+        [sys.executable, ROOT / "cocotb_tests/tb/remap_soc_top.py", folder, *own],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    run(
+        "remap_soc_top",
+        [os.path.relpath(source, ROOT) for source in made.stdout.split()],
+        __name__,
+        env={"CSR": str(folder / "csr.json"), "CONFIG": config},
+    )

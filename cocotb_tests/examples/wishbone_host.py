@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The host pins of an example's SoC as a bus: `regs.NAME.read()/write()`, `read(address)`, `write(address, words)`, as LiteX' RemoteClient has them.
+"""The host pins of an example's SoC as a bus: `regs.NAME.read()/write()`, `read(address)`, `write(address, words)`, as
+LiteX' RemoteClient has them.
 
-Call them from code under `cocotb.task.bridge`; `access` is the same for coroutines. One access at a time; one that is not answered in 1,000 clocks is an error.
+Call them from code under `cocotb.task.bridge`; `access` is the same for coroutines. One access at a time; one that is
+not answered in 1,000 clocks is an error.
 """
 
 import json
@@ -18,7 +20,9 @@ class Register:
         self.bus, self.address, self.words = bus, address, words
 
     def read(self):
-        return int.from_bytes(b"".join(self.bus.read(self.address + 4 * n).to_bytes(4, "big") for n in range(self.words)), "big")
+        return int.from_bytes(
+            b"".join(self.bus.read(self.address + 4 * n).to_bytes(4, "big") for n in range(self.words)), "big"
+        )
 
     def write(self, value):
         self.bus.write(self.address, [value >> 32 * n & 0xFFFFFFFF for n in reversed(range(self.words))])
@@ -28,7 +32,11 @@ class WishboneHost:
     def __init__(self, dut, csr_json):
         self.dut, self.accesses = dut, 0
         self.map = json.loads(Path(csr_json).read_text())
-        self.regs = type("Registers", (), {name: Register(self, r["addr"], r["size"]) for name, r in self.map["csr_registers"].items()})
+        self.regs = type(
+            "Registers",
+            (),
+            {name: Register(self, r["addr"], r["size"]) for name, r in self.map["csr_registers"].items()},
+        )
         for pin in ("cyc", "stb", "we", "cti", "bte"):
             getattr(dut, f"host_{pin}").value = 0
         dut.host_sel.value = 15

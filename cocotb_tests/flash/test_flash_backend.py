@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Flash scheduler, NAND channels and the pin-level NAND model together: what a client puts into a frame is on the die and comes back, all dies at once."""
+"""Flash scheduler, NAND channels and the pin-level NAND model together: what a client puts into a frame is on the die
+and comes back, all dies at once.
+"""
 
 import os
 import random
@@ -14,7 +16,8 @@ from cocotb_tests.bench.nand_pins import FAIL_ERASE, FAIL_PROGRAM, RETRIED, TIME
 from cocotb_tests.models.flash_model import BLANK, FAIL, OK, OOB, Op
 from opentxssd.faults import Faults, set_faults
 
-CAPABLE = os.environ.get("OTX_CAPABLE") == "1"  # a part with cache operations, two planes and three read levels beyond level 0
+# a part with cache operations, two planes and three read levels beyond level 0
+CAPABLE = os.environ.get("OTX_CAPABLE") == "1"
 SEED = int(os.environ.get("SEED", "1"))
 BUS = 4096 * 2  # clocks of a page at one byte per two clocks
 
@@ -69,7 +72,9 @@ async def blocks_are_erased_programmed_and_read_back_on_all_dies_at_once(dut):
     assert all(d["status"] == OK for d in await b.finished(*(w[2] for w in written.values())))
     clocks = b.clock - start
     alone = len(written) * (BUS + 1000)
-    dut._log.info("%d programs of %d + 1000 clocks: %d clocks, one after the other %d", len(written), BUS, clocks, alone)
+    dut._log.info(
+        "%d programs of %d + 1000 clocks: %d clocks, one after the other %d", len(written), BUS, clocks, alone
+    )
     # both channels at the same time, and on each the bus works while an array programs
     assert clocks < len(written) // g.channels * (BUS + 700) + 2000
 
@@ -125,7 +130,9 @@ async def a_page_with_many_flipped_cells_is_reported_when_the_host_reads_it(dut)
         b.weak.due.setdefault(ppn // (BLOCKS * PAGES) >> 1, []).extend([ppn] if count >= 5 else [])
     await b.finished(*(b.op("read", Op.READ, ppn, 40 + count) for count, ppn in pages.items()))
     await b.clocks(10)
-    assert not any(b.weak.due.values()) and sorted(b.weak.reports) == sorted(ppn for count, ppn in pages.items() if count >= 5)
+    assert not any(b.weak.due.values()) and sorted(b.weak.reports) == sorted(
+        ppn for count, ppn in pages.items() if count >= 5
+    )
     assert (dut.correctedReads.value, dut.weakReads.value) == (4, 3)
     b.check_rules()
 
@@ -147,12 +154,19 @@ async def random_programs_reads_and_erases_agree_with_what_was_written(dut):
                 b.frame.fill(frame, words)
                 programs.append((ppn, words, b.op(client, Op.PROGRAM, ppn, frame, 1, frame, frame)))
                 frame += 1
-        reads = [(ppn, b.op("read", Op.READ, ppn, 40 + i)) for i, ppn in enumerate(rng.sample(sorted(written), min(3, len(written))))]
+        reads = [
+            (ppn, b.op("read", Op.READ, ppn, 40 + i))
+            for i, ppn in enumerate(rng.sample(sorted(written), min(3, len(written))))
+        ]
         checks = [b.op("firmware", rng.choice([Op.VERIFY, Op.READ_OOB]), b.ppn(*die, 1, 0)) for die in b.dies]
         await b.finished()
-        assert all(b.done[c]["status"] == OK for _, _, c in programs) and all(b.done[c]["status"] == BLANK for c in checks)
+        assert all(b.done[c]["status"] == OK for _, _, c in programs) and all(
+            b.done[c]["status"] == BLANK for c in checks
+        )
         for ppn, cookie in reads:
-            assert b.done[cookie]["status"] == OK and b.frame.page(b.ops[cookie]["frame"]) == written[ppn], f"page {ppn:#x}"
+            assert b.done[cookie]["status"] == OK and b.frame.page(b.ops[cookie]["frame"]) == written[ppn], (
+                f"page {ppn:#x}"
+            )
         written |= {ppn: words for ppn, words, _ in programs}
     assert len(written) == rounds * len(b.dies)
     b.check_rules()
@@ -178,7 +192,9 @@ async def drifted_pages_come_back_whole_also_in_cache_reads_and_beside_other_wor
         beside = [b.op("firmware", b.rng.choice([Op.ERASE, Op.VERIFY]), b.ppn(*die, 2 + turn % 2)) for die in b.dies]
         await b.finished(*reads, *beside, limit=400_000)
         for cookie, ppn in reads.items():
-            assert b.done[cookie]["status"] == OK and b.frame.page(b.ops[cookie]["frame"]) == written[ppn], f"page {ppn:#x} of turn {turn}"
+            assert b.done[cookie]["status"] == OK and b.frame.page(b.ops[cookie]["frame"]) == written[ppn], (
+                f"page {ppn:#x} of turn {turn}"
+            )
     await b.until(lambda: dut.busy.value == 0)
     again = b.nand.c.otx_nand_count(RETRIED)
     dut._log.info("%d reads at another level", again)
@@ -190,9 +206,23 @@ def run_on(testcase=None, capable=False):
     from cocotb_tests.bench.runner import rtl, run
 
     part = dict(planes=2, retries=3, cache=1) if capable else {}
-    sources = [verilog("otx_flash_backend", 2, 2, **part), *rtl(), "sim/otx_nand_die.sv", "cocotb_tests/tb/tb_flash_backend.sv"]
+    sources = [
+        verilog("otx_flash_backend", 2, 2, **part),
+        *rtl(),
+        "sim/otx_nand_die.sv",
+        "cocotb_tests/tb/tb_flash_backend.sv",
+    ]
     env = {"OTX_CHANNELS": "2", "OTX_WAYS": "2", "OTX_CAPABLE": str(int(capable))}
-    run("tb_flash_backend", sources, __name__, parameters={"CapabilityBits": 7} if capable else {}, extra_args=verilator_args(), optimise="-O1", env=env, testcase=testcase)
+    run(
+        "tb_flash_backend",
+        sources,
+        __name__,
+        parameters={"CapabilityBits": 7} if capable else {},
+        extra_args=verilator_args(),
+        optimise="-O1",
+        env=env,
+        testcase=testcase,
+    )
 
 
 def test_flash_backend():

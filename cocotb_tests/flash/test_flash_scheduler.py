@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Flash scheduler between its clients, frame memory and model channels (bench/flash_channel.py). Written from docs/interfaces.md, "Flash scheduler" and "NAND channel"."""
+"""Flash scheduler between its clients, frame memory and model channels (bench/flash_channel.py).
+
+Written from docs/interfaces.md, "Flash scheduler" and "NAND channel".
+"""
 
 import os
 
@@ -80,7 +83,9 @@ def clients_in_order(b, channel, way):
 
 
 async def all_classes_wait_at_one_die(b, **count):
-    """So many ops of each client wait at die (0, 1) behind an op that is at work; `erase`: ERASEs of firmware behind its other ops."""
+    """So many ops of each client wait at die (0, 1) behind an op that is at work; `erase`: ERASEs of firmware behind
+    its other ops.
+    """
     b.op("firmware", Op.RESET, b.ppn(0, 1, 0), kind=ord("0"))
     await b.until(lambda: b.channels[0].log)
     for client, n in count.items():
@@ -162,7 +167,9 @@ async def reads_and_the_rest_take_turns_and_each_keeps_its_order(dut):
     await b.finished()
     rows = [c["row"] for c in sent(b, 0, 1)][1:]
     blocks = [row // PAGES for row in rows]
-    assert blocks[:2] in ([7, 8], [8, 7]) and all(x != y for x, y in zip(blocks, blocks[1:], strict=False)), f"no turns: {blocks}"
+    assert blocks[:2] in ([7, 8], [8, 7]) and all(x != y for x, y in zip(blocks, blocks[1:], strict=False)), (
+        f"no turns: {blocks}"
+    )
     for block in (7, 8):
         assert [row % PAGES for row in rows if row // PAGES == block] == list(range(6)), "order within a class is lost"
 
@@ -193,8 +200,22 @@ async def firmware_gets_the_answers_of_every_operation(dut):
     b = await FlashBench(dut).begin(generation=9)
     at = b.ppn(1, 0, 3, 0)
     b.frame.fill(60, page(77))
-    ops = [Op.RESET, Op.READ_ID, Op.PARAM, Op.ERASE, Op.PROGRAM, Op.READ_OOB, Op.VERIFY, Op.READ, Op.ERASE, Op.READ_OOB, Op.STATUS]
-    cookies = [b.op("firmware", op, at, {Op.PARAM: 61, Op.PROGRAM: 60, Op.READ: 62}.get(op, 0), 5, 1234, 5678) for op in ops]
+    ops = [
+        Op.RESET,
+        Op.READ_ID,
+        Op.PARAM,
+        Op.ERASE,
+        Op.PROGRAM,
+        Op.READ_OOB,
+        Op.VERIFY,
+        Op.READ,
+        Op.ERASE,
+        Op.READ_OOB,
+        Op.STATUS,
+    ]
+    cookies = [
+        b.op("firmware", op, at, {Op.PARAM: 61, Op.PROGRAM: 60, Op.READ: 62}.get(op, 0), 5, 1234, 5678) for op in ops
+    ]
     dones = await b.finished(*cookies)
     assert [c["op"] for c in sent(b, 1, 0)] == ops, "operations of firmware changed order"
     mine = {"kind": 5, "generation": 9, "lpn": 1234, "sequence": 5678}
@@ -241,7 +262,9 @@ async def corrections_are_in_the_frame_before_the_read_is_done(dut):
         b.frame.fill(w, page(5 + w))
         await b.finished(b.op("write", Op.PROGRAM, b.ppn(0, w, 1, 0), w))
     seen = []
-    b.on_done = lambda cookie, op, beat: seen.append(op["op"] != Op.READ or b.frame.page(op["frame"]) == page(5 + op["frame"] % 2))
+    b.on_done = lambda cookie, op, beat: seen.append(
+        op["op"] != Op.READ or b.frame.page(op["frame"]) == page(5 + op["frame"] % 2)
+    )
     for n in range(6):
         way = n % b.geometry.ways
         b.op("read", Op.READ, b.ppn(0, way, 1, 0), 40 + n)
@@ -257,7 +280,9 @@ async def pages_with_wrong_bits(b, counts, block=1):
         (c, w), at = dies(b)[n % len(dies(b))], n // len(dies(b))
         await b.finished(b.op("write", Op.PROGRAM, b.ppn(c, w, block, at), n % 40))
         few = [(CHUNK * ((n + 1) % 8), 1)] if count > 1 else []
-        b.channels[c].bad[w, block * PAGES + at] = [(CHUNK * (n % 8) + 7 * byte, 1 << byte) for byte in range(count)] + few
+        b.channels[c].bad[w, block * PAGES + at] = [
+            (CHUNK * (n % 8) + 7 * byte, 1 << byte) for byte in range(count)
+        ] + few
         pages.append(b.ppn(c, w, block, at))
     return pages
 
@@ -274,12 +299,23 @@ async def host_reads_and_verifies_with_many_corrected_bits_are_reported_and_noth
         b.channels[1].timing_out.add((1, 10 * PAGES))
         b.channels[1].bad[1, 10 * PAGES] = [(0, 0xFF)]
         for n, ppn in enumerate([*pages, blank, b.ppn(1, 1, 10)]):
-            for client, op in [("firmware", Op.READ), ("firmware", Op.VERIFY), ("firmware", Op.READ_OOB), ("log", Op.READ), ("write", Op.READ), ("read", Op.READ)]:
+            for client, op in [
+                ("firmware", Op.READ),
+                ("firmware", Op.VERIFY),
+                ("firmware", Op.READ_OOB),
+                ("log", Op.READ),
+                ("write", Op.READ),
+                ("read", Op.READ),
+            ]:
                 await b.finished(b.op(client, op, ppn, 40 + n))
         await b.clocks(10)
         want = [ppn for ppn, count in zip(pages, counts, strict=True) if at and count >= at for _ in range(2)]
         assert b.weak.reports == want and b.weak.dropped == 0, f"at {at}: {b.weak.reports} instead of {want}"
-        assert (dut.weakReads.value, dut.correctedReads.value) == (len(want), 2 * len(counts) - 2) == (b.weak.weak_reads, b.weak.corrected_reads)
+        assert (
+            (dut.weakReads.value, dut.correctedReads.value)
+            == (len(want), 2 * len(counts) - 2)
+            == (b.weak.weak_reads, b.weak.corrected_reads)
+        )
 
 
 @cocotb.test(timeout_time=5, timeout_unit="ms")
@@ -383,7 +419,9 @@ async def random_operations_with_random_stalls_agree_with_the_model(dut):
         die, row = divmod(ppn, BLOCKS * PAGES)
         channel, way = next(d for d in dies(b) if b.ppn(*d, 0) == die * BLOCKS * PAGES)
         assert b.channels[channel].pages[way, row] == (words, oob)
-    assert {client for client, _ in load.counts} == set(CLIENTS) and all(channel.most == b.geometry.ways for channel in b.channels)
+    assert {client for client, _ in load.counts} == set(CLIENTS) and all(
+        channel.most == b.geometry.ways for channel in b.channels
+    )
     told = sum(channel.told for channel in b.channels)
     assert told and b.frame.singles == 2 * told
     assert (b.weak.reports or not LONG) and not any(b.weak.due.values()) and b.weak.dropped == 0
@@ -395,7 +433,13 @@ def run_on(channels, ways, testcase=None, priorities=True):
     from cocotb_tests.bench.runner import run
 
     env = {"OTX_CHANNELS": str(channels), "OTX_WAYS": str(ways), "OTX_PRIORITIES": str(int(priorities))}
-    run("otx_flash_scheduler", [verilog("otx_flash_scheduler", channels, ways, priorities)], __name__, env=env, testcase=testcase)
+    run(
+        "otx_flash_scheduler",
+        [verilog("otx_flash_scheduler", channels, ways, priorities)],
+        __name__,
+        env=env,
+        testcase=testcase,
+    )
 
 
 def test_flash_scheduler():
@@ -403,7 +447,10 @@ def test_flash_scheduler():
 
 
 def test_without_priorities():
-    names = "log_pages_overtake_what_waits_at_their_die reads_and_the_rest_take_turns_and_each_keeps_its_order all_dies_work_at_the_same_time"
+    names = (
+        "log_pages_overtake_what_waits_at_their_die reads_and_the_rest_take_turns_and_each_keeps_its_order "
+        "all_dies_work_at_the_same_time"
+    )
     run_on(2, 2, [*names.split(), "random_operations_with_random_stalls_agree_with_the_model"], priorities=False)
 
 
@@ -413,4 +460,11 @@ def test_bounds_are_those_of_the_model():
 
 @pytest.mark.parametrize("channels,ways", [(1, 3), (3, 1)])
 def test_other_geometries(channels, ways):
-    run_on(channels, ways, ["a_page_moves_from_a_frame_to_its_die_and_back_into_another_frame", "random_operations_with_random_stalls_agree_with_the_model"])
+    run_on(
+        channels,
+        ways,
+        [
+            "a_page_moves_from_a_frame_to_its_die_and_back_into_another_frame",
+            "random_operations_with_random_stalls_agree_with_the_model",
+        ],
+    )

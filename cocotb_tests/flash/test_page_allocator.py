@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Page allocator against a model written from docs/interfaces.md ("Flash scheduler"): which page comes next, how many are left, which blocks fit."""
+"""Page allocator against a model written from docs/interfaces.md ("Flash scheduler"): which page comes next, how many
+are left, which blocks fit.
+"""
 
 import os
 import random
@@ -61,7 +63,9 @@ class Bench(Stepper):
         self.left += PAGES
 
     def given(self, beat, clock):
-        """A page must be the next of the oldest block of its die, or of the two oldest when they are of different planes."""
+        """A page must be the next of the oldest block of its die, or of the two oldest when they are of different
+        planes.
+        """
         page = beat["payload"]
         die = self.die_of(page // PAGES)
         self.left -= 1
@@ -79,7 +83,11 @@ class Bench(Stepper):
         if page != blocks[self.turn[die]] * PAGES + number:
             return False
         if number == 0 and not self.turn[die]:
-            self.pair[die] = len(blocks) > 1 and (blocks[0] ^ blocks[1]) % PLANES != 0 and self.came[blocks[1]] <= self.offered[page] - 2
+            self.pair[die] = (
+                len(blocks) > 1
+                and (blocks[0] ^ blocks[1]) % PLANES != 0
+                and self.came[blocks[1]] <= self.offered[page] - 2
+            )
         if self.pair[die] and not self.turn[die]:
             self.turn[die] = True
             return True
@@ -92,7 +100,8 @@ class Bench(Stepper):
         return True
 
     async def retire(self, block):
-        """A program failed in `block`: if it is open, its die goes on with the next one, or with the other of its pair; a page on offer stays.
+        """A program failed in `block`: if it is open, its die goes on with the next one, or with the other of its pair;
+        a page on offer stays.
 
         Returns whether it was open. All blocks came long ago."""
         die = self.die_of(block)
@@ -149,7 +158,8 @@ class Bench(Stepper):
                 bench.shown = page
                 for (c, w), blocks in bench.blocks.items():
                     fits = room >> (c * bench.w + w) & 1
-                    held = len(blocks) - (bench.next[c, w] == PAGES - 1) * (1 + (PLANES > 1))  # when its last page is on offer, a block has left its place
+                    # when its last page is on offer, a block has left its place
+                    held = len(blocks) - (bench.next[c, w] == PAGES - 1) * (1 + (PLANES > 1))
                     assert not fits or held < PER_DIE, f"die {c, w} shows room with {len(blocks)} blocks"
                     if not fits:
                         bench.seen.add("full")
@@ -193,7 +203,9 @@ async def dies_without_blocks_are_skipped(dut):
     b.alloc.open = True
     await b.until(lambda: len(b.pages) == 2 * PAGES)
     base = [b.block_id(last, block) * PAGES for block in (5, 2)]
-    assert [page for _, page in b.pages] == [start + i for start in base for i in range(PAGES)], "blocks are used in the order they came"
+    assert [page for _, page in b.pages] == [start + i for start in base for i in range(PAGES)], (
+        "blocks are used in the order they came"
+    )
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -299,7 +311,8 @@ async def random_blocks_and_stalls_agree_with_the_model(dut):
 async def two_blocks_of_different_planes_are_used_together(dut):
     b = await Bench(dut).watch().begin()
     die = next(iter(b.blocks))
-    for block in (1, 4, 5, 6, 12, 13):  # the first is opened before the next one comes; 6 and 12 are not of different planes, if there are two
+    # the first is opened before the next one comes; 6 and 12 are not of different planes, if there are two
+    for block in (1, 4, 5, 6, 12, 13):
         b.give(die, block)
     b.alloc.open = True
     await b.until(lambda: not b.free.queue and b.left == 0)

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pages that cannot be corrected are read again at other read levels: flash scheduler between its clients, frame memory and model channels, as test_flash_scheduler.py.
+"""Pages that cannot be corrected are read again at other read levels: flash scheduler between its clients, frame memory
+and model channels, as test_flash_scheduler.py.
 
-The bench checks every command of a channel against models/retry_model.py, written from docs/interfaces.md, "Flash scheduler".
+The bench checks every command of a channel against models/retry_model.py, written from docs/interfaces.md, "Flash
+scheduler".
 """
 
 import os
@@ -37,7 +39,9 @@ def drifts(b, levels):
 def steps(b, channel, way, since=0):
     """Commands of that way in short: the level that is set, or R, O, V of a read."""
     names = {Op.READ: "R", Op.READ_OOB: "O", Op.VERIFY: "V", Op.STATUS: "s"}
-    return "".join(str(c["lpn"]) if c["op"] == Op.SET_FEATURES else names.get(c["op"], "p") for c in sent(b, channel, way)[since:])
+    return "".join(
+        str(c["lpn"]) if c["op"] == Op.SET_FEATURES else names.get(c["op"], "p") for c in sent(b, channel, way)[since:]
+    )
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
@@ -48,7 +52,12 @@ async def a_page_is_read_at_the_level_it_has_and_the_die_goes_back_to_level_0(du
     for n, commands in enumerate(("R", "R1R0", "R1R2R0", "R1R2R3R0")):
         before = len(sent(b, 0, 1))
         (done,) = await b.finished(b.op("read", Op.READ, b.ppn(0, 1, 1, n), 40 + n))
-        assert done["status"] == OK and {f: done[f] for f in OOB} == {"kind": 1, "generation": 7, "lpn": n, "sequence": n}
+        assert done["status"] == OK and {f: done[f] for f in OOB} == {
+            "kind": 1,
+            "generation": 7,
+            "lpn": n,
+            "sequence": n,
+        }
         assert b.frame.page(40 + n) == page(n + 1)
         await b.until(lambda: dut.busy.value == 0)
         assert steps(b, 0, 1, before) == commands and b.channels[0].level == [0, 0]
@@ -83,12 +92,16 @@ async def what_the_host_reads_or_firmware_verifies_so_is_reported(dut):
     b = await bench(dut)
     await written(b, 0, 0, 4)
     drifts(b, {(0, 0, n): 1 for n in range(4)})
-    for n, (client, op) in enumerate((("read", Op.READ), ("firmware", Op.VERIFY), ("firmware", Op.READ_OOB), ("firmware", Op.READ))):
+    for n, (client, op) in enumerate(
+        (("read", Op.READ), ("firmware", Op.VERIFY), ("firmware", Op.READ_OOB), ("firmware", Op.READ))
+    ):
         before = len(sent(b, 0, 0))
         (done,) = await b.finished(b.op(client, op, b.ppn(0, 0, 1, n), 40 + n))
         await b.until(lambda: dut.busy.value == 0)
         assert done["status"] == OK and done["lpn"] == n
-        assert steps(b, 0, 0, before) == "R1R0".replace("R", op.name[0] if op == Op.VERIFY else "O" if op == Op.READ_OOB else "R")
+        assert steps(b, 0, 0, before) == "R1R0".replace(
+            "R", op.name[0] if op == Op.VERIFY else "O" if op == Op.READ_OOB else "R"
+        )
     await b.clocks(10)
     assert sorted(b.weak.reports) == [b.ppn(0, 0, 1, 0), b.ppn(0, 0, 1, 1)] and dut.retriedReads.value == 2
 
@@ -99,7 +112,11 @@ async def no_other_status_is_tried_again(dut):
     await written(b, 0, 0, 2)
     b.channels[0].timing_out.add((0, PAGES))
     b.channels[0].failing.add((0, 2 * PAGES))
-    cookies = [b.op("read", Op.READ, b.ppn(0, 0, 1), 40), b.op("read", Op.READ, b.ppn(0, 0, 5), 41), b.op("write", Op.PROGRAM, b.ppn(0, 0, 2), 5)]
+    cookies = [
+        b.op("read", Op.READ, b.ppn(0, 0, 1), 40),
+        b.op("read", Op.READ, b.ppn(0, 0, 5), 41),
+        b.op("write", Op.PROGRAM, b.ppn(0, 0, 2), 5),
+    ]
     assert [d["status"] for d in await b.finished(*cookies)] == [TIMEOUT, BLANK, FAIL]
     assert steps(b, 0, 0, 2).replace("p", "") == "RR"
 
@@ -189,7 +206,11 @@ async def random_operations_on_drifted_pages_agree_with_the_model(dut):
         await b.finished()
         await b.until(lambda: dut.busy.value == 0)
         retried = sum(r.retried for r in b.retries)
-        assert retried >= amount(2, count // 10 + 1) and len(b.done) == count and all(c.level == [0] * b.geometry.ways for c in b.channels)
+        assert (
+            retried >= amount(2, count // 10 + 1)
+            and len(b.done) == count
+            and all(c.level == [0] * b.geometry.ways for c in b.channels)
+        )
         assert (b.weak.reports or not LONG) and not any(b.weak.due.values())
         assert (dut.weakReads.value, dut.correctedReads.value) == (b.weak.weak_reads, b.weak.corrected_reads)
         assert dut.retriedReads.value == b.weak.retried_reads
@@ -200,7 +221,13 @@ def run_on(channels, ways, testcase=None):
     from cocotb_tests.bench.runner import run
 
     env = {"OTX_CHANNELS": str(channels), "OTX_WAYS": str(ways)}
-    run("otx_flash_scheduler", [verilog("otx_flash_scheduler", channels, ways, retries=LEVELS)], __name__, env=env, testcase=testcase)
+    run(
+        "otx_flash_scheduler",
+        [verilog("otx_flash_scheduler", channels, ways, retries=LEVELS)],
+        __name__,
+        env=env,
+        testcase=testcase,
+    )
 
 
 def test_read_retry():

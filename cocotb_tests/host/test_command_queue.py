@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Command queue against a model written from docs/interfaces.md, sections "Host port" and "Command queue to data path"."""
+"""Command queue against a model written from docs/interfaces.md, sections "Host port" and "Command queue to data
+path"."""
 
 import os
 import random
@@ -13,7 +14,8 @@ from opentxssd.facts import MAX_BLOCKS, TXIDS, Opcode, Query, Status, ports
 
 VERILOG = os.environ.get("OTX_VERILOG_DIR", "build/tiny/verilog")
 LBAS = 1024
-LOG_OPEN = 37 + 16 + 6  # log pages above which commands that need some go out: preset tiny has one lane, blocks of 16 pages
+# log pages above which commands that need some go out: preset tiny has one lane, blocks of 16 pages
+LOG_OPEN = 37 + 16 + 6
 FLUSH, WRITE, READ, ZEROES, TRIM, BEGIN, COMMIT, ABORT, RECOVER, QUERY = Opcode
 SUCCESS, INVALID_OPCODE, INVALID_FIELD, LBA_RANGE, TX_INVALID, *_, NOT_READY = Status
 OF_A_TXID = (Query.TX, Query.TX_WALK)
@@ -37,7 +39,12 @@ def expected_status(c, enabled=True):
         return INVALID_OPCODE
     if ranged and not 1 <= c["count"] <= MAX_BLOCKS:
         return INVALID_FIELD
-    if c["barrier"] or c["order"] or (c["fua"] and op not in WRITES) or (c["commit"] and not (op == WRITE and c["hasTx"])):
+    if (
+        c["barrier"]
+        or c["order"]
+        or (c["fua"] and op not in WRITES)
+        or (c["commit"] and not (op == WRITE and c["hasTx"]))
+    ):
         return INVALID_FIELD
     if c["relaxed"] and (c["fua"] or op != COMMIT and not c["commit"]):
         return INVALID_FIELD
@@ -60,8 +67,16 @@ def conflicts(a, b):
     both_ranged = a["opcode"] in RANGED and b["opcode"] in RANGED
     overlap = both_ranged and a["lba"] < b["lba"] + b["count"] and b["lba"] < a["lba"] + a["count"]
     same = in_tx(a) and in_tx(b) and a["txid"] == b["txid"]
-    recovers = (a["opcode"] == RECOVER and in_tx(b)) or (b["opcode"] == RECOVER and in_tx(a)) or a["opcode"] == b["opcode"] == RECOVER
-    return (overlap and (a["opcode"] in WRITES or b["opcode"] in WRITES)) or (same and (controls(a) or controls(b))) or recovers
+    recovers = (
+        (a["opcode"] == RECOVER and in_tx(b))
+        or (b["opcode"] == RECOVER and in_tx(a))
+        or a["opcode"] == b["opcode"] == RECOVER
+    )
+    return (
+        (overlap and (a["opcode"] in WRITES or b["opcode"] in WRITES))
+        or (same and (controls(a) or controls(b)))
+        or recovers
+    )
 
 
 class Bench:
@@ -158,8 +173,17 @@ class Bench:
 
 
 def random_command(rng, tag):
-    op = rng.choice([READ, READ, WRITE, WRITE, TRIM, ZEROES, FLUSH, BEGIN, COMMIT, ABORT, RECOVER, QUERY, rng.randrange(256)])
-    c = command(op, tag, lba=rng.randrange(40), count=rng.choice([1, 1, 2, 3, 32]), txid=rng.randrange(4), hasTx=rng.random() < 0.4 and op in RANGED)
+    op = rng.choice(
+        [READ, READ, WRITE, WRITE, TRIM, ZEROES, FLUSH, BEGIN, COMMIT, ABORT, RECOVER, QUERY, rng.randrange(256)]
+    )
+    c = command(
+        op,
+        tag,
+        lba=rng.randrange(40),
+        count=rng.choice([1, 1, 2, 3, 32]),
+        txid=rng.randrange(4),
+        hasTx=rng.random() < 0.4 and op in RANGED,
+    )
     if op == QUERY:
         c["arg"] = rng.choice([0, 0, 1, 6, 10])
     if op in RANGED:
@@ -170,7 +194,12 @@ def random_command(rng, tag):
     c["commit"] = int(op == WRITE and c["hasTx"] and rng.random() < 0.2)
     c["relaxed"] = int((op == COMMIT or c["commit"]) and rng.random() < 0.5 and not c["fua"])
     if rng.random() < 0.15:
-        wrong = dict(lba=rng.choice([LBAS - 1, LBAS, 2**32 - 1]), count=rng.choice([0, 33, 65535]), txid=rng.choice([32, 255]), arg=rng.randrange(14))
+        wrong = dict(
+            lba=rng.choice([LBAS - 1, LBAS, 2**32 - 1]),
+            count=rng.choice([0, 33, 65535]),
+            txid=rng.choice([32, 255]),
+            arg=rng.randrange(14),
+        )
         wrong |= dict(barrier=1, order=1, fua=1, relaxed=1, commit=1, hasTx=int(not c["hasTx"]))
         field = rng.choice(sorted(wrong))
         c[field] = wrong[field]
@@ -193,7 +222,10 @@ async def bad_commands_get_their_own_status_and_never_go_out(dut):
         (command(COMMIT, 0, hasTx=1, txid=32), TX_INVALID),
         (command(QUERY, 0, arg=max(Query) + 1), INVALID_FIELD),
         (command(QUERY, 0, arg=Query.TX_WALK, hasTx=1, txid=TXIDS), TX_INVALID),
-        *[(command(op, 0, hasTx=has), INVALID_FIELD) for op, has in ((BEGIN, 0), (COMMIT, 0), (ABORT, 0), (FLUSH, 1), (RECOVER, 1))],
+        *[
+            (command(op, 0, hasTx=has), INVALID_FIELD)
+            for op, has in ((BEGIN, 0), (COMMIT, 0), (ABORT, 0), (FLUSH, 1), (RECOVER, 1))
+        ],
         *[(command(QUERY, 0, arg=arg, hasTx=int(arg not in OF_A_TXID)), INVALID_FIELD) for arg in Query],
         (command(WRITE, 0, count=1, commit=1), INVALID_FIELD),
         (command(WRITE, 0, count=1, hasTx=1, relaxed=1), INVALID_FIELD),
@@ -202,8 +234,14 @@ async def bad_commands_get_their_own_status_and_never_go_out(dut):
         (command(FLUSH, 0, relaxed=1), INVALID_FIELD),
         *[(command(op, 0, count=1, order=2), INVALID_FIELD) for op in (READ, WRITE, TRIM, ZEROES, FLUSH)],
         *[(command(op, 0, count=1, barrier=1), INVALID_FIELD) for op in (READ, WRITE, TRIM, ZEROES, FLUSH)],
-        *[(command(op, 0, count=1, commit=1, hasTx=1), INVALID_FIELD) for op in (READ, TRIM, ZEROES, BEGIN, COMMIT, ABORT)],
-        *[(command(op, 0, count=1, fua=1, hasTx=int(op in NAMES)), INVALID_FIELD) for op in (READ, FLUSH, BEGIN, COMMIT, ABORT, RECOVER)],
+        *[
+            (command(op, 0, count=1, commit=1, hasTx=1), INVALID_FIELD)
+            for op in (READ, TRIM, ZEROES, BEGIN, COMMIT, ABORT)
+        ],
+        *[
+            (command(op, 0, count=1, fua=1, hasTx=int(op in NAMES)), INVALID_FIELD)
+            for op in (READ, FLUSH, BEGIN, COMMIT, ABORT, RECOVER)
+        ],
     ]
     for c, status in cases:
         assert expected_status(c) == status, f"model: {c}"
@@ -266,8 +304,18 @@ async def a_write_to_a_txid_whose_walk_is_under_way_waits_and_others_do_not(dut)
     assert [c["tag"] for c in b.sent] == [1, 0]
 
 
-OTHERS = [command(BEGIN, 10, hasTx=1, txid=1), command(TRIM, 11, lba=900, count=3), command(ZEROES, 12, lba=910, count=3, hasTx=1, txid=2)]
-FREE = [command(COMMIT, 20, hasTx=1, txid=5), command(ABORT, 21, hasTx=1, txid=6), command(FLUSH, 22), command(QUERY, 23, arg=2), command(READ, 24, lba=800, count=32)]
+OTHERS = [
+    command(BEGIN, 10, hasTx=1, txid=1),
+    command(TRIM, 11, lba=900, count=3),
+    command(ZEROES, 12, lba=910, count=3, hasTx=1, txid=2),
+]
+FREE = [
+    command(COMMIT, 20, hasTx=1, txid=5),
+    command(ABORT, 21, hasTx=1, txid=6),
+    command(FLUSH, 22),
+    command(QUERY, 23, arg=2),
+    command(READ, 24, lba=800, count=32),
+]
 
 
 @cocotb.test()
@@ -303,7 +351,10 @@ async def without_log_pages_what_needs_some_waits_and_nothing_else_does(dut):
 @cocotb.test()
 @cocotb.parametrize(short=[{"allocLeft": 0}, {"framesFree": 0}, {"logLeft": LOG_OPEN}, {"takes": 0}])
 async def nobody_is_overtaken_for_ever_while_room_comes_and_goes(dut, short):
-    """Commands that need no room come all the time, room for one that needs some now and then. Tags 0 to 2 are used again at once, and 20 and 30 have their turn too."""
+    """Commands that need no room come all the time, room for one that needs some now and then.
+
+    Tags 0 to 2 are used again at once, and 20 and 30 have their turn too.
+    """
     b = Bench(dut, hold=True)
     await b.begin()
     b.set(**short)
@@ -340,7 +391,18 @@ async def nobody_is_overtaken_for_ever_while_room_comes_and_goes(dut, short):
 
 
 @cocotb.test()
-@cocotb.parametrize((("known", "short"), [("full", "allocLeft"), ("logFull", "logLeft"), ("fault", "framesFree"), ("fault", "logLeft"), ("fault", "allocLeft")]))
+@cocotb.parametrize(
+    (
+        ("known", "short"),
+        [
+            ("full", "allocLeft"),
+            ("logFull", "logLeft"),
+            ("fault", "framesFree"),
+            ("fault", "logLeft"),
+            ("fault", "allocLeft"),
+        ],
+    )
+)
 async def where_no_room_will_come_commands_go_out_to_hear_it(dut, known, short):
     b = Bench(dut, hold=True)
     await b.begin()
@@ -391,7 +453,12 @@ async def fields_that_an_opcode_does_not_take_change_nothing(dut):
     await b.submit(command(WRITE, 0, lba=0, count=32, stream=0xFFFF, arg=2**32 - 1, txid=255))
     odd = dict(lba=2**32 - 1, count=65535, stream=1, arg=0)
     over = dict(lba=0, count=32, stream=1)  # as the WRITE's
-    for c in (command(FLUSH, 1, txid=255, **odd), command(QUERY, 2, txid=99, **odd | dict(arg=1)), command(BEGIN, 3, hasTx=1, **over, arg=7), command(QUERY, 4, **over, arg=2)):
+    for c in (
+        command(FLUSH, 1, txid=255, **odd),
+        command(QUERY, 2, txid=99, **odd | dict(arg=1)),
+        command(BEGIN, 3, hasTx=1, **over, arg=7),
+        command(QUERY, 4, **over, arg=2),
+    ):
         await b.submit(c)
     await b.goes(0, 1, 2, 3, 4, clocks=100)
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The host port on CSRs and the PC's side of it (tools/board_host.py), against a model of the core's host streams: nothing is lost, whoever is slow."""
+"""The host port on CSRs and the PC's side of it (tools/board_host.py), against a model of the core's host streams:
+nothing is lost, whoever is slow.
+"""
 
 import os
 import random
@@ -21,14 +23,23 @@ FIELDS = ports("HostCmd")
 
 
 class Core:
-    """The core's end: keeps what WRITEs bring, delivers it to READs block by block, takes and gives with random stalls. `status` is that of the next completion."""
+    """The core's end: keeps what WRITEs bring, delivers it to READs block by block, takes and gives with random stalls.
+
+    `status` is that of the next completion.
+    """
 
     def __init__(self, dut, stall=0.0):
         rng = random.Random(SEED)
         self.dut, self.blocks, self.commands, self.beats, self.status = dut, {}, [], [], Status.SUCCESS
-        self.wreq, self.rdata, self.cpl = (Source(dut, name, stall=stall, rng=random.Random(rng.random())) for name in ("wdata_req", "rdata", "cpl"))
-        self.cmd = Sink(dut, "cmd", got=lambda beat, _: self.commands.append(beat), stall=stall, rng=random.Random(rng.random()))
-        self.wdata = Sink(dut, "wdata", got=lambda beat, _: self.beats.append(beat), stall=stall, rng=random.Random(rng.random()))
+        self.wreq, self.rdata, self.cpl = (
+            Source(dut, name, stall=stall, rng=random.Random(rng.random())) for name in ("wdata_req", "rdata", "cpl")
+        )
+        self.cmd = Sink(
+            dut, "cmd", got=lambda beat, _: self.commands.append(beat), stall=stall, rng=random.Random(rng.random())
+        )
+        self.wdata = Sink(
+            dut, "wdata", got=lambda beat, _: self.beats.append(beat), stall=stall, rng=random.Random(rng.random())
+        )
 
     def run(self):
         for part in (self.cmd.run(), self.wdata.run(), self.serve()):
@@ -48,14 +59,21 @@ class Core:
                 await self.wreq.send(tag=c["tag"], block=block)
                 while len(self.beats) < BEATS:
                     await ClockCycles(self.dut.clk, 1)
-                assert [b["last"] for b in self.beats] == [0] * (BEATS - 1) + [1], "last is on the 512th beat, and only there"
+                assert [b["last"] for b in self.beats] == [0] * (BEATS - 1) + [1], (
+                    "last is on the 512th beat, and only there"
+                )
                 self.blocks[c["lba"] + block] = b"".join(b["data"].to_bytes(8, "little") for b in self.beats)
                 self.beats.clear()
         if c["opcode"] == Opcode.READ:
             for block in reversed(range(c["count"])):
                 data = self.blocks[c["lba"] + block]
                 for n in range(BEATS):
-                    await self.rdata.send(tag=c["tag"], block=block, data=int.from_bytes(data[8 * n : 8 * n + 8], "little"), last=n == BEATS - 1)
+                    await self.rdata.send(
+                        tag=c["tag"],
+                        block=block,
+                        data=int.from_bytes(data[8 * n : 8 * n + 8], "little"),
+                        last=n == BEATS - 1,
+                    )
         await self.cpl.send(tag=c["tag"], status=self.status, result=c["arg"] * 3 & 0xFFFFFFFF)
 
 
@@ -79,7 +97,21 @@ def random_block(rng, count=1):
 @cocotb.test(timeout_time=5, timeout_unit="ms")
 async def a_command_arrives_once_with_every_field(dut):
     core, bus = await begin(dut, stall=0.8)
-    want = dict(opcode=Opcode.QUERY, lba=0x89ABCDEF, count=0xBEEF, txid=0xA5, hasTx=1, fua=0, commit=1, relaxed=1, barrier=0, order=2, stream=0x1234, tag=21, arg=0xFEDC1234)
+    want = dict(
+        opcode=Opcode.QUERY,
+        lba=0x89ABCDEF,
+        count=0xBEEF,
+        txid=0xA5,
+        hasTx=1,
+        fua=0,
+        commit=1,
+        relaxed=1,
+        barrier=0,
+        order=2,
+        stream=0x1234,
+        tag=21,
+        arg=0xFEDC1234,
+    )
     for turn in range(3):
         while not await bus.get("cmd_ready"):
             pass
@@ -87,7 +119,9 @@ async def a_command_arrives_once_with_every_field(dut):
             await bus.put(f"cmd_{name.lower()}", want[name] ^ turn % 2)
         await bus.put("cmd_go")
     await ClockCycles(dut.clk, 50)
-    assert [c["opcode"] for c in core.commands] == [Opcode.QUERY, Opcode.QUERY + 1, Opcode.QUERY] and core.commands[0] == want
+    assert [c["opcode"] for c in core.commands] == [Opcode.QUERY, Opcode.QUERY + 1, Opcode.QUERY] and core.commands[
+        0
+    ] == want
     assert core.commands[1] == {name: value ^ 1 for name, value in want.items()}
 
 
@@ -100,7 +134,9 @@ async def cmd_ready_stays_low_until_the_core_has_taken_the_command(dut):
     await bus.put("cmd_lba", 77)
     await bus.put("cmd_go")
     for _ in range(5):
-        assert await bus.get("cmd_ready") == 0 and int(dut.cmd_valid.value) == 1 and int(dut.cmd_payload_lba.value) == 77
+        assert (
+            await bus.get("cmd_ready") == 0 and int(dut.cmd_valid.value) == 1 and int(dut.cmd_payload_lba.value) == 77
+        )
     dut.cmd_ready.value = 1
     await ClockCycles(dut.clk, 2)
     assert int(dut.cmd_valid.value) == 0 and await bus.get("cmd_ready") == 1
@@ -113,7 +149,15 @@ async def blocks_written_by_the_client_arrive_whole_under_back_pressure(dut):
     await on_pc(HostLink(bus).write, 40, data, txid=7, fua=True)
     assert b"".join(core.blocks[40 + n] for n in range(3)) == data
     c = core.commands[0]
-    assert (c["opcode"], c["lba"], c["count"], c["hasTx"], c["txid"], c["fua"], c["commit"]) == (Opcode.WRITE, 40, 3, 1, 7, 1, 0)
+    assert (c["opcode"], c["lba"], c["count"], c["hasTx"], c["txid"], c["fua"], c["commit"]) == (
+        Opcode.WRITE,
+        40,
+        3,
+        1,
+        7,
+        1,
+        0,
+    )
 
 
 @cocotb.test(timeout_time=5, timeout_unit="ms")
@@ -132,7 +176,9 @@ async def beats_are_lost_neither_at_a_full_queue_nor_when_the_core_waits(dut):
     cocotb.start_soon(Sink(dut, "wdata", got=lambda beat, _: got.append(beat), stall=0.5).run())
     while len(got) < sent:
         await ClockCycles(dut.clk, 1)
-    assert [b["data"] for b in got] == [(~n & 0xFFFFFFFF) << 32 | n for n in range(sent)] and await bus.get("wdata_room") == 16
+    assert [b["data"] for b in got] == [(~n & 0xFFFFFFFF) << 32 | n for n in range(sent)] and await bus.get(
+        "wdata_room"
+    ) == 16
 
 
 @cocotb.test(timeout_time=5, timeout_unit="ms")
@@ -214,5 +260,6 @@ def test_host_port():
     from cocotb_tests.bench.runner import BUILD, ROOT, run
 
     folder = BUILD / "host_port"
-    subprocess.run([sys.executable, ROOT / "cocotb_tests/tb/host_port_top.py", folder], check=True)  # its own process: both soc/ and cocotb_tests/ have a streams.py
+    # its own process: both soc/ and cocotb_tests/ have a streams.py
+    subprocess.run([sys.executable, ROOT / "cocotb_tests/tb/host_port_top.py", folder], check=True)
     run("host_port_top", [folder.relative_to(ROOT) / "host_port_top.v"], __name__, env={"FOLDER": str(folder)})

@@ -19,7 +19,14 @@ from cocotb_tests.models.log_model import ABORT, COMMIT, MAP, MOST, RELOCATE, TR
 @cocotb.test()
 async def page_image_is_byte_exact_with_every_field_at_its_place(dut):
     b = await bench(dut)
-    full = dict(lpn=0x89ABCDEF, location=0xE7654321, serial=0xFEDCBA98, sequence=0xF0E1D2C3B4A5, epoch=0x13579BDF, arg=0x2468ACE0)
+    full = dict(
+        lpn=0x89ABCDEF,
+        location=0xE7654321,
+        serial=0xFEDCBA98,
+        sequence=0xF0E1D2C3B4A5,
+        epoch=0x13579BDF,
+        arg=0x2468ACE0,
+    )
     other = {k: v ^ 0x55555555 for k, v in full.items()}
     b.group(Entry(kind=RELOCATE, ordered=1, n=2, i=0, room=2, last=0, **full), Entry(kind=TRIM, n=2, i=1, **other))
     b.group(Entry(kind=0xA5, n=255, i=254, inTx=1, **full))
@@ -280,12 +287,23 @@ async def random_histories_agree_with_the_model(dut):
     counts, use, waiting = [0] * 32, [1] * 32, {}
     while len(b.model.plan) < 2600:
         phase = len(b.model.plan) // 260
-        b.finish_rate, b.stall, b.slow_memory = (0.3, 0.02, 0.004)[phase % 3], (0.3, 0.05, 0.6)[phase % 3], (5, 40)[phase % 2]
+        b.finish_rate, b.stall, b.slow_memory = (
+            (0.3, 0.02, 0.004)[phase % 3],
+            (0.3, 0.05, 0.6)[phase % 3],
+            (5, 40)[phase % 2],
+        )
         for e in b.ended:
             waiting.pop(e[1], None)
         do, free = rng.random(), [t for t in range(32) if t not in waiting.values()]
         if do < 0.35:
-            b.group(*plain(rng.choice([1, 1, 2, 5, 32]), rng.randrange(1000), ordered=rng.randrange(2), sequence=rng.getrandbits(48)))
+            b.group(
+                *plain(
+                    rng.choice([1, 1, 2, 5, 32]),
+                    rng.randrange(1000),
+                    ordered=rng.randrange(2),
+                    sequence=rng.getrandbits(48),
+                )
+            )
         elif do < 0.75 and free:
             t = rng.choice(free)
             counts[t] += 1

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""otx_commit_log beside failing NAND: log pages that are written again elsewhere, RELOCATE entries (docs/decisions/011-failing-nand.md).
+"""otx_commit_log beside failing NAND: log pages that are written again elsewhere, RELOCATE entries
+(docs/decisions/011-failing-nand.md).
 The judge is models/log_model.py."""
 
 import os
@@ -175,7 +176,9 @@ async def an_entry_without_a_place_waits_for_a_block_and_is_a_fault_when_none_wi
     b = await bench(dut, blocks=2)
     for round_ in range(2):
         for n in range(b.g["lanes"] * b.g["pagesPerBlock"]):
-            assert int(dut.logLeft.value) == b.g["lanes"] * b.g["pagesPerBlock"] - n, "as many pages as can be placed in turn"
+            assert int(dut.logLeft.value) == b.g["lanes"] * b.g["pagesPerBlock"] - n, (
+                "as many pages as can be placed in turn"
+            )
             b.group(Entry(kind=TRIM, lpn=n))
             await b.flushed()
             await b.clocks(10)
@@ -250,7 +253,12 @@ async def random_histories_with_failing_programs_agree_with_the_model(dut):
         elif do < 0.85 and len(b.tags) > 2:
             b.wait(1, len(b.model.plan))
         else:
-            b.relocate(lpn=rng.randrange(1000), location=1 << 30 | rng.randrange(1000), arg=rng.randrange(1000), sequence=rng.getrandbits(48))
+            b.relocate(
+                lpn=rng.randrange(1000),
+                location=1 << 30 | rng.randrange(1000),
+                arg=rng.randrange(1000),
+                sequence=rng.getrandbits(48),
+            )
             moves += 1
         await b.until(lambda: len(b.append_in.queue) < 20 and not b.later, 20000)
     b.finish_rate, b.fail_rate, b.stall = 0.5, 0.0, 0.1
@@ -262,7 +270,13 @@ async def random_histories_with_failing_programs_agree_with_the_model(dut):
         await b.clocks(20)
         b.whole()
     again = sum(n - 1 for n in b.model.tries.values())
-    dut._log.info("%d entries in %d pages, %d of them RELOCATE, %d places that failed", b.model.head, len(b.model.pages), moves, again)
+    dut._log.info(
+        "%d entries in %d pages, %d of them RELOCATE, %d places that failed",
+        b.model.head,
+        len(b.model.pages),
+        moves,
+        again,
+    )
     assert b.model.fault or again > 5 and moves > 50
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of otx_commit_log: who waits for what. Each condition of FLUSH and COMMIT is withheld alone, and each kind of fault ends all waits.
+"""Tests of otx_commit_log: who waits for what. Each condition of FLUSH and COMMIT is withheld alone, and each kind of
+fault ends all waits.
 
 OTX_VERILOG_DIR (may hold `{preset}`) says where the generated Verilog is.
 """
@@ -150,7 +151,9 @@ async def commits_that_come_while_the_frames_are_busy_share_a_page(dut):
         b.group(write(i, i), commit(i, 1))
         b.wait(0, 2 * i + 2, i)
         await b.clocks(60)
-    assert len(b.model.pages) == min(3, b.g["lanes"]) and b.model.head == 40, "three frames hold closed pages, the fourth is the open page's"
+    assert len(b.model.pages) == min(3, b.g["lanes"]) and b.model.head == 40, (
+        "three frames hold closed pages, the fourth is the open page's"
+    )
     b.auto_program = True
     await b.until(lambda: len(b.ended) == 20)
     assert len(b.model.pages) == 4 and b.committed == list(range(20))

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Binary BCH codes from their definition: nothing is shared with the RTL, no table and no library is used, and the key equation is solved by Euclid's algorithm.
+"""Binary BCH codes from their definition: nothing is shared with the RTL, no table and no library is used, and the key
+equation is solved by Euclid's algorithm.
 
-A code word is a polynomial over GF(2); the first bit of the first byte (bit 7) is its highest coefficient. Data comes first, then m*t bits of parity, which make it a multiple of
-the generator polynomial. `inverted` codes send the inverted word of the inverted data, so FFh in all bytes is a code word of every length.
+A code word is a polynomial over GF(2); the first bit of the first byte (bit 7) is its highest coefficient. Data comes
+first, then m*t bits of parity, which make it a multiple of the generator polynomial. `inverted` codes send the inverted
+word of the inverted data, so FFh in all bytes is a code word of every length.
 """
 
 PRIMITIVE = {8: 0x11D, 9: 0x211, 10: 0x409, 11: 0x805, 12: 0x1053, 13: 0x201B, 14: 0x402B}
@@ -104,6 +106,7 @@ class Bch:
         s = self.syndromes(word)
         if not any(s):
             return {}
+
         # Euclid on x^2t and S(x) until the remainder's degree is below t; v is the locator then
         def trim(p):
             while p and not p[-1]:

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands, statuses and fields of a NAND channel as docs/interfaces/nand-channel.md has them, and what its part answers."""
+"""Commands, statuses and fields of a NAND channel as docs/interfaces/nand-channel.md has them, and what its part
+answers.
+"""
 
 from opentxssd.facts import BEATS, NandFeature, PageStatus
 from opentxssd.facts import NandOp as Op

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Golden model of the commit log: the page format in both directions, and a judge of what the log does.
 
-The judge is told everything that passes the log's ports and knows only docs/interfaces.md. It does not predict clocks; it refuses
-what must not happen: a page in the wrong place, with wrong bytes, closed without a reason or through a group, a wait that ends too
-early or out of order.
+The judge is told everything that passes the log's ports and knows only docs/interfaces.md. It does not predict clocks;
+it refuses what must not happen: a page in the wrong place, with wrong bytes, closed without a reason or through a
+group, a wait that ends too early or out of order.
 """
 
 from collections import deque
@@ -13,7 +13,8 @@ from opentxssd.facts import BLOCK, NUMBER, TXIDS, LogFlag, LogKind, NandOp, Page
 
 MAP, COMMIT, ABORT, TRIM, PREPARE, RELOCATE, NOTE = LogKind
 PAGE, MOST, FRAMES, MAGIC = BLOCK, NUMBER["LOG_ENTRIES"], NUMBER["LOG_FRAMES"], magic("LogHeader")
-PLACES, FIRST_PAGES = 4, 3  # how often a log page is tried; pages of a block in which a failure does not lead to the next block
+# how often a log page is tried; pages of a block in which a failure does not lead to the next block
+PLACES, FIRST_PAGES = 4, 3
 PROGRAM, KIND_LOG = NandOp.PROGRAM, PageKind.LOG
 SUCCESS, WRITE_FAULT = Status.SUCCESS, Status.WRITE_FAULT
 
@@ -65,7 +66,14 @@ class Page:
 
     def encode(self):
         """Header and entries; what follows in the page is not defined."""
-        who = dict(magic=int.from_bytes(MAGIC, "little"), drive_id=self.drive, generation=self.generation, number=self.number, count=len(self.entries), lane=self.lane)
+        who = dict(
+            magic=int.from_bytes(MAGIC, "little"),
+            drive_id=self.drive,
+            generation=self.generation,
+            number=self.number,
+            count=len(self.entries),
+            lane=self.lane,
+        )
         head = pack("LogHeader", **who, first=self.first, watermark=self.watermark, block=self.current, next=self.next)
         return head + b"".join(e.encode() for e in self.entries)
 
@@ -76,7 +84,17 @@ class Page:
         assert raw[:8] == MAGIC and pack("LogHeader", **head) == raw[:64], f"page {number}: bad header {raw[:64].hex()}"
         assert 1 <= count <= MOST, f"page {number}: {count} entries"
         entries = [Entry.decode(raw[64 + 32 * i : 96 + 32 * i]) for i in range(count)]
-        return cls(head["drive_id"], head["generation"], number, head["lane"], head["first"], head["watermark"], head["block"], head["next"], entries)
+        return cls(
+            head["drive_id"],
+            head["generation"],
+            number,
+            head["lane"],
+            head["first"],
+            head["watermark"],
+            head["block"],
+            head["next"],
+            entries,
+        )
 
 
 class LogModel:
@@ -95,7 +113,8 @@ class LogModel:
         self.bad = deque()  # blocks of failed pages that were not reported
         self.placed_first, self.repeated = {}, []  # first place of each page; pages that were placed again
 
-    # what goes in ------------------------------------------------------------------------------------------------------
+    # what goes in
+    # ------------------------------------------------------------------------------------------------------
     def taken(self):
         e = self.plan[self.head]
         if e.kind == MAP and e.inTx:
@@ -158,7 +177,8 @@ class LogModel:
         return max((page.watermark for page in self.pages[:n]), default=0)
 
     def is_place(self, page, first, lanes):
-        """Was this where the log went on? `page` is the first that had no place, `first` the index of its first entry, `lanes` block and page of the next place of each lane.
+        """Was this where the log went on? `page` is the first that had no place, `first` the index of its first entry,
+        `lanes` block and page of the next place of each lane.
         To be asked when later pages have places and none was placed again."""
         for n in range(page, page + self.lanes):
             if n >= len(self.pages):
@@ -192,7 +212,8 @@ class LogModel:
         self.flying.add(number)
         return (lane, *self.blocks[lane][b : b + 2], page)
 
-    # what comes out ------------------------------------------------------------------------------------------------------
+    # what comes out
+    # ------------------------------------------------------------------------------------------------------
     def program(self, op, image):
         again = next((n for n in self.again if n % FRAMES == op["cookie"]), None)
         number = len(self.pages) if again is None else again
@@ -201,7 +222,9 @@ class LogModel:
         lane, current, nxt, page = self._place(number)
         slot = number % FRAMES
         ppn = current * self.pages_per_block + page
-        want = dict(op=PROGRAM, ppn=ppn, frame=self.frame_base + slot, kind=KIND_LOG, lpn=number, sequence=0, cookie=slot)
+        want = dict(
+            op=PROGRAM, ppn=ppn, frame=self.frame_base + slot, kind=KIND_LOG, lpn=number, sequence=0, cookie=slot
+        )
         assert op == want, f"page {number}: {op}, not {want}"
         got = Page.decode(image)
         before = self.pages[number - 1] if number else None
@@ -209,12 +232,18 @@ class LogModel:
         end = first + len(got.entries)
         assert end <= self.head
         mark = self.pages[number].watermark if again is not None else before.watermark if before else 0
-        assert mark <= got.watermark <= min(self.watermark, end), f"page {number}: watermark {got.watermark}, complete are {self.watermark}"
-        golden = Page(self.drive, self.generation, number, lane, first, got.watermark, current, nxt, self.plan[first:end]).encode()
+        assert mark <= got.watermark <= min(self.watermark, end), (
+            f"page {number}: watermark {got.watermark}, complete are {self.watermark}"
+        )
+        golden = Page(
+            self.drive, self.generation, number, lane, first, got.watermark, current, nxt, self.plan[first:end]
+        ).encode()
         assert bytes(image[: len(golden)]) == golden, f"page {number} is not byte-exact"
         assert self.plan[end - 1].last, f"page {number} ends inside a group"
         full = len(got.entries) == MOST or any(len(got.entries) + e.room > MOST for e in self._next(end))
-        assert full or any(first < w for w in self.waits), f"page {number} closed with {len(got.entries)} entries and nobody waits"
+        assert full or any(first < w for w in self.waits), (
+            f"page {number} closed with {len(got.entries)} entries and nobody waits"
+        )
         if again is not None:
             assert got.entries == self.pages[number].entries
             self.pages[number], self.images[number] = got, bytes(image[: len(golden)])
@@ -225,7 +254,9 @@ class LogModel:
         return got
 
     def _next(self, end):
-        """The entries that may have been offered when a page ended before index `end`: RELOCATEs may have gone before the group."""
+        """The entries that may have been offered when a page ended before index `end`: RELOCATEs may have gone before
+        the group.
+        """
         while end < len(self.plan):
             yield self.plan[end]
             if self.plan[end].kind != RELOCATE:
@@ -241,7 +272,9 @@ class LogModel:
         else:
             assert self.durable >= index, f"COMMIT of {txid} sent, {self.durable} entries durable of {index}"
             assert self.pending[txid] == 0, f"COMMIT of {txid} sent with {self.pending[txid]} pages outstanding"
-            assert self.watermark >= max(self.relaxed, default=0), f"COMMIT of {txid} sent, a RELAXED one before it is not complete"
+            assert self.watermark >= max(self.relaxed, default=0), (
+                f"COMMIT of {txid} sent, a RELAXED one before it is not complete"
+            )
         self.shown.append(self.commits.popleft()[0])
 
     def wait_done(self, tag, status):

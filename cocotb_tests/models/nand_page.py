@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A page as it must be on the die (docs/interfaces.md, "NAND channel"), with parity made by bchlib: nothing is shared with the RTL.
+"""A page as it must be on the die (docs/interfaces.md, "NAND channel"), with parity made by bchlib: nothing is shared
+with the RTL.
 
-`Layout(t)` is that of a drive that corrects t wrong bits in a chunk (8 or 24), on a part with `spare` spare bytes; `stored` and `bits` are those of Layout(8).
+`Layout(t)` is that of a drive that corrects t wrong bits in a chunk (8 or 24), on a part with `spare` spare bytes;
+`stored` and `bits` are those of Layout(8).
 """
 
 import struct
@@ -27,7 +29,9 @@ def inverse(data):
 
 
 def keys(row):
-    """What the data of a page is XORed with when it is scrambled: low bytes of a CRC-32 register over zeroes, from {row, 4Bh}, 16 bytes on."""
+    """What the data of a page is XORed with when it is scrambled: low bytes of a CRC-32 register over zeroes, from
+    {row, 4Bh}, 16 bytes on.
+    """
     state, found = row << 8 | 0x4B, bytearray()
     for _ in range(16 + DATA):
         found.append(state & 0xFF)
@@ -54,7 +58,9 @@ class Layout:
         return inverse(self.code.encode(inverse(data)))
 
     def stored(self, data, row=None, **fields):
-        """All bytes of a page with this data and these fields of its OOB (spare bytes that are not used stay FFh); of a scrambled one with its row."""
+        """All bytes of a page with this data and these fields of its OOB (spare bytes that are not used stay FFh); of a
+        scrambled one with its row.
+        """
         covered = (data if row is None else scrambled(data, row)) + oob(data, **fields).ljust(COVERED_SPARE, b"\xff")
         ends = [*range(self.chunk, DATA, self.chunk), len(covered)]
         whole = covered + b"".join(self.parity_of(covered[self.chunk * i : end]) for i, end in enumerate(ends))
@@ -67,7 +73,8 @@ class Layout:
         return range(first, first + self.parity)
 
     def bits(self, chunk):
-        """The numbers of all stored bits of a chunk in its page: data, for the last chunk spare bytes 0 to 23, parity."""
+        """The numbers of all stored bits of a chunk in its page: data, for the last chunk spare bytes 0 to 23,
+        parity."""
         fields = range(DATA, DATA + COVERED_SPARE) if chunk == self.chunks - 1 else ()
         places = [*range(self.chunk * chunk, self.chunk * (chunk + 1)), *fields, *self.parity_bytes(chunk)]
         return [8 * byte + bit for byte in places for bit in range(8)]

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judges what a remap engine did against RemapModel: told in the order of the clocks, and inside one as docs/interfaces.md orders it, every op and tx request that was
-taken, every answer, every release, and every txid that became FREE. An answer, a release or a state that the contract does not allow is an assertion; so is a release that is
-late or never comes. The caller sets `clock`, for the messages, and counts in `ready_clocks` those in which a release could have passed.
+"""Judges what a remap engine did against RemapModel: told in the order of the clocks, and inside one as
+docs/interfaces.md orders it, every op and tx request that was taken, every answer, every release, and every txid that
+became FREE. An answer, a release or a state that the contract does not allow is an assertion; so is a release that is
+late or never comes. The caller sets `clock`, for the messages, and counts in `ready_clocks` those in which a release
+could have passed.
 """
 
 from cocotb_tests.models.remap_model import NONE, Op, RemapModel, State, TxOp
@@ -10,11 +12,21 @@ WALKED = (State.COMMITTED, State.ABORTED)
 
 
 class Call:
-    """One op or tx request: `taken` and `answered` are clock numbers, `rsp` the response, `expect` the answer that is right."""
+    """One op or tx request: `taken` and `answered` are clock numbers, `rsp` the response, `expect` the answer that is
+    right.
+    """
 
     def __init__(self, **fields):
-        self.fields, self.taken, self.answered, self.rsp, self.expect, self.offered = fields, None, None, None, None, None
-        self.may_abort = self.may_commit = None  # other right answers of a LOOKUP, after a change of its transaction or of another
+        self.fields, self.taken, self.answered, self.rsp, self.expect, self.offered = (
+            fields,
+            None,
+            None,
+            None,
+            None,
+            None,
+        )
+        # other right answers of a LOOKUP, after a change of its transaction or of another
+        self.may_abort = self.may_commit = None
         self.below = None  # of a LOOKUP that finds its own version: what it finds without it
 
 
@@ -25,7 +37,13 @@ class RemapJudge:
         self.waiting = {}  # tag -> Call, taken and not answered
         self.clock = self.ready_clocks = 0
         self.group_limit, self.deadline = None, {}
-        self.seen = {"commit inside a group": 0, "commit beside an op": 0, "answer overtakes": 0, "16 jobs": 0, "aborted by RECOVER": 0}
+        self.seen = {
+            "commit inside a group": 0,
+            "commit beside an op": 0,
+            "answer overtakes": 0,
+            "16 jobs": 0,
+            "aborted by RECOVER": 0,
+        }
 
     def op_taken(self, call):
         call.taken = self.clock
@@ -35,7 +53,9 @@ class RemapJudge:
         self.seen["16 jobs"] += len(self.waiting) >= 16
         call.limit = m.commits if self.group_limit is None else self.group_limit
         self.group_limit = None if f["last"] else call.limit
-        call.expect = m.apply(f["op"], f["lpn"], f["txid"] if f["hasTx"] else None, f["location"], f["new"], call.limit, call, f["blocks"])
+        call.expect = m.apply(
+            f["op"], f["lpn"], f["txid"] if f["hasTx"] else None, f["location"], f["new"], call.limit, call, f["blocks"]
+        )
         if f["op"] == Op.LOOKUP and call.expect["own"]:
             call.below = m.lookup(f["lpn"], None, call.limit)["location"]
 
@@ -52,7 +72,11 @@ class RemapJudge:
     def _judge(self, call, older):
         expect, m, f = call.expect, self.model, call.fields
         for c in older:
-            both = meet(c.fields, f) and Op.LOOKUP != max(c.fields["op"], f["op"]) and (c.fields["op"] != Op.TRIM or f["op"] == Op.TRIM)
+            both = (
+                meet(c.fields, f)
+                and Op.LOOKUP != max(c.fields["op"], f["op"])
+                and (c.fields["op"] != Op.TRIM or f["op"] == Op.TRIM)
+            )
             assert not both or c.expect["error"] or expect["error"], f"clock {self.clock}: {f} overtakes {c.fields}"
         if expect["hit"] is None:
             expect["hit"] = call.rsp["hit"]
@@ -107,8 +131,14 @@ class RemapJudge:
     def released(self, location):
         lpn = self.model.debts.get(location, (None,))[0]
         for call in self.waiting.values():
-            sent = call.fields["op"] == Op.LOOKUP and call.fields["lpn"] == lpn and location in (call.expect["location"], call.may_abort)
-            assert not sent, f"clock {self.clock}: {location:#x} is released before the lookup that names it is answered"
+            sent = (
+                call.fields["op"] == Op.LOOKUP
+                and call.fields["lpn"] == lpn
+                and location in (call.expect["location"], call.may_abort)
+            )
+            assert not sent, (
+                f"clock {self.clock}: {location:#x} is released before the lookup that names it is answered"
+            )
         self.model.release(location, self.group_limit)
 
     def nothing_late(self):
@@ -133,4 +163,14 @@ def meet(a, b):
 
 def op_fields(op, lpn, txid=None, location=NONE, new=NONE, last=True, tag=0, blocks=0):
     """Fields of an op as `Call` keeps them: words are 32-bit numbers, txid None leaves hasTx low."""
-    return dict(op=int(op), lpn=lpn, hasTx=int(txid is not None), txid=txid or 0, location=location, new=new, last=int(last), tag=tag, blocks=blocks)
+    return dict(
+        op=int(op),
+        lpn=lpn,
+        hasTx=int(txid is not None),
+        txid=txid or 0,
+        location=location,
+        new=new,
+        last=int(last),
+        tag=tag,
+        blocks=blocks,
+    )

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the remap engine must do, without its chains: per LPN the committed versions that a reader may still see, versions per transaction, and who owes which release.
+"""What the remap engine must do, without its chains: per LPN the committed versions that a reader may still see,
+versions per transaction, and who owes which release.
 
-From docs/contract.md (visibility) and docs/interfaces.md, "Remap engine". An answer or a release that the contract does not allow is an
-assertion. Words are 32-bit numbers, `kind << 30 | value`; 0 is NONE.
+From docs/contract.md (visibility) and docs/interfaces.md, "Remap engine". An answer or a release that the contract does
+not allow is an assertion. Words are 32-bit numbers, `kind << 30 | value`; 0 is NONE.
 
-An op takes effect when it is taken. Its `limit` is the number of commits its group sees: a version whose commit has a number of `limit` or more is not there for it.
-A location falls out of use at one moment but its release may come later: `debts` holds each such location with the one who has to release
-it, an op (before a few clocks after its answer) or the txid whose walk does it (before a few clocks after that txid is FREE): then it is in `overdue`.
+An op takes effect when it is taken. Its `limit` is the number of commits its group sees: a version whose commit has a
+number of `limit` or more is not there for it.
+A location falls out of use at one moment but its release may come later: `debts` holds each such location with the one
+who has to release it, an op (before a few clocks after its answer) or the txid whose walk does it (before a few clocks
+after that txid is FREE): then it is in `overdue`.
 """
 
 from opentxssd.facts import MAX_BLOCKS, TXIDS, WordKind, word  # noqa: F401 (for tests)
@@ -51,7 +54,13 @@ class RemapModel:
         self.debts = {}  # location -> (lpn, who owes its release: an op or a txid)
         self.overdue = set()
         self.released = self.commits = 0
-        self.seen = {"plain over committed": 0, "plain under a later commit": 0, "swap of unread": 0, "lookup before a commit": 0, "own after its commit": 0}
+        self.seen = {
+            "plain over committed": 0,
+            "plain under a later commit": 0,
+            "swap of unread": 0,
+            "lookup before a commit": 0,
+            "own after its commit": 0,
+        }
 
     def chain(self, lpn):
         return self.chains.setdefault(lpn, [Version(-1, NONE)])
@@ -78,10 +87,13 @@ class RemapModel:
         return {"location": location, "own": bool(mine), "committing": committing, "hit": False, "error": False}
 
     def apply(self, op, lpn, txid, location, new, limit, call, blocks=0):
-        """One operation; returns the response there must be, with `hit` None when both are right. txid None: hasTx is low. `call`: who owes what it puts out of use.
+        """One operation; returns the response there must be, with `hit` None when both are right. txid None: hasTx is
+        low. `call`: who owes what it puts out of use.
         `blocks`: of a TRIM."""
         answer = dict(location=NONE, own=False, committing=False, hit=False, error=False)
-        bad_word = (op in (Op.APPEND, Op.PLAIN, Op.SWAP) and location >> 30 == VER) or (op == Op.SWAP and new >> 30 == VER)
+        bad_word = (op in (Op.APPEND, Op.PLAIN, Op.SWAP) and location >> 30 == VER) or (
+            op == Op.SWAP and new >> 30 == VER
+        )
         if lpn >= self.lbas or bad_word or op not in list(Op):
             return answer | dict(error=True)
         if op == Op.TRIM:
@@ -104,12 +116,21 @@ class RemapModel:
         return answer
 
     def trim(self, lpn, txid, limit, call, blocks):
-        """Refused as a whole when the range or the transaction is wrong; blocks that find no room in the transaction's table are left out."""
+        """Refused as a whole when the range or the transaction is wrong; blocks that find no room in the transaction's
+        table are left out.
+        """
         answer = dict(location=NONE, own=False, committing=False, hit=False, error=False)
-        if not 1 <= blocks <= MAX_BLOCKS or lpn + blocks > self.lbas or txid is not None and self.txs[txid].state != State.OPEN:
+        if (
+            not 1 <= blocks <= MAX_BLOCKS
+            or lpn + blocks > self.lbas
+            or txid is not None
+            and self.txs[txid].state != State.OPEN
+        ):
             return answer | dict(error=True)
         what = Op.PLAIN if txid is None else Op.APPEND
-        return answer | dict(error=any([self.apply(what, n, txid, NONE, NONE, limit, call)["error"] for n in range(lpn, lpn + blocks)]))
+        return answer | dict(
+            error=any([self.apply(what, n, txid, NONE, NONE, limit, call)["error"] for n in range(lpn, lpn + blocks)])
+        )
 
     def plain(self, lpn, location, limit, call):
         chain = self.chain(lpn)
@@ -137,7 +158,10 @@ class RemapModel:
         return None if where == lpn and isinstance(debtor, int) else False
 
     def swapped_unread(self, lpn, old, new, hit):
-        """The answer to a SWAP of a location that only a walk or an old reader may still meet. Missed: its release is on its way."""
+        """The answer to a SWAP of a location that only a walk or an old reader may still meet.
+
+        Missed: its release is on its way.
+        """
         if not hit:
             if old in self.debts:
                 self.overdue.add(old)
@@ -193,7 +217,10 @@ class RemapModel:
         lpn, debtor = self.debts.pop(location)
         if isinstance(debtor, int) and self.txs[debtor].state == State.COMMITTED:
             order = self.txs[debtor].order
-            assert group_limit is None or group_limit > order, f"{location:#x} is released, but the open group sees {group_limit} commits and commit {order} takes it away"
+            assert group_limit is None or group_limit > order, (
+                f"{location:#x} is released, but the open group sees {group_limit} commits and commit {order} takes "
+                "it away"
+            )
         self.overdue.discard(location)
         self.released += 1
         for v in self.chain(lpn):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Golden model of read retry of one channel (docs/interfaces.md, "Flash scheduler"): which commands a way gets after
-a page could not be corrected, and which completion ends its op. `goes` takes each command of the channel and says whether
-it is one of the retry, `completes` each completion and gives the op's command and end, or (None, None). The ways are read
-again one at a time.
+a page could not be corrected, and which completion ends its op. `goes` takes each command of the channel and says
+whether it is one of the retry, `completes` each completion and gives the op's command and end, or (None, None). The
+ways are read again one at a time.
 """
 
 from cocotb_tests.models.flash_model import CRC, OK, PAGE_READS, READ_RETRY, Op

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Golden model of the order of ops at one die (spinal/src/main/scala/opentxssd/flash/WayQueue.scala): which client's op goes next, and the most that others may go before.
+"""Golden model of the order of ops at one die (spinal/src/main/scala/opentxssd/flash/WayQueue.scala): which client's op
+goes next, and the most that others may go before.
 
-`comes` with every op that passes the scheduler's port, `goes` with every command that the channel takes, which must be at once. An op can be chosen for a
-command 3 clocks after its beat, and counts as passed over from 2 clocks after it.
+`comes` with every op that passes the scheduler's port, `goes` with every command that the channel takes, which must be
+at once. An op can be chosen for a command 3 clocks after its beat, and counts as passed over from 2 clocks after it.
 """
 
 from collections import deque
 
 CLIENTS = "read log write firmware".split()
 PATIENCE = {"log": 1, "write": 8, "firmware": 16, "erase": 24}
-MOST_PASSED = {"log": 1, "write": 9, "firmware": 19, "erase": 27, "read": 5}  # ops of other clients that go before one that is its client's first
+# ops of other clients that go before one that is its client's first
+MOST_PASSED = {"log": 1, "write": 9, "firmware": 19, "erase": 27, "read": 5}
 ERASE = 7
 SEEN = ["op", "row", "kind", "lpn", "sequence"]  # of an op in its command
 
@@ -46,7 +48,9 @@ class WayOrder:
         op, _ = self.waiting[client].popleft()
         assert all(command[f] == op[f] for f in SEEN), f"{client} is next with {op}, the channel gets {command}"
         self.worst[kind] = max(self.worst[kind], self.passed[client])
-        assert not self.priorities or self.passed[client] <= MOST_PASSED[kind], f"{kind} was passed over {self.passed[client]} times"
+        assert not self.priorities or self.passed[client] <= MOST_PASSED[kind], (
+            f"{kind} was passed over {self.passed[client]} times"
+        )
         for c in CLIENTS:
             if c != client and self.waiting[c] and self.waiting[c][0][1] <= clock - 2:
                 self.passed[c] += 1
@@ -56,7 +60,9 @@ class WayOrder:
 
 
 def most_passed():
-    """`MOST_PASSED` found by looking at every state: `passed` of all clients, whether firmware's next op is an ERASE, and any clients joining between two picks."""
+    """`MOST_PASSED` found by looking at every state: `passed` of all clients, whether firmware's next op is an ERASE,
+    and any clients joining between two picks.
+    """
     found, order = dict.fromkeys(MOST_PASSED, 0), WayOrder()
     todo, seen = [((0, 0, 0, 0), False)], set()
     while todo:

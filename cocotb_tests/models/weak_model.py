@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Golden model of the reports of pages with many corrected bits (docs/interfaces.md, "Flash scheduler").
 
-`completed` takes what a channel completes for client `read` and of VERIFYs, `reported` what the scheduler reports. The reports of a channel come in the order of its
-reads; what was not reported when a later one is, was dropped.
+`completed` takes what a channel completes for client `read` and of VERIFYs, `reported` what the scheduler reports. The
+reports of a channel come in the order of its reads; what was not reported when a later one is, was dropped.
 """
 
 from cocotb_tests.models.flash_model import OK

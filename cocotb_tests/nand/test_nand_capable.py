@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A part that suspends and has cache operations and planes: the NAND channel against the pin-level model, which refuses to suspend a part of a sequence or of several planes."""
+"""A part that suspends and has cache operations and planes: the NAND channel against the pin-level model, which refuses
+to suspend a part of a sequence or of several planes.
+"""
 
 import os
 import random
@@ -7,7 +9,16 @@ import random
 from cocotb_tests.bench.amount import amount
 from cocotb_tests.bench.nand_channel import CLK_PS, FIELDS, PAGES, SEED, page, same, sentence, simulate
 from cocotb_tests.bench.nand_host import CACHE_PROGRAM, CACHE_READ, SEVERAL_PLANES, STATUS_ENHANCED, Host, Op, Status
-from cocotb_tests.bench.nand_pins import CACHE_PROGRAMS, CACHE_READS, FAIL_PROGRAM, QUICK, SHARED, SUSPENSIONS, Nand, Part
+from cocotb_tests.bench.nand_pins import (
+    CACHE_PROGRAMS,
+    CACHE_READS,
+    FAIL_PROGRAM,
+    QUICK,
+    SHARED,
+    SUSPENSIONS,
+    Nand,
+    Part,
+)
 from cocotb_tests.models.nand_page import stored
 
 SUSPEND_NS = 1_000
@@ -46,9 +57,13 @@ async def read_beside(nand, host, run):
 
 @sentence
 async def the_end_of_a_cache_sequence_is_not_suspended(dut):
-    """The program behind a cache program that is over is the end of the sequence for the chip; so is another command between them, but for a status."""
+    """The program behind a cache program that is over is the end of the sequence for the chip; so is another command
+    between them, but for a status.
+    """
     nand, host = await drive(dut)
-    for turn, (between, suspends) in enumerate(((None, False), (Op.STATUS, False), (Op.READ_OOB, True), (Op.ERASE, True))):
+    for turn, (between, suspends) in enumerate(
+        ((None, False), (Op.STATUS, False), (Op.READ_OOB, True), (Op.ERASE, True))
+    ):
         row = (7 + turn) * PAGES
         same(await host.run(0, Op.PROGRAM, row, data=page(7), allow_cache=1, **FIELDS), Status.OK)
         if between is not None:
@@ -65,8 +80,14 @@ async def the_end_of_a_cache_sequence_is_not_suspended(dut):
 async def what_goes_together_is_not_suspended(dut):
     """Two planes, and cache programs: a read given beside them comes when they are over."""
     nand, host = await drive(dut)
-    for op, rows, allow_cache in ((Op.ERASE, (8 * PAGES, 9 * PAGES), 0), (Op.PROGRAM, (8 * PAGES, 9 * PAGES), 0), (Op.PROGRAM, (10 * PAGES, 10 * PAGES + 1), 1)):
-        events = [await host.issue(0, op, row, data=page(3), allow_cache=allow_cache, beside=True, **FIELDS) for row in rows]
+    for op, rows, allow_cache in (
+        (Op.ERASE, (8 * PAGES, 9 * PAGES), 0),
+        (Op.PROGRAM, (8 * PAGES, 9 * PAGES), 0),
+        (Op.PROGRAM, (10 * PAGES, 10 * PAGES + 1), 1),
+    ):
+        events = [
+            await host.issue(0, op, row, data=page(3), allow_cache=allow_cache, beside=True, **FIELDS) for row in rows
+        ]
         read = await host.issue(0, Op.READ, OLD, beside=True)
         await read.wait()
         assert all(event.is_set() for event in events), f"{op.name}: the read was first"
@@ -88,7 +109,9 @@ async def reads_beside_reads_suspend_nothing(dut):
 
 
 async def random_work(dut, stall, steps):
-    """Both ways: blocks erased and filled as fast as the way takes it, in pairs or alone, with failures, and reads of other blocks beside it all whenever one is taken."""
+    """Both ways: blocks erased and filled as fast as the way takes it, in pairs or alone, with failures, and reads of
+    other blocks beside it all whenever one is taken.
+    """
     nand, host = await drive(dut, stall)
     over, reads = [], [0, 0]
 
@@ -108,7 +131,17 @@ async def random_work(dut, stall, steps):
                 nand.fail(way, FAIL_PROGRAM, failing)
             data, events = {row: page(1000 * way + 100 * step + row) for row in rows}, []
             for row in rows:
-                events.append(await host.issue(way, Op.PROGRAM, row, data=data[row], allow_cache=int(rng.random() < cached), beside=rng.random() < 0.5, **FIELDS))
+                events.append(
+                    await host.issue(
+                        way,
+                        Op.PROGRAM,
+                        row,
+                        data=data[row],
+                        allow_cache=int(rng.random() < cached),
+                        beside=rng.random() < 0.5,
+                        **FIELDS,
+                    )
+                )
             bad = set()
             for row, event in zip(rows, events, strict=True):
                 await event.wait()
@@ -130,7 +163,9 @@ async def random_work(dut, stall, steps):
                 reads[way] += 1
                 same(event.cpl, Status.OK, data=page(number), read=1, **FIELDS)
 
-    await host.together([work(way, random.Random(10 * SEED + 2 * way + n)) for way in range(2) for n, work in enumerate((change, read))])
+    await host.together(
+        [work(way, random.Random(10 * SEED + 2 * way + n)) for way in range(2) for n, work in enumerate((change, read))]
+    )
     used = [nand.count(n) for n in (SUSPENSIONS, CACHE_READS, CACHE_PROGRAMS, SHARED)]
     dut._log.info(f"{reads} reads; suspensions, cache reads, cache programs, shared array times: {used}")
     assert steps == 1 or min(reads) > 3 and min(used) > 3
@@ -147,4 +182,12 @@ async def random_operations_with_stalls_agree_too(dut):
 
 
 def test_nand_capable():
-    simulate(__name__, int(os.environ.get("CLK_PS", "10000")), TSuspNs=SUSPEND_NS, Cache=1, Planes=2, PageBits=PAGES.bit_length() - 1, TRMaxNs=60_000)
+    simulate(
+        __name__,
+        int(os.environ.get("CLK_PS", "10000")),
+        TSuspNs=SUSPEND_NS,
+        Cache=1,
+        Planes=2,
+        PageBits=PAGES.bit_length() - 1,
+        TRMaxNs=60_000,
+    )

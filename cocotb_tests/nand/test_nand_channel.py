@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The NAND channel against the pin-level NAND model: every operation, errors, interleaving, random work with stalls; at 50 to 200 MHz."""
+"""The NAND channel against the pin-level NAND model: every operation, errors, interleaving, random work with stalls; at
+50 to 200 MHz.
+"""
 
 import random
 
@@ -12,7 +14,8 @@ from cocotb_tests.bench.nand_host import Op, Status
 from cocotb_tests.bench.nand_pins import FAIL_ERASE, FAIL_PROGRAM, HANG, QUICK
 from cocotb_tests.models.nand_page import stored
 
-WRITE_CLOCKS, READ_CLOCKS = {5000: (5, 5), 8000: (4, 5), 10000: (3, 3), 13333: (2, 2), 20000: (2, 3)}[CLK_PS]  # of one byte
+# of one byte
+WRITE_CLOCKS, READ_CLOCKS = {5000: (5, 5), 8000: (4, 5), 10000: (3, 3), 13333: (2, 2), 20000: (2, 3)}[CLK_PS]
 
 
 @sentence
@@ -180,7 +183,11 @@ async def random_work(dut, stall, steps):
     async def work(way):
         rng, golden, following = random.Random(SEED * 2 + way), {}, [0] * 4
         for _ in range(steps):
-            op = rng.choice([Op.PROGRAM] * 3 + [Op.READ] * 2 + [Op.READ_OOB, Op.VERIFY, Op.ERASE, Op.STATUS, Op.READ_ID, Op.READ_MARK])
+            op = rng.choice(
+                [Op.PROGRAM] * 3
+                + [Op.READ] * 2
+                + [Op.READ_OOB, Op.VERIFY, Op.ERASE, Op.STATUS, Op.READ_ID, Op.READ_MARK]
+            )
             block, row = rng.randrange(4), rng.randrange(4 * PAGES)
             done[op] += 1
             if op == Op.ERASE or (op == Op.PROGRAM and following[block] == PAGES):
@@ -190,7 +197,10 @@ async def random_work(dut, stall, steps):
             elif op == Op.PROGRAM:
                 row = block * PAGES + following[block]
                 fields = dict(
-                    kind=rng.randrange(1, 6), generation=rng.getrandbits(32), lpn=rng.getrandbits(32), sequence=rng.getrandbits(48)
+                    kind=rng.randrange(1, 6),
+                    generation=rng.getrandbits(32),
+                    lpn=rng.getrandbits(32),
+                    sequence=rng.getrandbits(48),
                 )
                 golden[row] = rng.randbytes(4096), fields
                 following[block] += 1
@@ -211,7 +221,10 @@ async def random_work(dut, stall, steps):
     tasks = [cocotb.start_soon(work(way)) for way in range(2)]
     for task in tasks:
         await task
-    dut._log.info(f"SEED={SEED}, done: { {op.name: n for op, n in done.items()} }, programs {nand.count(1)}, erases {nand.count(2)}")
+    dut._log.info(
+        f"SEED={SEED}, done: { {op.name: n for op, n in done.items()} }, programs {nand.count(1)}, erases "
+        f"{nand.count(2)}"
+    )
     assert all(done[op] for op in (Op.PROGRAM, Op.READ, Op.READ_OOB, Op.VERIFY, Op.ERASE, Op.READ_MARK))
 
 

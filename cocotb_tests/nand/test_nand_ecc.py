@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Error correction of the NAND channel against the pin-level NAND model, whose bits are flipped.
 
-Pages come right up to T wrong bits a chunk (8 in 512 bytes, or 24 in 1,024), with their fields and checksum, and no further.
-Pages are judged by models/nand_page.py (parity by bchlib). With the longer code the part has 224 spare bytes, of which 192 are used.
+Pages come right up to T wrong bits a chunk (8 in 512 bytes, or 24 in 1,024), with their fields and checksum, and no
+further.
+Pages are judged by models/nand_page.py (parity by bchlib). With the longer code the part has 224 spare bytes, of which
+192 are used.
 """
 
 import os
@@ -134,7 +136,19 @@ async def fields_checksum_and_last_beats_are_corrected_in_one_read_after_the_pag
 async def ends_of_chunks_and_whole_bytes_are_corrected(dut):
     nand, host, at, data = await programmed(dut)
     whole = T // 8  # bytes of one chunk whose bits are all wrong
-    for byte in (0, 1, L.chunk - whole, L.chunk, L.chunk + 1, 2 * L.chunk - whole, 2048 - whole, 2048, 4096 - L.chunk - whole, 4096 - L.chunk, 4096 - whole):
+    for byte in (
+        0,
+        1,
+        L.chunk - whole,
+        L.chunk,
+        L.chunk + 1,
+        2 * L.chunk - whole,
+        2048 - whole,
+        2048,
+        4096 - L.chunk - whole,
+        4096 - L.chunk,
+        4096 - whole,
+    ):
         at.flip([8 * byte + bit for bit in range(T)])
         same(await host.run(0, Op.READ, 0), Status.OK, data=data, corrected=T, **FIELDS)
         assert host.fixes == [(0, byte + n, 0xFF) for n in reversed(range(whole))]
@@ -164,7 +178,10 @@ async def all_chunks_bad_at_once_take_bounded_time_and_clean_pages_none(dut):
         assert cpl["status"] == (Status.CRC if count > T else Status.OK) and (count > T or cpl["corrected"] == count)
         at.undo()
     more = {name: n - clocks["clean"] for name, n in clocks.items()}
-    words = f"one wrong bit {more['one']}, {T} in one chunk {more['one full']}, {T} in each of {CHUNKS} chunks {more['all full']}, first chunk uncorrectable {more['too many']}"
+    words = (
+        f"one wrong bit {more['one']}, {T} in one chunk {more['one full']}, {T} in each of {CHUNKS} chunks "
+        f"{more['all full']}, first chunk uncorrectable {more['too many']}"
+    )
     dut._log.info(f"FIGURE t={T}, clocks more than a clean page: {words}")
     assert 0 < more["one"] <= more["one full"] < ONE and more["all full"] < WORST and more["too many"] < ONE
 
@@ -247,7 +264,12 @@ async def random_errors(dut, stall, steps):
     async def work(way):
         rng, golden = random.Random(SEED * 2 + way), {}
         for row in range(4):
-            fields = dict(kind=rng.randrange(1, 6), generation=rng.getrandbits(32), lpn=rng.getrandbits(32), sequence=rng.getrandbits(48))
+            fields = dict(
+                kind=rng.randrange(1, 6),
+                generation=rng.getrandbits(32),
+                lpn=rng.getrandbits(32),
+                sequence=rng.getrandbits(48),
+            )
             golden[row] = rng.choice([rng.randbytes(4096), bytes(4096), b"\xff" * 4096]), fields
             same(await host.run(way, Op.PROGRAM, row, data=golden[row][0], **fields), Status.OK)
             assert nand.peek(way, row) == stored(golden[row][0], **fields)

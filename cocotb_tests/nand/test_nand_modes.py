@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One NAND channel and ONFI parts in every SDR timing mode, at 75, 100 and 125 MHz: the model checks the times of the mode that each die is in."""
+"""One NAND channel and ONFI parts in every SDR timing mode, at 75, 100 and 125 MHz: the model checks the times of the
+mode that each die is in.
+"""
 
 import os
 
@@ -16,7 +18,8 @@ from cocotb_tests.models.nand_page import stored
 CLK_PS = int(os.environ.get("CLK_PS", "10000"))
 PAGES = 8
 READ = int.from_bytes(b"ONFI", "little")
-# Clocks of a byte in modes 0 to 5: programs, reads. In modes 4 and 5 a byte is sampled at the end of its cycle (EDO), else as RE# rises. 5 ns are for pads and board.
+# Clocks of a byte in modes 0 to 5: programs, reads. In modes 4 and 5 a byte is sampled at the end of its cycle (EDO),
+# else as RE# rises. 5 ns are for pads and board.
 BYTE = {
     8000: ((13, 6, 5, 4, 4, 3), (13, 7, 6, 6, 5, 3)),
     10000: ((10, 5, 4, 3, 3, 2), (10, 6, 5, 4, 3, 3)),
@@ -102,7 +105,9 @@ async def every_operation_works_in_every_mode_at_the_clocks_that_its_times_take(
         for what, clocks, array in ((0, program, "prog"), (1, read, "r")):
             byte = BYTE[CLK_PS][what][mode]
             over = clocks - QUICK[array] * 1000 // CLK_PS - 4224 * byte
-            assert 0 <= over < 300, f"mode {mode}: {'read' if what else 'program'} took {over} clocks over 4,224 bytes of {byte}"
+            assert 0 <= over < 300, (
+                f"mode {mode}: {'read' if what else 'program'} took {over} clocks over 4,224 bytes of {byte}"
+            )
             took[what].append(byte)
     dut._log.info(f"FIGURE clocks of a byte in modes 0, 5, 1, 4, 2, 3: programs {took[0]}, reads {took[1]}")
 
@@ -140,7 +145,11 @@ async def part_with_its_own_times_works_in_them_and_in_every_slower_mode(dut):
         dut.mode.value = mode
         for way in range(2):
             same(await host.run(way, Op.RESET), Status.OK)
-            same(await host.run(way, Op.READ_ID), Status.OK, sequence=int.from_bytes(bytes.fromhex("ecd310a664"), "little"))
+            same(
+                await host.run(way, Op.READ_ID),
+                Status.OK,
+                sequence=int.from_bytes(bytes.fromhex("ecd310a664"), "little"),
+            )
         row = mode * PAGES
         same(await host.run(1, Op.PROGRAM, row, data=page(mode), **FIELDS), Status.OK)
         same(await host.run(1, Op.READ, row), Status.OK, data=page(mode), **FIELDS)

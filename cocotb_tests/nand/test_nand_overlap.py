@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cache reads, cache programs, operations on several planes and status by 78h: the NAND channel with a part that has them, against the pin-level NAND model."""
+"""Cache reads, cache programs, operations on several planes and status by 78h: the NAND channel with a part that has
+them, against the pin-level NAND model.
+"""
 
 import os
 import random
@@ -19,7 +21,12 @@ TRANSFER = 4224 * 30 / 1000  # us of a page on the bus
 
 async def drive(dut, capabilities, stall=0.0, **times):
     nand = Nand()
-    assert nand.open(pages=PAGES, times=LONG | times, seed=SEED, part=Part(onfi=0, cache=1, planes=PLANES, status_enhanced=1)) is None
+    assert (
+        nand.open(
+            pages=PAGES, times=LONG | times, seed=SEED, part=Part(onfi=0, cache=1, planes=PLANES, status_enhanced=1)
+        )
+        is None
+    )
     host = Host(dut, stall, SEED)
     await host.start(CLK_PS)
     dut.capabilities.value = capabilities
@@ -34,7 +41,10 @@ def us(host, begin):
 
 async def programs(host, way, rows, **fields):
     """Gives all of them as the way takes them; returns their events."""
-    return [await host.issue(way, Op.PROGRAM, row, data=page(row), allow_cache=1, beside=True, **FIELDS | fields) for row in rows]
+    return [
+        await host.issue(way, Op.PROGRAM, row, data=page(row), allow_cache=1, beside=True, **FIELDS | fields)
+        for row in rows
+    ]
 
 
 async def ended(events, status=Status.OK):
@@ -112,7 +122,10 @@ async def reads_overlap_the_array_with_the_bus(dut):
         await event.wait()
         same(event.cpl, Status.OK, data=page(row), **FIELDS)
     took, r = us(host, begin), LONG["r"] / 1000
-    dut._log.info(f"FIGURE {len(rows)} reads of one way: {took:.1f} us, {len(rows) * TRANSFER:.1f} us of them on the bus, tR {r:g} us")
+    dut._log.info(
+        f"FIGURE {len(rows)} reads of one way: {took:.1f} us, {len(rows) * TRANSFER:.1f} us of them on the bus, tR "
+        f"{r:g} us"
+    )
     assert took < r + len(rows) * (TRANSFER + 3)
     assert nand.count(CACHE_READS) == len(rows) - 1
 
@@ -161,7 +174,8 @@ async def planes_program_together_and_fail_alone(dut):
             events = await programs(host, 0, rows)
             for n, (row, event) in enumerate(zip(rows, events, strict=True)):
                 await event.wait()
-                wrong = failing == n + 1 or (failing and not capabilities & STATUS_ENHANCED)  # 70h tells of both at once
+                # 70h tells of both at once
+                wrong = failing == n + 1 or (failing and not capabilities & STATUS_ENHANCED)
                 same(event.cpl, Status.FAIL if wrong else Status.OK)
                 assert (nand.peek(0, row) == stored(page(row), **FIELDS)) == (failing != n + 1)
             assert us(host, begin) < 2 * TRANSFER + LONG["prog"] / 1000 + 6
@@ -245,7 +259,11 @@ async def what_the_part_cannot_is_not_used(dut):
 @sentence
 async def a_hung_array_gives_timeouts_and_the_other_way_goes_on(dut):
     """The second of two cache programs, of two cache reads, of two planes never ends."""
-    for capabilities, op, rows in ((CACHE, Op.PROGRAM, (1, 2)), (CACHE, Op.READ, (0, 1)), (SEVERAL_PLANES, Op.PROGRAM, (PAGES, 0))):
+    for capabilities, op, rows in (
+        (CACHE, Op.PROGRAM, (1, 2)),
+        (CACHE, Op.READ, (0, 1)),
+        (SEVERAL_PLANES, Op.PROGRAM, (PAGES, 0)),
+    ):
         nand, host = await drive(dut, capabilities, prog=20_000, r=5_000)
         same(await host.run(1, Op.PROGRAM, 0, data=page(0), **FIELDS), Status.OK)
         if op == Op.READ:
@@ -262,7 +280,9 @@ async def a_hung_array_gives_timeouts_and_the_other_way_goes_on(dut):
 
 
 async def random_work(dut, capabilities, stall, steps):
-    """Both ways: blocks are erased, filled with pages as fast as the way takes them, and read, with failures now and then."""
+    """Both ways: blocks are erased, filled with pages as fast as the way takes them, and read, with failures now and
+    then.
+    """
     nand, host = await drive(dut, capabilities, stall, prog=30_000, bers=40_000, r=20_000)
 
     async def work(way):
@@ -271,14 +291,26 @@ async def random_work(dut, capabilities, stall, steps):
             blocks = rng.sample(range(8), 2) if step % 3 else [(b := rng.randrange(0, 8, 2)), b + 1]
             await ended([await host.issue(way, Op.ERASE, b * PAGES, beside=True) for b in blocks])
             count = rng.randrange(1, PAGES + 1)
-            rows = [b * PAGES + n for n in range(count) for b in blocks] if rng.random() < 0.5 else [b * PAGES + n for b in blocks for n in range(count)]
+            rows = (
+                [b * PAGES + n for n in range(count) for b in blocks]
+                if rng.random() < 0.5
+                else [b * PAGES + n for b in blocks for n in range(count)]
+            )
             data = {row: page(1000 * way + 100 * step + row) for row in rows}
-            failing = rng.randrange(1, len(rows) + 1) if rng.random() < 0.3 and (capabilities & STATUS_ENHANCED or not capabilities & SEVERAL_PLANES) else 0
+            failing = (
+                rng.randrange(1, len(rows) + 1)
+                if rng.random() < 0.3 and (capabilities & STATUS_ENHANCED or not capabilities & SEVERAL_PLANES)
+                else 0
+            )
             if failing:
                 nand.fail(way, FAIL_PROGRAM, failing)
             events = []
             for row in rows:
-                events.append(await host.issue(way, Op.PROGRAM, row, data=data[row], allow_cache=int(rng.random() < 0.8), beside=True, **FIELDS))
+                events.append(
+                    await host.issue(
+                        way, Op.PROGRAM, row, data=data[row], allow_cache=int(rng.random() < 0.8), beside=True, **FIELDS
+                    )
+                )
                 if rng.random() < 0.2:
                     await host.rest(rng.randrange(8_000))
             bad = set()
@@ -300,7 +332,9 @@ async def random_work(dut, capabilities, stall, steps):
     used = [nand.count(n) for n in (CACHE_READS, CACHE_PROGRAMS, PLANE_OPERATIONS)]
     dut._log.info(f"cache reads, cache programs, operations of several planes: {used}")
     wanted = [bool(capabilities & CACHE_READ), bool(capabilities & CACHE_PROGRAM), bool(capabilities & SEVERAL_PLANES)]
-    assert all(n == 0 or want for n, want in zip(used, wanted, strict=True)) and (steps == 1 or all(n > 0 or not want for n, want in zip(used, wanted, strict=True)))
+    assert all(n == 0 or want for n, want in zip(used, wanted, strict=True)) and (
+        steps == 1 or all(n > 0 or not want for n, want in zip(used, wanted, strict=True))
+    )
 
 
 @sentence
@@ -320,4 +354,11 @@ async def random_operations_without_planes_agree_too(dut):
 
 def test_nand_overlap():
     times = dict(TRMaxNs=60_000, TProgMaxNs=200_000, TBersMaxNs=500_000)
-    simulate(__name__, int(os.environ.get("CLK_PS", "10000")), Cache=1, Planes=PLANES, PageBits=PAGES.bit_length() - 1, **times)
+    simulate(
+        __name__,
+        int(os.environ.get("CLK_PS", "10000")),
+        Cache=1,
+        Planes=PLANES,
+        PageBits=PAGES.bit_length() - 1,
+        **times,
+    )

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The model catches a channel that is too fast for the part, or is told to do what is forbidden: each rule is seen to be broken here."""
+"""The model catches a channel that is too fast for the part, or is told to do what is forbidden: each rule is seen to
+be broken here.
+"""
 
 import os
 
@@ -15,7 +17,26 @@ from cocotb_tests.bench.nand_pins import QUICK, Nand
 CLK_PS = int(os.environ.get("CLK_PS", "10000"))
 MUTANT = os.environ.get("MUTANT")
 PAGES = 8
-SLOWER = ["wp", "wh", "wc", "rp", "reh", "rc", "cls", "clh", "cs", "ch", "als", "alh", "ds", "dh", "adl", "whr", "rhw", "rr"]
+SLOWER = [
+    "wp",
+    "wh",
+    "wc",
+    "rp",
+    "reh",
+    "rc",
+    "cls",
+    "clh",
+    "cs",
+    "ch",
+    "als",
+    "alh",
+    "ds",
+    "dh",
+    "adl",
+    "whr",
+    "rhw",
+    "rr",
+]
 
 
 async def drive(dut, reset=True, **times):
@@ -42,7 +63,14 @@ def only(name):
 
 
 async def everything(host):
-    for op, row in ((Op.READ_ID, 0), (Op.ERASE, 0), (Op.PROGRAM, 0), (Op.READ_OOB, 0), (Op.READ_OOB, 0), (Op.STATUS, 0)):
+    for op, row in (
+        (Op.READ_ID, 0),
+        (Op.ERASE, 0),
+        (Op.PROGRAM, 0),
+        (Op.READ_OOB, 0),
+        (Op.READ_OOB, 0),
+        (Op.STATUS, 0),
+    ):
         cpl = await host.run(0, op, row, data=bytes(4096))
     return cpl
 

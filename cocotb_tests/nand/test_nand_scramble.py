@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The NAND channel with its scrambler: what is in the cells, what comes back, that wrong bits are still corrected where they are."""
+"""The NAND channel with its scrambler: what is in the cells, what comes back, that wrong bits are still corrected where
+they are.
+"""
 
 import random
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""READs beside a program or erase of their way: the NAND channel with a part that can suspend, against the pin-level NAND model."""
+"""READs beside a program or erase of their way: the NAND channel with a part that can suspend, against the pin-level
+NAND model.
+"""
 
 import os
 import random
@@ -200,4 +202,6 @@ async def random_operations_with_stalls_agree_too(dut):
 
 
 def test_nand_suspend():
-    simulate(__name__, int(os.environ.get("CLK_PS", "10000")), TSuspNs=SUSPEND_NS, TProgMaxNs=200_000, TBersMaxNs=500_000)
+    simulate(
+        __name__, int(os.environ.get("CLK_PS", "10000")), TSuspNs=SUSPEND_NS, TProgMaxNs=200_000, TBersMaxNs=500_000
+    )

@@ -1,12 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cache programs (15h) and cache reads (31h, 3Fh) of the NAND model: order, times, status, what a power cut or reset leaves, each rule in words. Needs no simulator."""
+"""Cache programs (15h) and cache reads (31h, 3Fh) of the NAND model: order, times, status, what a power cut or reset
+leaves, each rule in words. Needs no simulator.
+"""
 
 import pytest
 
 from cocotb_tests.bench.nand_bus import FULL, PAGE, PAGES, SMALL, WP, Bus, broken_by, pattern, subset
 from cocotb_tests.bench.nand_cache import BLANK, CBSY, RCBSY, TIMES, Pins, start, waits_for_ever
 from cocotb_tests.bench.nand_part import parameters
-from cocotb_tests.bench.nand_pins import CACHE_PROGRAMS, CACHE_READS, FAIL_PROGRAM, HANG, PROGRAMS, READS, SHARED, SUSPENSIONS, Nand, Part, library
+from cocotb_tests.bench.nand_pins import (
+    CACHE_PROGRAMS,
+    CACHE_READS,
+    FAIL_PROGRAM,
+    HANG,
+    PROGRAMS,
+    READS,
+    SHARED,
+    SUSPENSIONS,
+    Nand,
+    Part,
+    library,
+)
 from opentxssd.faults import Cut, Dead, Fault, Faults, Place
 
 
@@ -25,9 +39,13 @@ def pages(nand, count):
 # ---- what the part says of itself
 
 
-@pytest.mark.parametrize("cache, planes, status_enhanced", [(0, 1, 0), (1, 1, 0), (0, 2, 0), (0, 4, 1), (1, 2, 1), (0, 0, 0)])
+@pytest.mark.parametrize(
+    "cache, planes, status_enhanced", [(0, 1, 0), (1, 1, 0), (0, 2, 0), (0, 4, 1), (1, 2, 1), (0, 0, 0)]
+)
 def test_parameter_page_lists_what_the_part_can(nand, cache, planes, status_enhanced):
-    assert nand.open(**SMALL, part=Part(features=0, cache=cache, planes=planes, status_enhanced=status_enhanced)) is None
+    assert (
+        nand.open(**SMALL, part=Part(features=0, cache=cache, planes=planes, status_enhanced=status_enhanced)) is None
+    )
     page = parameters(Bus(nand).reset())
     several = planes > 1
     assert page[6:8] == bytes([8 * several, 0]) and page[8:10] == bytes([3 * cache | 8 * status_enhanced, 0])
@@ -36,7 +54,11 @@ def test_parameter_page_lists_what_the_part_can(nand, cache, planes, status_enha
 
 
 def test_commands_that_the_part_has_not_are_unknown(nand):
-    for lacks, commands in ({"cache": 0}, (0x15, 0x31, 0x3F)), ({"planes": 1}, (0x11, 0xD1)), ({"status_enhanced": 0}, (0x78,)):
+    for lacks, commands in (
+        ({"cache": 0}, (0x15, 0x31, 0x3F)),
+        ({"planes": 1}, (0x11, 0xD1)),
+        ({"status_enhanced": 0}, (0x78,)),
+    ):
         for command in commands:
             bus = start(nand, part=lacks)
             broken_by(nand, lambda bus=bus, command=command: bus.command(command), f"unknown command {command:02X}h")
@@ -98,7 +120,9 @@ def test_data_of_the_next_page_may_come_in_pieces_while_the_array_is_at_work(nan
 
 
 def test_results_of_the_last_page_and_of_the_one_before(nand):
-    """FAIL when the array is idle, FAILC when the die is ready; FAILC is 0 after the first page of a sequence and after a program that is of none."""
+    """FAIL when the array is idle, FAILC when the die is ready; FAILC is 0 after the first page of a sequence and after
+    a program that is of none.
+    """
     for fails in range(1, 4):
         bus = start(nand)
         assert bus.program(4, pattern(4)) == 0xE0
@@ -151,7 +175,9 @@ def test_rules_of_cache_programs_are_named(nand):
     bus.move()
     bus.cache_program(1, pattern(1))
     for command in (0x00, 0x05, 0x11, 0x30, 0x31, 0x3F, 0x60, 0x90, 0xD0, 0xD1, 0xE0, 0x13, 0xD2):
-        broken_by(nand, lambda command=command: bus.command(command), f"command {command:02X}h while the array is at work")
+        broken_by(
+            nand, lambda command=command: bus.command(command), f"command {command:02X}h while the array is at work"
+        )
     for command in (0x84, 0x61):
         broken_by(nand, lambda command=command: bus.command(command), f"command {command:02X}h", "cannot be suspended")
     broken_by(nand, lambda: bus.command(0x85), "85h without 80h")
@@ -161,7 +187,11 @@ def test_rules_of_cache_programs_are_named(nand):
     broken_by(nand, lambda: bus.give(8, pattern(8), 0x15), "command 80h of another block while the array is at work")
     broken_by(nand, lambda: bus.command(0x60), "command 60h while busy")
     bus.on_reset()
-    broken_by(nand, lambda: (bus.cache_program(4, pattern(4)), bus.on_reset()), "page 0 of block 1, which is programmed already")
+    broken_by(
+        nand,
+        lambda: (bus.cache_program(4, pattern(4)), bus.on_reset()),
+        "page 0 of block 1, which is programmed already",
+    )
     bus.cache_program(6, pattern(6))
     broken_by(nand, lambda: (bus.cache_program(5, pattern(5)), bus.on_reset()), "page 1 of block 1 after page 2")
     bus.cache_program(12, pattern(0))
@@ -195,7 +225,9 @@ def test_write_protected_cache_program_fails(nand):
 
 @pytest.mark.parametrize("faults", [None, Faults(seed=3)])
 def test_power_cut_tears_the_page_in_the_array_and_loses_the_one_behind_it(nand, faults):
-    """At instants over a sequence of three: what is over is whole, the page in the array is whole or torn, the others are blank."""
+    """At instants over a sequence of three: what is over is whole, the page in the array is whole or torn, the others
+    are blank.
+    """
     seen = set()
     for at in range(0, 140_000, 2_900):
         bus = start(nand, faults, seed=at + 1)
@@ -335,7 +367,8 @@ def test_a_page_that_has_been_read_ahead_for_long_comes_at_once(nand):
     bus.load(0)
     bus.cache_read(2)
     bus.wait(TIMES["r"])
-    assert bus.program(8, pattern(8)) == 0xE0 and nand.peek(0, 8) == pattern(8) and nand.broken() == []  # it is not called for
+    # it is not called for
+    assert bus.program(8, pattern(8)) == 0xE0 and nand.peek(0, 8) == pattern(8) and nand.broken() == []
     broken_by(nand, lambda: bus.command(0x3F), "3Fh without a page that is read ahead")
 
 
@@ -355,7 +388,9 @@ def test_rules_of_cache_reads_are_named(nand):
     broken_by(nand, lambda: again(BLOCKS_END), "row 32 is out of range")
     bus.ready()
     for command in (0x30, 0x60, 0x80, 0x85, 0x10, 0x11, 0x15, 0x90, 0xD0, 0xD1, 0x84, 0x61, 0x13, 0xD2):
-        broken_by(nand, lambda command=command: bus.command(command), f"command {command:02X}h while the array is at work")
+        broken_by(
+            nand, lambda command=command: bus.command(command), f"command {command:02X}h while the array is at work"
+        )
     again(2)
     broken_by(nand, lambda: bus.command(0x3F), "command 3Fh while busy")
     bus.ready()
@@ -403,7 +438,9 @@ def test_faults_of_a_read_apply_once_to_each_page(nand):
         bus.load(row)
         plain.append(bus.read(FULL))
     flips = nand.seen()["flips"]
-    assert flips == sum((a ^ b).bit_count() for n, page in enumerate(plain) for a, b in zip(page, pattern(n), strict=True))
+    assert flips == sum(
+        (a ^ b).bit_count() for n, page in enumerate(plain) for a, b in zip(page, pattern(n), strict=True)
+    )
     bus = start(nand, Faults(seed=1, ber=10**9), blocks=8)
     for row in range(4):
         bus.program(row, pattern(row))

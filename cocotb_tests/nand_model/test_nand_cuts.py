@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a power cut leaves of programs and erases in each of the ways of sim/nand_faults.h, also in an image opened again; rules of the part. Needs no simulator."""
+"""What a power cut leaves of programs and erases in each of the ways of sim/nand_faults.h, also in an image opened
+again; rules of the part. Needs no simulator.
+"""
 
 import os
 import signal
@@ -54,7 +56,12 @@ def test_program_that_is_cut_leaves_a_torn_or_unreadable_page(nand, tmp_path, wa
         seen["subset"] += not prefix(got, pattern(3)) and subset(got, pattern(3))
         seen["wrong"] += not subset(got, pattern(3)) and BITS // 64 < wrong_bits(got, pattern(3)) < BITS // 4
     assert nand.broken() == [] and sum(seen.values()) == 8
-    assert {name for name, n in seen.items() if n} == {Cut.PREFIX: {"prefix"}, Cut.SUBSET: {"subset"}, Cut.UNREADABLE: {"wrong"}, Cut.TORN: {"prefix", "subset"}}[way]
+    assert {name for name, n in seen.items() if n} == {
+        Cut.PREFIX: {"prefix"},
+        Cut.SUBSET: {"subset"},
+        Cut.UNREADABLE: {"wrong"},
+        Cut.TORN: {"prefix", "subset"},
+    }[way]
 
 
 def test_page_that_fades_reads_well_and_later_no_longer(nand, tmp_path):
@@ -250,7 +257,9 @@ def test_page_is_programmed_in_parts_as_often_as_nop_says_and_not_over_programme
     assert read(bus, 1) == bytes(range(40)) * 4 + b"\xff" * (FULL - 160)
     broken_by(nand, lambda: part(bus, 1, 200, b"\x00"), "page 1 of block 0", "programmed 4 times already")
     part(bus, 2, 7, b"\x0f")
-    broken_by(nand, lambda: part(bus, 2, 0, b"\xff" * 7 + b"\x7f"), "page 2 of block 0 over programmed cells", "column 7")
+    broken_by(
+        nand, lambda: part(bus, 2, 0, b"\xff" * 7 + b"\x7f"), "page 2 of block 0 over programmed cells", "column 7"
+    )
     part(bus, 3, 0, b"\x0f")
     broken_by(nand, lambda: part(bus, 2, 9, b"\x00"), "page 2 of block 0 after page 3")
     erase(bus, 0)
@@ -288,7 +297,9 @@ def test_busy_die_takes_status_and_reset_only(nand):
 
 
 def test_a_chosen_way_needs_faults(nand):
-    code = "from cocotb_tests.nand_model.test_nand_cuts import *\nnand = Nand(library())\nstart(nand)\nnand.power_cut(1, program=Cut.FADES)"
+    code = (
+        "from cocotb_tests.nand_model.test_nand_cuts import *\nnand = Nand(library())\nstart(nand)\n"
+        "nand.power_cut(1, program=Cut.FADES)"
+    )
     done = child(code)
     assert done.returncode == 70 and "chooses a power cut while faults are off" in done.stderr
-

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Faults of the NAND model by seed (sim/nand_faults.h): each at its place or rate, the same again in any process, none when off. Cuts: test_nand_cuts.py. Needs no simulator."""
-
+"""Faults of the NAND model by seed (sim/nand_faults.h): each at its place or rate, the same again in any process, none
+when off. Cuts: test_nand_cuts.py. Needs no simulator.
+"""
 
 import pytest
 
@@ -34,7 +35,15 @@ def session(bus, nand, rows=range(4, 16)):
     return got + [nand.peek(0, row) for row in rows]
 
 
-LOUD = dict(bad_ppm=200_000, erase_fail_ppm=300_000, program_fail_ppm=200_000, ber=10**8, ber_erase=10**8, ber_read=10**7, ber_age=10**6)
+LOUD = dict(
+    bad_ppm=200_000,
+    erase_fail_ppm=300_000,
+    program_fail_ppm=200_000,
+    ber=10**8,
+    ber_erase=10**8,
+    ber_read=10**7,
+    ber_age=10**6,
+)
 LOUD |= dict(stuck_page_ppm=200_000, stuck_bits_ppm=300_000, stuck_bits=5)
 
 
@@ -45,7 +54,11 @@ def test_without_faults_and_with_none_of_them_the_answers_are_the_same(nand):
     bus = start(nand)
     plain = session(bus, nand)
     assert plain[3:6] == [0, pattern(4), pattern(4)] and nand.broken() == [] and nand.seen() == dict.fromkeys(SEEN, 0)
-    assert session(start(nand, Faults(seed=5)), nand) == plain and nand.broken() == [] and nand.seen() == dict.fromkeys(SEEN, 0)
+    assert (
+        session(start(nand, Faults(seed=5)), nand) == plain
+        and nand.broken() == []
+        and nand.seen() == dict.fromkeys(SEEN, 0)
+    )
     start(nand, Faults(seed=5, **LOUD))
     nand.set_faults(None)
     assert session(Bus(nand).reset(), nand, range(16, 20)) == session(start(nand), nand, range(16, 20))
@@ -74,7 +87,10 @@ def test_faults_go_on_from_the_image(nand, tmp_path):
     whole = session(bus, nand) + session(bus, nand)
     first = child(CHILD, 7, path).stdout.strip()
     second = session(start(nand, faults, path=path), nand)
-    assert [first, repr(second)] == [repr(whole[: len(whole) // 2]), repr(whole[len(whole) // 2 :])] and second != whole[: len(second)]
+    assert [first, repr(second)] == [
+        repr(whole[: len(whole) // 2]),
+        repr(whole[len(whole) // 2 :]),
+    ] and second != whole[: len(second)]
 
 
 # ---- factory bad blocks
@@ -89,7 +105,9 @@ def test_share_of_blocks_is_bad_from_the_factory_and_marked_where_the_vendor_doe
     assert 25 < len(bad) < 80 and 0 not in bad
     assert all(nand.is_bad(0, block) == (block in bad) for block in range(MANY["blocks"]))
     pages = {Mark.FIRST: {0}, Mark.SECOND: {1}, Mark.LAST: {PAGES - 1}, Mark.EITHER: {0, 1}}[mark]
-    assert {page for where in bad.values() for page in where} == pages and all(len(where) == 1 for where in bad.values())
+    assert {page for where in bad.values() for page in where} == pages and all(
+        len(where) == 1 for where in bad.values()
+    )
 
 
 def test_block_0_is_good_even_if_all_others_are_bad(nand):
@@ -104,10 +122,16 @@ def test_erase_of_a_bad_block_fails_or_appears_to_work_and_may_lose_the_mark(nan
     outcomes = {block: (erase(bus, block), bool(marks(nand, block))) for block in range(1, 40)}
     assert set(outcomes.values()) == {(1, True), (1, False), (0, False)}
     bus = start(nand, faults, blocks=40, path=path)
-    assert {block: bool(marks(nand, block)) for block in outcomes} == {block: marked for block, (_, marked) in outcomes.items()}
+    assert {block: bool(marks(nand, block)) for block in outcomes} == {
+        block: marked for block, (_, marked) in outcomes.items()
+    }
     assert nand.is_bad(0, 5)
     worked = [block for block, (failed, _) in outcomes.items() if not failed]
-    programs = [(bus.program(b * PAGES + p, pattern(p)) & 1, wrong_bits(nand.peek(0, b * PAGES + p), pattern(p))) for b in worked for p in range(PAGES)]
+    programs = [
+        (bus.program(b * PAGES + p, pattern(p)) & 1, wrong_bits(nand.peek(0, b * PAGES + p), pattern(p)))
+        for b in worked
+        for p in range(PAGES)
+    ]
     assert {failed for failed, _ in programs} == {0, 1} and all(wrong for failed, wrong in programs if not failed)
 
 
@@ -142,7 +166,9 @@ def test_program_fails_after_so_many_cycles_of_its_block(nand):
     got = []
     for _ in range(4):
         got.append([bus.program(8 + page, pattern(page)) for page in range(PAGES)])
-        assert all(read(bus, 8 + page) == pattern(page) for page in (0, 2, 3)) and (read(bus, 9) == pattern(1)) == (got[-1][1] == 0xE0)
+        assert all(read(bus, 8 + page) == pattern(page) for page in (0, 2, 3)) and (read(bus, 9) == pattern(1)) == (
+            got[-1][1] == 0xE0
+        )
         assert erase(bus, 2) == 0
     assert got == [[0xE0] * 4] * 2 + [[0xE0, 0xE1, 0xE0, 0xE0]] * 2 and nand.broken() == []
     bus = start(nand, Faults(seed=2, program_fail_ppm=200_000), blocks=50)
@@ -205,7 +231,9 @@ def test_more_bits_flip_with_wear_with_reads_and_with_age(nand):
 def test_stuck_bits_stay_for_ever(nand):
     bus = start(nand, Faults(seed=1, places=[Place(Fault.STUCK_BITS, 0, 1, page=2, n=40)]))
     blank = read(bus, 6)
-    assert 10 < wrong_bits(blank, BLANK) < 30 and blank[PAGE] == 0xFF and read(bus, 6) == blank and read(bus, 5) == BLANK
+    assert (
+        10 < wrong_bits(blank, BLANK) < 30 and blank[PAGE] == 0xFF and read(bus, 6) == blank and read(bus, 5) == BLANK
+    )
     bus.program(6, bytes(FULL))
     black = read(bus, 6)
     assert 10 < wrong_bits(black, bytes(FULL)) < 30 and nand.peek(0, 6) == bytes(FULL)
@@ -222,7 +250,11 @@ def test_stuck_page_reads_the_same_wrong_content_until_it_is_erased(nand):
     erase(bus, 1)
     assert read(bus, 5) == BLANK and bus.program(5, pattern(5)) == 0xE0
     wrong = read(bus, 5)
-    assert wrong_bits(wrong, pattern(5)) > BITS // 4 and [read(bus, 5) for _ in range(5)] == [wrong] * 5 and nand.peek(0, 5) == pattern(5)
+    assert (
+        wrong_bits(wrong, pattern(5)) > BITS // 4
+        and [read(bus, 5) for _ in range(5)] == [wrong] * 5
+        and nand.peek(0, 5) == pattern(5)
+    )
     erase(bus, 1)
     bus.program(5, pattern(5))
     assert read(bus, 5) == pattern(5)

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The NAND model alone, its pins moved by this file through ctypes: commands, rules, image files, power cuts. Needs no simulator."""
+"""The NAND model alone, its pins moved by this file through ctypes: commands, rules, image files, power cuts.
+
+Needs no simulator.
+"""
 
 import os
 import signal
@@ -60,7 +63,9 @@ def test_operations_take_their_times_on_ready_busy(nand):
     assert near(bus.ready(), "prog")
 
 
-@pytest.mark.parametrize("name", ["wp", "wh", "wc", "rp", "reh", "rc", "cls", "cs", "ch", "als", "ds", "adl", "whr", "rhw", "rr"])
+@pytest.mark.parametrize(
+    "name", ["wp", "wh", "wc", "rp", "reh", "rc", "cls", "cs", "ch", "als", "ds", "adl", "whr", "rhw", "rr"]
+)
 def test_time_that_is_too_short_for_the_part_is_named(nand, name):
     nand.times(**{name: 400})
     bus = Bus(nand).reset()

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What kind of part the NAND model is: identification, parameter page and its faults, timing modes by SET FEATURES. Pins are moved by this file; needs no simulator."""
+"""What kind of part the NAND model is: identification, parameter page and its faults, timing modes by SET FEATURES.
+
+Pins are moved by this file; needs no simulator.
+"""
 
 import pytest
 

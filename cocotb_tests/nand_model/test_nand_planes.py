@@ -1,12 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs and erases of several planes (11h, D1h) of the NAND model, status of a plane (78h): order, times, failures of one plane, power cuts, rules in words."""
+"""Programs and erases of several planes (11h, D1h) of the NAND model, status of a plane (78h): order, times, failures
+of one plane, power cuts, rules in words.
+"""
 
 import pytest
 
 from cocotb_tests.bench.nand_bus import FULL, PAGE, PAGES, SMALL, WP, broken_by, pattern, subset
 from cocotb_tests.bench.nand_cache import BLANK, DBSY, TIMES, start, waits_for_ever
 from cocotb_tests.bench.nand_faulty import child
-from cocotb_tests.bench.nand_pins import CACHE_PROGRAMS, ERASES, FAIL_ERASE, FAIL_PROGRAM, HANG, PROGRAMS, SHARED, SUSPENSIONS, Nand, library
+from cocotb_tests.bench.nand_pins import (
+    CACHE_PROGRAMS,
+    ERASES,
+    FAIL_ERASE,
+    FAIL_PROGRAM,
+    HANG,
+    PROGRAMS,
+    SHARED,
+    SUSPENSIONS,
+    Nand,
+    library,
+)
 from opentxssd.faults import Cut, CutErase, Dead, Fault, Faults, Place
 
 
@@ -70,13 +83,18 @@ def test_pages_of_several_planes_are_programmed_and_erased_in_one_array_time(nan
     assert erase(bus, *blocks) == bus.falls() + TIMES["bers"] and bus.status() == 0xE0
     assert all(blank(nand, block) and nand.c.otx_nand_erases(0, block) == 1 for block in blocks)
     assert nand.count(ERASES) == len(blocks) and nand.count(SHARED) == (PAGES + 1) * len(blocks)
-    assert program(bus, row_of(blocks[0])) == bus.falls() + TIMES["prog"] and nand.count(SHARED) == (PAGES + 1) * len(blocks)
+    assert program(bus, row_of(blocks[0])) == bus.falls() + TIMES["prog"] and nand.count(SHARED) == (PAGES + 1) * len(
+        blocks
+    )
     assert nand.broken() == []
 
 
 def test_a_part_has_1_2_or_4_planes():
     for planes in (3, 8):
-        done = child(f"from cocotb_tests.nand_model.test_nand_planes import *\nstart(Nand(library()), part={{'planes': {planes}}})")
+        done = child(
+            f"from cocotb_tests.nand_model.test_nand_planes import *\nstart(Nand(library()), part={{'planes': "
+            f"{planes}}})"
+        )
         assert done.returncode == 70 and f"a part of {planes} planes" in done.stderr
 
 
@@ -113,11 +131,14 @@ def test_each_plane_fails_by_itself_and_says_so(nand, fails):
     program(bus, *(row_of(block) for block in blocks))
     assert bus.status() == 0xE1
     assert [bus.status(row_of(block)) for block in blocks] == [0xE0 + (n == fails) for n in range(1, 5)]
-    assert [bus.status(row_of(block, 2)) for block in range(4)] == [bus.status(row_of(block)) for block in (4, 1, 6, 3)]  # of its plane
+    # of its plane
+    assert [bus.status(row_of(block, 2)) for block in range(4)] == [bus.status(row_of(block)) for block in (4, 1, 6, 3)]
     assert [whole(nand, row_of(block)) for block in blocks] == [n != fails for n in range(1, 5)]
     nand.fail(0, FAIL_ERASE, fails)
     erase(bus, *blocks)
-    assert bus.status() == 0xE1 and [bus.status(row_of(block)) & 1 for block in blocks] == [n == fails for n in range(1, 5)]
+    assert bus.status() == 0xE1 and [bus.status(row_of(block)) & 1 for block in blocks] == [
+        n == fails for n in range(1, 5)
+    ]
     again = [block for n, block in enumerate(blocks, 1) if n == fails]
     broken_by(nand, lambda: program(bus, row_of(again[0])), "erase was not finished")
     assert bus.program(row_of((set(blocks) - set(again)).pop()), pattern(0)) == 0xE0
@@ -181,7 +202,12 @@ def test_rules_of_several_planes_are_named(nand):
     broken_by(nand, lambda: bus.command(0x11), "11h without 80h")
     broken_by(nand, lambda: bus.give(0, pattern(0)[:-1], 0x11), "program of 287 bytes", "288")
     bus.ready()
-    for row, words in ((8, "program of plane 0, which has one already"), (0, "plane 0"), (5, "program of page 1, that of the other plane is 0"), (1, "plane 0")):
+    for row, words in (
+        (8, "program of plane 0, which has one already"),
+        (0, "plane 0"),
+        (5, "program of page 1, that of the other plane is 0"),
+        (1, "plane 0"),
+    ):
         for end in (0x10, 0x11):
             given(0)
             broken_by(nand, lambda row=row, end=end: bus.give(row, pattern(row), end), words)
@@ -190,7 +216,11 @@ def test_rules_of_several_planes_are_named(nand):
     broken_by(nand, lambda: bus.give(4, pattern(4), 0x15), "command 15h after 11h")
     given(0)
     for command in (0x00, 0x05, 0x30, 0x31, 0x3F, 0x60, 0x61, 0x84, 0x90, 0xD0, 0xD1, 0xE0):
-        broken_by(nand, lambda command=command: bus.command(command), f"command {command:02X}h between the planes of a program")
+        broken_by(
+            nand,
+            lambda command=command: bus.command(command),
+            f"command {command:02X}h between the planes of a program",
+        )
     broken_by(nand, lambda: bus.command(0x85), "85h without 80h")
     broken_by(nand, lambda: bus.command(0x10), "10h without 80h")
     bus.give(4, pattern(4), 0x10)
@@ -214,7 +244,9 @@ def test_rules_of_several_planes_are_named(nand):
     queue_erase(bus, 2)
     bus.ready()
     for command in (0x00, 0x10, 0x11, 0x15, 0x30, 0x31, 0x3F, 0x80, 0x85, 0x84, 0x61, 0x90):
-        broken_by(nand, lambda command=command: bus.command(command), f"command {command:02X}h between the planes of an erase")
+        broken_by(
+            nand, lambda command=command: bus.command(command), f"command {command:02X}h between the planes of an erase"
+        )
     broken_by(nand, lambda: bus.command(0xD0), "command D0h needs 60h and 3")
     queue_erase(bus, 3, 0xD0)
     broken_by(nand, lambda: bus.command(0x61), "61h", "cannot be suspended")
@@ -236,9 +268,13 @@ def test_write_protect_holds_for_all_planes(nand):
     bus = start(nand)
     bus.move(off=WP)
     program(bus, 0, 4)
-    assert bus.status() == 0x61 and bus.status(0) == bus.status(4) == 0x61 and nand.peek(0, 0) == nand.peek(0, 4) == BLANK
+    assert (
+        bus.status() == 0x61 and bus.status(0) == bus.status(4) == 0x61 and nand.peek(0, 0) == nand.peek(0, 4) == BLANK
+    )
     erase(bus, 0, 1)
-    assert bus.status(0) == bus.status(4) == 0x61 and nand.count(SHARED) == nand.count(ERASES) == 0 and nand.broken() == []
+    assert (
+        bus.status(0) == bus.status(4) == 0x61 and nand.count(SHARED) == nand.count(ERASES) == 0 and nand.broken() == []
+    )
 
 
 @pytest.mark.parametrize("faults", [None, Faults(seed=3)])
@@ -264,7 +300,13 @@ def test_power_cut_treats_each_page_and_each_block_by_itself(nand, faults):
         nand.power_cut(seed)
         ended = [nand.c.otx_nand_programs(0, row_of(block)) != 255 for block in (2, 5)]
         for block, end in zip((2, 5), ended, strict=True):
-            assert blank(nand, block) if end else all(subset(nand.peek(0, row_of(block, page)), pattern(row_of(block, page))) for page in range(PAGES))
+            assert (
+                blank(nand, block)
+                if end
+                else all(
+                    subset(nand.peek(0, row_of(block, page)), pattern(row_of(block, page))) for page in range(PAGES)
+                )
+            )
         seen.add(tuple(ended))
     assert len(seen) == 4 and nand.broken() == []
 
@@ -282,7 +324,10 @@ def test_chosen_cut_is_of_all_planes(nand):
     bus.ready()
     queue_erase(bus, 1, 0xD0)
     nand.power_cut(1, erase=CutErase.LOOKS_ERASED)
-    assert all(blank(nand, block) and nand.c.otx_nand_programs(0, row_of(block)) == 255 for block in (0, 1)) and nand.broken() == []
+    assert (
+        all(blank(nand, block) and nand.c.otx_nand_programs(0, row_of(block)) == 255 for block in (0, 1))
+        and nand.broken() == []
+    )
 
 
 def test_reset_leaves_all_planes_torn(nand):
@@ -320,7 +365,9 @@ def test_array_that_hangs_or_die_that_dies_leaves_all_planes_torn(nand):
 def test_faults_of_programs_and_erases_are_those_of_each_plane(nand):
     bus = start(nand, Faults(places=[Place(Fault.PROGRAM_FAILS, 0, 3, page=1), Place(Fault.ERASE_FAILS, 0, 2)]))
     program(bus, row_of(2, 1), row_of(3, 1))
-    assert (bus.status(), bus.status(row_of(2)), bus.status(row_of(3))) == (0xE1, 0xE0, 0xE1) and whole(nand, row_of(2, 1))
+    assert (bus.status(), bus.status(row_of(2)), bus.status(row_of(3))) == (0xE1, 0xE0, 0xE1) and whole(
+        nand, row_of(2, 1)
+    )
     erase(bus, 3, 2)
     assert (bus.status(), bus.status(row_of(2)), bus.status(row_of(3))) == (0xE1, 0xE1, 0xE0) and blank(nand, 3)
     assert nand.seen()["program_fails"] == nand.seen()["erase_fails"] == 1 and nand.broken() == []

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random cache sequences, operations of several planes, resets and power cuts on the NAND model against a small model of a die: contents, results, R/B#.
+"""Random cache sequences, operations of several planes, resets and power cuts on the NAND model against a small model
+of a die: contents, results, R/B#.
 
 SEED= makes one other run. Needs no simulator.
 """
@@ -12,7 +13,19 @@ import pytest
 
 from cocotb_tests.bench.nand_bus import FULL, PAGE, RE, SMALL, subset
 from cocotb_tests.bench.nand_cache import BLANK, CBSY, DBSY, RCBSY, TIMES, Pins
-from cocotb_tests.bench.nand_pins import CACHE_PROGRAMS, CACHE_READS, ERASES, FAIL_ERASE, FAIL_PROGRAM, PROGRAMS, READS, SHARED, Nand, Part, library
+from cocotb_tests.bench.nand_pins import (
+    CACHE_PROGRAMS,
+    CACHE_READS,
+    ERASES,
+    FAIL_ERASE,
+    FAIL_PROGRAM,
+    PROGRAMS,
+    READS,
+    SHARED,
+    Nand,
+    Part,
+    library,
+)
 from opentxssd.faults import Faults
 
 BLOCKS, PAGES, STEPS = 8, 8, 250
@@ -90,7 +103,16 @@ class Golden:
 class Run:
     def __init__(self, nand, seed, planes, faults):
         self.nand, self.rng, self.faults = nand, random.Random(seed), faults
-        assert nand.open(**DIE, times=TIMES, seed=seed, faults=faults, part=Part(onfi=0, cache=1, planes=planes, status_enhanced=1)) is None
+        assert (
+            nand.open(
+                **DIE,
+                times=TIMES,
+                seed=seed,
+                faults=faults,
+                part=Part(onfi=0, cache=1, planes=planes, status_enhanced=1),
+            )
+            is None
+        )
         self.die, self.bus, self.met = Golden(planes), Look(nand).reset(), Counter()
 
     def data(self):
@@ -127,7 +149,9 @@ class Run:
             assert self.nand.c.otx_nand_under_way(0) == (data[PAGE + 1] if kind == PROGRAM else 256 if kind else 0)
             self.nand.power_cut(self.rng.randrange(1 << 30))
             self.bus, die.fails = Look(self.nand).reset(), {PROGRAM: 0, ERASE: 0}
-        self.met[("reset" if reset else "cut") + f" of {len(die.jobs)}" + (" and one behind" if die.behind else "")] += 1
+        self.met[
+            ("reset" if reset else "cut") + f" of {len(die.jobs)}" + (" and one behind" if die.behind else "")
+        ] += 1
         for kind, row, data, _ in die.jobs:
             self.torn(kind, row, data, may_end=not reset)
         die.jobs, die.behind, die.sequence, die.failed, die.before = [], None, False, set(), set()
@@ -156,7 +180,9 @@ class Run:
 
     def compare(self):
         """All cells; torn ones are taken as they are."""
-        busy = {row for kind, first, _, _ in self.die.jobs for row in range(first, first + (PAGES if kind == ERASE else 1))}
+        busy = {
+            row for kind, first, _, _ in self.die.jobs for row in range(first, first + (PAGES if kind == ERASE else 1))
+        }
         for row in set(range(BLOCKS * PAGES)) - busy:
             got, expected = self.nand.peek(0, row), self.die.cells.get(row, BLANK)
             if expected is None:
@@ -305,7 +331,20 @@ def test_random_operations_agree_with_the_model_of_a_die(nand):
         names = {PROGRAM: PROGRAMS, ERASE: ERASES}
         assert {what: nand.count(names.get(what, what)) for what in run.die.counts} == dict(run.die.counts)
         met += run.met
-    wanted = ["program of 2", "program of 4", "erase of 2", "erase of 4", "4 pages read", "sequence without end", "whole page", "whole block"]
+    wanted = [
+        "program of 2",
+        "program of 4",
+        "erase of 2",
+        "erase of 4",
+        "4 pages read",
+        "sequence without end",
+        "whole page",
+        "whole block",
+    ]
     wanted += [f"status {s}" for s in ("e0", "e1", "e2", "e3", "c0", "c2")]
-    wanted += [f"{what} of {jobs}" for what in ("reset", "cut") for jobs in ("0", "1", "2", "1 and one behind", "0 and one behind")]
+    wanted += [
+        f"{what} of {jobs}"
+        for what in ("reset", "cut")
+        for jobs in ("0", "1", "2", "1 and one behind", "0 and one behind")
+    ]
     assert len(SEEDS) == 1 or [name for name in wanted if not met[name]] == [], dict(met)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Read retry of the NAND model: levels by feature 89h, what the parameter page says of them, pages whose cells have drifted. Pins are moved by this file; needs no simulator."""
+"""Read retry of the NAND model: levels by feature 89h, what the parameter page says of them, pages whose cells have
+drifted. Pins are moved by this file; needs no simulator.
+"""
 
 import pytest
 
@@ -229,7 +231,11 @@ def test_wrong_bits_come_on_top_of_those_of_other_rates_and_are_others_in_each_r
         counts[ber, drift] = nand.seen()["flips"]
     one, other, both = counts.values()
     expected = 40 * FULL * 8 / 100
-    assert one == pytest.approx(expected, rel=0.15) and other == pytest.approx(expected, rel=0.15) and both == pytest.approx(2 * expected, rel=0.15)
+    assert (
+        one == pytest.approx(expected, rel=0.15)
+        and other == pytest.approx(expected, rel=0.15)
+        and both == pytest.approx(2 * expected, rel=0.15)
+    )
 
 
 def test_without_a_rate_a_level_changes_nothing_but_what_is_counted(nand):
@@ -239,7 +245,9 @@ def test_without_a_rate_a_level_changes_nothing_but_what_is_counted(nand):
 
 
 def test_same_seed_gives_the_same_other_faults_whether_pages_drift_or_not(nand):
-    kept = dict(seed=5, ber=10**9, stuck_page_ppm=200_000, stuck_bits_ppm=300_000, stuck_bits=5, program_fail_ppm=200_000)
+    kept = dict(
+        seed=5, ber=10**9, stuck_page_ppm=200_000, stuck_bits_ppm=300_000, stuck_bits=5, program_fail_ppm=200_000
+    )
     got = []
     for more in {}, dict(drift_ppm=1_000_000), dict(ber_drift=MANY):
         bus = start(nand, Faults(**kept | more), RETRY)
@@ -334,7 +342,10 @@ def test_pages_that_drift_are_drawn_anew_at_each_erase_and_by_seed(nand):
 
 
 def test_a_seed_gives_the_same_levels_in_any_process(nand, tmp_path):
-    code = "from cocotb_tests.nand_model.test_nand_retry import *\nimport sys\nprint(levels(Nand(library()), path=sys.argv[1]))"
+    code = (
+        "from cocotb_tests.nand_model.test_nand_retry import *\nimport sys\nprint(levels(Nand(library()), "
+        "path=sys.argv[1]))"
+    )
     assert child(code, tmp_path / "image").stdout.strip() == str(levels(nand))
 
 

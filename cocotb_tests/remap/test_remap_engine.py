@@ -96,7 +96,9 @@ async def of_two_transactions_the_one_that_commits_later_remains(dut):
         await b.tx(COMMIT, first)
         assert await b.location(lpn) == nand(100 * lpn + first)
         await b.tx(COMMIT, second)
-        assert await b.location(lpn) == nand(100 * lpn + second) and b.state(first) == b.state(second) == State.COMMITTED
+        assert (
+            await b.location(lpn) == nand(100 * lpn + second) and b.state(first) == b.state(second) == State.COMMITTED
+        )
         await b.drain()
         assert await b.location(lpn) == nand(100 * lpn + second) and b.released.pop() == nand(100 * lpn + first)
 
@@ -222,7 +224,11 @@ async def a_walk_says_how_far_it_is_and_who_comes_before(dut):
             await b.clocks(1)
             if b.state(txid) == State.COMMITTED:
                 values.append((int(dut.older.value), int(dut.reached.value)))
-    assert [values[0][0] for values in seen.values()] == [0, 1, 2] and [values[-1] for values in seen.values()] == [(0, 40), (0, 5), (0, 20)]
+    assert [values[0][0] for values in seen.values()] == [0, 1, 2] and [values[-1] for values in seen.values()] == [
+        (0, 40),
+        (0, 5),
+        (0, 20),
+    ]
     assert all(values == sorted(values, key=lambda v: (-v[0], v[1])) for values in seen.values()), seen
     assert len({reached for _, reached in seen[7]}) > 20 and {reached for before, reached in seen[8] if before} == {0}
     await b.drain()
@@ -256,7 +262,12 @@ async def a_prepared_transaction_is_as_invisible_as_an_open_one_and_takes_no_mor
         await b.clocks(1)
         assert b.state(txid) == State.PREPARED
         own = await b.op(LOOKUP, 30 + txid, txid)
-        assert own["own"] and own["location"] == nand(txid) and not own["committing"] and await b.location(30 + txid) == NONE
+        assert (
+            own["own"]
+            and own["location"] == nand(txid)
+            and not own["committing"]
+            and await b.location(30 + txid) == NONE
+        )
         assert (await b.op(APPEND, 40, txid, nand(9)))["error"]
         if end == COMMIT:
             await b.tx(COMMITTING, txid)
@@ -277,7 +288,10 @@ async def recover_aborts_every_open_transaction_in_one_clock(dut):
     await b.commit(5)
     await b.tx(RECOVER, 4)
     await b.clocks(1)
-    assert [b.state(t) for t in (3, 4)] == [State.PREPARED, State.COMMITTING] and {b.state(t) for t in range(3)} <= {State.ABORTED, State.FREE}
+    assert [b.state(t) for t in (3, 4)] == [State.PREPARED, State.COMMITTING] and {b.state(t) for t in range(3)} <= {
+        State.ABORTED,
+        State.FREE,
+    }
     assert [await b.location(lpn) for lpn in (60, 61, 62, 63)] == [nand(605), NONE, NONE, NONE]
     await b.drain()
     assert sorted(b.released) == sorted([nand(600 + t) for t in range(3)] + [nand(10 * (61 + t) + t) for t in range(3)])

@@ -18,7 +18,12 @@ async def what_may_not_be_done_is_refused_and_changes_nothing(dut):
     await b.tx(BEGIN, 1)
     await b.op(APPEND, 8, 1, buf(1))
     ver = word(VER, 65536)
-    refused = [(LOOKUP, G.lbas), (PLAIN, G.lbas, None, buf(9)), (APPEND, 1 << 30, 1, buf(9)), (SWAP, 0xFFFFFFFF, None, buf(1), buf(9))]
+    refused = [
+        (LOOKUP, G.lbas),
+        (PLAIN, G.lbas, None, buf(9)),
+        (APPEND, 1 << 30, 1, buf(9)),
+        (SWAP, 0xFFFFFFFF, None, buf(1), buf(9)),
+    ]
     refused += [(APPEND, 8, None, buf(9)), (APPEND, 8, 2, buf(9)), (APPEND, 8, 1, ver), (PLAIN, 8, None, ver)]
     refused += [(SWAP, 8, None, buf(1), ver), (7, 8)]
     for args in refused:

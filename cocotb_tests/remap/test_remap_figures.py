@@ -52,8 +52,16 @@ async def sixteen_lookups_are_outstanding_all_the_time_at_the_latency_of_a_dram(
         await b.done(calls[-1])
         busy = outstanding[latency : -latency - 10]
         clocks = calls[-1].taken - calls[0].taken + 1
-        dut._log.info(f"320 lookups at a memory latency of {latency}: {clocks / 320:.2f} clocks each, {min(busy)} to {max(outstanding)} outstanding")
-        assert b.table.most == 16 and max(outstanding) >= 16 and sum(busy) >= 15.5 * len(busy) and clocks <= 320 / 16 * (latency + 4)
+        dut._log.info(
+            f"320 lookups at a memory latency of {latency}: {clocks / 320:.2f} clocks each, {min(busy)} to "
+            f"{max(outstanding)} outstanding"
+        )
+        assert (
+            b.table.most == 16
+            and max(outstanding) >= 16
+            and sum(busy) >= 15.5 * len(busy)
+            and clocks <= 320 / 16 * (latency + 4)
+        )
 
 
 @simulated
@@ -95,9 +103,14 @@ async def a_range_takes_two_clocks_per_block_and_one_under_way_holds_up_no_looku
             call, behind = b.send(TRIM, 0, *args, blocks=blocks), b.send(LOOKUP, 100)
             await b.done(behind)
             await b.done(call)
-            dut._log.info(f"TRIM of {blocks}, {name}: {call.answered - call.taken} clocks; the next op is taken {behind.taken - call.taken} clocks after it")
+            dut._log.info(
+                f"TRIM of {blocks}, {name}: {call.answered - call.taken} clocks; the next op is taken "
+                f"{behind.taken - call.taken} clocks after it"
+            )
             assert not args[0] or b.model.txs[1].count == blocks
-            assert args[0] or (call.answered - call.taken <= 2 * blocks + 12 and behind.taken - call.taken <= 2 * blocks + 6)
+            assert args[0] or (
+                call.answered - call.taken <= 2 * blocks + 12 and behind.taken - call.taken <= 2 * blocks + 6
+            )
 
 
 @simulated
@@ -149,7 +162,11 @@ async def walks_go_on_while_ops_come_without_a_pause(dut):
 async def a_commit_of_1000_entries_takes_as_long_as_of_one(dut):
     b = await bench(dut, latency=(1, 2))
     waits, seen = {}, []
-    b.held.append(lambda: seen.append((b.clock, int(dut.evCommitTaken.value), int(dut.evCommitVisible.value), int(dut.evTxid.value))))
+    b.held.append(
+        lambda: seen.append(
+            (b.clock, int(dut.evCommitTaken.value), int(dut.evCommitVisible.value), int(dut.evTxid.value))
+        )
+    )
     for size in (1, 1000):
         await b.tx(BEGIN, 1)
         for lpn in range(size):
@@ -170,7 +187,10 @@ async def a_commit_of_1000_entries_takes_as_long_as_of_one(dut):
         start = b.clock
         await b.drain()
         wait, flip_time = waits[size]
-        dut._log.info(f"commit of {size}: taken {wait} clocks after it was offered, visible {flip_time} later, merged in {b.clock - start}")
+        dut._log.info(
+            f"commit of {size}: taken {wait} clocks after it was offered, visible {flip_time} later, merged in "
+            f"{b.clock - start}"
+        )
     assert waits[1] == waits[1000] == (0, 1)
 
 

@@ -20,7 +20,9 @@ async def two_lookups_of_one_block_run_side_by_side_and_a_change_waits_for_their
     reads = [b.send(LOOKUP, 5) for _ in range(2)]
     write, last = b.send(PLAIN, 5, location=nand(2)), b.send(LOOKUP, 5)
     await b.clocks(50)
-    assert [c.taken is not None for c in (*reads, write, last)] == [True, True, True, False] and b.map_word(5) == nand(1), "the change did not wait"
+    assert [c.taken is not None for c in (*reads, write, last)] == [True, True, True, False] and b.map_word(5) == nand(
+        1
+    ), "the change did not wait"
     b.answer_ready = True
     assert (await b.done(last))["location"] == nand(2) and reads[1].answered < write.answered < last.answered
     assert {c.rsp["location"] for c in reads} == {nand(1)}
@@ -65,7 +67,9 @@ async def a_group_sees_one_instant_whatever_commits_meanwhile(dut):
     assert [r["location"] for r in seen] == [nand(2), nand(3)] and all(r["committing"] for r in seen)
     assert b.released == [] and b.state(1) == b.state(2) == State.COMMITTED, "merged under an open group"
     mine = await b.op(LOOKUP, 3, 2)
-    assert mine["own"] and mine["location"] == buf(23), "the group's own transaction has committed: still its own version"
+    assert mine["own"] and mine["location"] == buf(23), (
+        "the group's own transaction has committed: still its own version"
+    )
     assert await b.location(3) == buf(13), "a new group sees both commits, the later one wins"
     await b.drain()
     assert len(b.released) == 8 and [b.map_word(lpn) for lpn in range(4)] == [buf(10 + lpn) for lpn in range(4)]
@@ -89,7 +93,10 @@ async def a_plain_write_in_an_older_group_stays_under_what_was_committed_after_i
 
 @simulated
 async def a_plain_write_that_meets_two_commits_on_its_way_marks_neither_dead(dut):
-    """The chain is T1, T2, base. While the PLAIN is past T2's entry it is open, then T2 and T1 commit: both come after the PLAIN, T1 wins."""
+    """The chain is T1, T2, base.
+
+    While the PLAIN is past T2's entry it is open, then T2 and T1 commit: both come after the PLAIN, T1 wins.
+    """
     b = await bench(dut, latency=(20, 20))
     for delay in range(0, 90, 3):
         for txid in (2, 1):
@@ -147,14 +154,23 @@ async def requests_but_commit_wait_for_an_append_and_a_commit_for_nothing(dut):
         wait = b.send_tx(request, 2 if request == COMMITTING else 3)
         await b.done(call)
         await b.clocks(2)
-        assert call.rsp["error"] == (request == PREPARE) and (wait.taken is not None) and (call.rsp["error"] or wait.taken >= call.answered - 2), request
+        assert (
+            call.rsp["error"] == (request == PREPARE)
+            and (wait.taken is not None)
+            and (call.rsp["error"] or wait.taken >= call.answered - 2)
+        ), request
     await b.tx(BEGIN, 5)
     call = b.send(APPEND, 7, 5, nand(9))
     await b.clocks(3)
     wait = b.send_tx(RECOVER, 1)
     await b.done(call)
     await b.clocks(2)
-    assert not call.rsp["error"] and wait.taken >= call.answered - 2 and b.state(5) == State.ABORTED and b.state(1) == State.COMMITTING
+    assert (
+        not call.rsp["error"]
+        and wait.taken >= call.answered - 2
+        and b.state(5) == State.ABORTED
+        and b.state(1) == State.COMMITTING
+    )
     slow = b.send(APPEND, 8, 4, nand(8)), b.send(PLAIN, 9, location=nand(9))
     await b.clocks(4)
     flip = await b.tx(COMMIT, 1)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Remap engine: random ops, groups and transactions against RemapModel, few hot blocks, so that chains get long and everything meets everything."""
+"""Remap engine: random ops, groups and transactions against RemapModel, few hot blocks, so that chains get long and
+everything meets everything.
+"""
 
 import os
 import random
@@ -41,7 +43,10 @@ async def random_run(dut, ops, latency, stall, seed, txids, pause=0.02, watched=
             b.send(Op.LOOKUP, lpn, reader)
     await b.drain()
     seen = b.seen | m.seen | {"read overtakes": b.table.overtaken}
-    dut._log.info(f"seed {seed}: {traffic.tally}, {m.commits} commits, {m.released} released, longest chain {longest}, {seen}, {b.clock} clocks")
+    dut._log.info(
+        f"seed {seed}: {traffic.tally}, {m.commits} commits, {m.released} released, longest chain {longest}, {seen}, "
+        f"{b.clock} clocks"
+    )
     assert m.commits > ops // 100 and m.released > ops // 12 and int(dut.memoryErrors.value) == 0
     return longest, seen
 
@@ -55,7 +60,9 @@ async def random_ops_agree_with_the_model_at_a_short_latency(dut):
 @simulated
 async def random_ops_agree_with_the_model_at_a_long_latency(dut):
     longest, seen = await random_run(dut, amount(800, 3000) * OPS, (1, 60), 0.3, 1000 + SEED, [*range(32)])
-    assert longest >= amount(3, 6) and (not LONG or all(v for k, v in seen.items() if k not in ("own after its commit", "most before", "inside a walk"))), seen
+    assert longest >= amount(3, 6) and (
+        not LONG or all(v for k, v in seen.items() if k not in ("own after its commit", "most before", "inside a walk"))
+    ), seen
 
 
 @simulated

@@ -48,7 +48,10 @@ async def a_range_may_end_with_the_last_block(dut):
     for blocks in (1, 5, 32):
         await fill(b, G.lbas - 33, 33, 10_000 * blocks)
         assert not (await b.op(TRIM, G.lbas - blocks, blocks=blocks))["error"]
-        assert await locations(b, range(G.lbas - blocks, G.lbas)) == [NONE] * blocks and await b.location(G.lbas - 33) != NONE
+        assert (
+            await locations(b, range(G.lbas - blocks, G.lbas)) == [NONE] * blocks
+            and await b.location(G.lbas - 33) != NONE
+        )
 
 
 @simulated
@@ -62,7 +65,9 @@ async def a_range_in_a_transaction_is_seen_by_it_alone_until_it_commits(dut):
         await b.op(APPEND, lpn, 3, buf(1000 + lpn))
     await b.op(APPEND, 103, 1, buf(103))
     assert not (await b.op(TRIM, 101, 2, blocks=8))["error"]
-    assert b.count(2) == 8 and b.count(3) == 2 and sorted(b.released) == [buf(102), buf(105)], "blocks that have an entry keep it"
+    assert b.count(2) == 8 and b.count(3) == 2 and sorted(b.released) == [buf(102), buf(105)], (
+        "blocks that have an entry keep it"
+    )
     old = [nand(1 + lpn) for lpn in range(100, 112)]
     assert await locations(b, range(100, 112)) == old
     assert await locations(b, range(100, 112), 2) == [nand(101), *[NONE] * 8, *old[9:]]
@@ -101,7 +106,15 @@ async def a_range_that_may_not_be_done_is_refused_and_changes_nothing(dut):
     words, released = b.table.beats.copy(), b.released.copy()
     refused = [(0, None, 0), (0, None, 33), (0, None, 63), (0, 1, 0), (0, 1, 33)]
     refused += [(0, 2, 4), (0, 3, 4), (0, 4, 1)]  # PREPARED, COMMITTING, FREE
-    refused += [(G.lbas - 3, None, 4), (G.lbas - 3, 1, 4), (G.lbas, None, 1), (G.lbas - 1, None, 32), (0xFFFFFFFF, None, 2), (1 << 31, 1, 1), (0xFFFFFFFF, None, 1)]
+    refused += [
+        (G.lbas - 3, None, 4),
+        (G.lbas - 3, 1, 4),
+        (G.lbas, None, 1),
+        (G.lbas - 1, None, 32),
+        (0xFFFFFFFF, None, 2),
+        (1 << 31, 1, 1),
+        (0xFFFFFFFF, None, 1),
+    ]
     for lpn, txid, blocks in refused:
         calls = [b.send(TRIM, lpn, txid, blocks=blocks), b.send(LOOKUP, 0)]  # what comes next is not held up
         assert (await b.done(calls[0]))["error"], (lpn, txid, blocks)
@@ -120,7 +133,9 @@ async def blocks_that_do_not_fit_into_the_table_are_left_out(dut):
     await b.op(APPEND, 54, 1, buf(1))
     b.set_count(1, G.tx_entries - 2)
     assert (await b.op(TRIM, 50, 1, blocks=6))["error"] and b.count(1) == G.tx_entries
-    assert await locations(b, range(50, 56), 1) == [NONE, NONE, nand(53), nand(54), NONE, nand(56)], "two new entries fit, one was there"
+    assert await locations(b, range(50, 56), 1) == [NONE, NONE, nand(53), nand(54), NONE, nand(56)], (
+        "two new entries fit, one was there"
+    )
     assert not (await b.op(TRIM, 50, 1, blocks=2))["error"] and b.released == [buf(1)]
 
 
@@ -186,12 +201,21 @@ async def ranges_keep_their_order_and_other_blocks_overtake(dut):
     read = b.send(LOOKUP, 9)
     write, behind = b.send(TRIM, 0, blocks=10), b.send(LOOKUP, 40)
     await b.clocks(200)
-    assert write.taken and behind.taken is None and [b.map_word(lpn) for lpn in (8, 9)] == [NONE, nand(10)], "the part of a block waits for the lookup's answer"
+    assert write.taken and behind.taken is None and [b.map_word(lpn) for lpn in (8, 9)] == [NONE, nand(10)], (
+        "the part of a block waits for the lookup's answer"
+    )
     b.answer_ready = True
     await b.done(read)
     assert read.rsp["location"] == nand(10)
     await b.done(write)
-    calls = [b.send(TRIM, 10, blocks=10), b.send(LOOKUP, 12), b.send(PLAIN, 12, location=buf(12)), b.send(TRIM, 15, blocks=20), b.send(LOOKUP, 50), b.send(TRIM, 33, blocks=1)]
+    calls = [
+        b.send(TRIM, 10, blocks=10),
+        b.send(LOOKUP, 12),
+        b.send(PLAIN, 12, location=buf(12)),
+        b.send(TRIM, 15, blocks=20),
+        b.send(LOOKUP, 50),
+        b.send(TRIM, 33, blocks=1),
+    ]
     for c in calls:
         await b.done(c)
     trims = [c.answered for c in calls if c.fields["op"] == TRIM]

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transaction states: every request in every state, waiting, commit order, use counts; random inputs against a model of one clock."""
+"""Transaction states: every request in every state, waiting, commit order, use counts; random inputs against a model of
+one clock.
+"""
 
 import os
 import random
@@ -47,10 +49,16 @@ class Status:
         d.countUp_valid.value, d.countUp_payload.value = int(up is not None), up or 0
         await ReadOnly()
         taken = op is not None and bool(int(d.tx_ready.value))
-        assert op is None or taken == (self.freeing is None and (op == TxOp.COMMIT or not appending)), "taken at the wrong time"
+        assert op is None or taken == (self.freeing is None and (op == TxOp.COMMIT or not appending)), (
+            "taken at the wrong time"
+        )
         move = MOVES.get((self.state[txid], op)) if taken and op != TxOp.RECOVER else None
         assert int(d.evCommitTaken.value) == (move == State.COMMITTED)
-        walked = free is not None and self.freeing is None and (self.state[free] == State.ABORTED or self.commits[:1] == [free])
+        walked = (
+            free is not None
+            and self.freeing is None
+            and (self.state[free] == State.ABORTED or self.commits[:1] == [free])
+        )
         if up is not None:
             self.count[up] += 1
         if move is not None:
@@ -67,7 +75,9 @@ class Status:
         self.freeing = free if walked else None
         await FallingEdge(d.clk)
         d.tx_valid.value = d.free_valid.value = d.countUp_valid.value = 0
-        assert int(d.evCommitVisible.value) == (move == State.COMMITTED) and (move != State.COMMITTED or int(d.evTxid.value) == txid)
+        assert int(d.evCommitVisible.value) == (move == State.COMMITTED) and (
+            move != State.COMMITTED or int(d.evTxid.value) == txid
+        )
         return taken
 
     def compare(self):
@@ -76,14 +86,23 @@ class Status:
         assert [int(getattr(d, f"count_{t}").value) for t in range(32)] == self.count
         ages = [(int(getattr(d, f"order_{t}").value) - int(d.oldestOrder.value)) % 128 for t in self.commits]
         assert ages == list(range(len(ages))), "ages of the committed, oldest first"
-        assert int(d.oldest_valid.value) == bool(self.commits) and (not self.commits or int(d.oldest_payload.value) == self.commits[0])
+        assert int(d.oldest_valid.value) == bool(self.commits) and (
+            not self.commits or int(d.oldest_payload.value) == self.commits[0]
+        )
         assert int(d.aborted.value) == sum(1 << t for t in range(32) if self.state[t] == State.ABORTED)
 
 
 @simulated
 async def every_request_in_every_state_does_what_the_table_says(dut):
     s = await Status(dut).start()
-    ways = {State.FREE: [], State.OPEN: [0], State.PREPARED: [0, 4], State.COMMITTING: [0, 1], State.COMMITTED: [0, 1, 2], State.ABORTED: [0, 3]}
+    ways = {
+        State.FREE: [],
+        State.OPEN: [0],
+        State.PREPARED: [0, 4],
+        State.COMMITTING: [0, 1],
+        State.COMMITTED: [0, 1, 2],
+        State.ABORTED: [0, 3],
+    }
     txid = 0
     for way in ways.values():
         for op in [*sorted({op for _, op in MOVES} - {TxOp.RECOVER}), None]:
@@ -158,13 +177,20 @@ async def random_inputs_agree_with_the_model(dut):
     for n in range(6000):
         txid = rng.randrange(32)
         legal = [op for (state, op) in MOVES if state == s.state[txid] and op != TxOp.RECOVER]
-        op = rng.choice(legal or MOST) if rng.random() < 0.8 else rng.choice([None, *MOST, 6, 7, *[TxOp.RECOVER] * (rng.random() < 0.2)])
+        op = (
+            rng.choice(legal or MOST)
+            if rng.random() < 0.8
+            else rng.choice([None, *MOST, 6, 7, *[TxOp.RECOVER] * (rng.random() < 0.2)])
+        )
         walked = [t for t in range(32) if s.state[t] == State.ABORTED] + s.commits[:2]
-        free = rng.choice(walked) if walked and rng.random() < 0.2 else rng.randrange(32) if rng.random() < 0.02 else None
+        free = (
+            rng.choice(walked) if walked and rng.random() < 0.2 else rng.randrange(32) if rng.random() < 0.02 else None
+        )
         opens = [t for t in range(32) if s.state[t] == State.OPEN]
         up = rng.choice(opens) if opens and rng.random() < 0.5 else None
         before = len(s.commits)
-        await s.step(op, txid, appending=int(up is not None or rng.random() < 0.2), free=free, up=up)  # an entry is counted while its APPEND is under way
+        # an entry is counted while its APPEND is under way
+        await s.step(op, txid, appending=int(up is not None or rng.random() < 0.2), free=free, up=up)
         commits, most = commits + (len(s.commits) > before), max(most, len(s.commits))
         if n % 4 == 0:
             s.compare()

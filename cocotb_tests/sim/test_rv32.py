@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The processor model of sim/cpu: random programs, put together by the firmware's assembler, against what the ISA manual says of each instruction; traps, bus, memories.
+"""The processor model of sim/cpu: random programs, put together by the firmware's assembler, against what the ISA
+manual says of each instruction; traps, bus, memories.
 
-Programs run from ROM. What they leave in the registers they write to the bus, a word each, where this file plays the slave. Needs no simulator.
+Programs run from ROM. What they leave in the registers they write to the bus, a word each, where this file plays the
+slave. Needs no simulator.
 """
 
 import ctypes
@@ -51,7 +53,17 @@ ALU = {
     "div": lambda a, b: div(s(a), s(b)), "divu": lambda a, b: MASK if b == 0 else a // b,
     "rem": lambda a, b: rem(s(a), s(b)), "remu": lambda a, b: a if b == 0 else a % b,
 }  # fmt: skip
-IMMEDIATE = {"addi": "add", "slti": "slt", "sltiu": "sltu", "xori": "xor", "ori": "or", "andi": "and", "slli": "sll", "srli": "srl", "srai": "sra"}
+IMMEDIATE = {
+    "addi": "add",
+    "slti": "slt",
+    "sltiu": "sltu",
+    "xori": "xor",
+    "ori": "or",
+    "andi": "and",
+    "slli": "sll",
+    "srli": "srl",
+    "srai": "sra",
+}
 BRANCH = {
     "beq": lambda a, b: a == b, "bne": lambda a, b: a != b, "blt": lambda a, b: s(a) < s(b),
     "bge": lambda a, b: s(a) >= s(b), "bltu": lambda a, b: a < b, "bgeu": lambda a, b: a >= b,
@@ -66,7 +78,23 @@ def cpu(tmp_path_factory):
     folder = tmp_path_factory.mktemp("rv32")
     (folder / "harness.cpp").write_text(HARNESS)
     sources = [folder / "harness.cpp", *(ROOT / "sim/cpu" / name for name in ("rv32.cpp", "otx_sim_cpu.cpp"))]
-    subprocess.run(["g++", "-std=c++20", "-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", f"-I{ROOT / 'sim/cpu'}", "-o", folder / "rv32.so", *sources], check=True)
+    subprocess.run(
+        [
+            "g++",
+            "-std=c++20",
+            "-O1",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-shared",
+            "-fPIC",
+            f"-I{ROOT / 'sim/cpu'}",
+            "-o",
+            folder / "rv32.so",
+            *sources,
+        ],
+        check=True,
+    )
     return ctypes.CDLL(str(folder / "rv32.so"))
 
 
@@ -74,14 +102,29 @@ def assemble(lines):
     folder = BUILD / "rv32"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "program.S").write_text("\n".join([".option norelax", *lines, ""]))
-    gcc = ["riscv64-unknown-elf-gcc", "-march=rv32im_zicsr", "-mabi=ilp32", "-nostdlib", "-Wl,-Ttext=0", "-Wl,-e0", "-o", folder / "program.elf", folder / "program.S"]
+    gcc = [
+        "riscv64-unknown-elf-gcc",
+        "-march=rv32im_zicsr",
+        "-mabi=ilp32",
+        "-nostdlib",
+        "-Wl,-Ttext=0",
+        "-Wl,-e0",
+        "-o",
+        folder / "program.elf",
+        folder / "program.S",
+    ]
     subprocess.run(gcc, check=True)
-    subprocess.run(["riscv64-unknown-elf-objcopy", "-O", "binary", folder / "program.elf", folder / "program.bin"], check=True)
+    subprocess.run(
+        ["riscv64-unknown-elf-objcopy", "-O", "binary", folder / "program.elf", folder / "program.bin"], check=True
+    )
     return (folder / "program.bin").read_bytes()
 
 
 class Machine:
-    """The model with a program in its ROM, and a slave on its bus: words by address, `wrong` ones answer with an error. `written`: (address, lanes, data) in order."""
+    """The model with a program in its ROM, and a slave on its bus: words by address, `wrong` ones answer with an error.
+
+    `written`: (address, lanes, data) in order.
+    """
 
     def __init__(self, cpu, program):
         self.cpu, words = cpu, len(program) // 4
@@ -139,7 +182,11 @@ class Golden:
 
     def immediate(self):
         op, rd, a = self.rng.choice(list(IMMEDIATE)), self.register(), self.register()
-        value = self.rng.randrange(32) if IMMEDIATE[op] in ("sll", "srl", "sra") else self.rng.choice([-2048, 2047, -1, 0, self.rng.randrange(-2048, 2048)])
+        value = (
+            self.rng.randrange(32)
+            if IMMEDIATE[op] in ("sll", "srl", "sra")
+            else self.rng.choice([-2048, 2047, -1, 0, self.rng.randrange(-2048, 2048)])
+        )
         self.emit(f"{op} x{rd}, x{a}, {value}")
         self.put(rd, ALU[IMMEDIATE[op]](self.x[a], value & MASK))
 
@@ -184,7 +231,20 @@ class Golden:
 
     def program(self, steps):
         for _ in range(steps):
-            self.rng.choice([self.alu, self.alu, self.alu, self.immediate, self.immediate, self.upper, self.load, self.store, self.branch, self.jump])()
+            self.rng.choice(
+                [
+                    self.alu,
+                    self.alu,
+                    self.alu,
+                    self.immediate,
+                    self.immediate,
+                    self.upper,
+                    self.load,
+                    self.store,
+                    self.branch,
+                    self.jump,
+                ]
+            )()
         for n in TEMPS:
             self.emit(f"sw x{n}, {4 * n}(x31)")
         for at in range(0, SRAM_BYTES, 4):
@@ -222,20 +282,51 @@ TRAPS = {
 
 @pytest.mark.parametrize("wrong", TRAPS.values(), ids=TRAPS)
 def test_what_it_has_not_got_goes_to_mtvec(cpu, wrong):
-    lines = ["la x1, 2f", "csrw mtvec, x1", f"li x31, {BUS}", "li x2, 5", wrong, "li x2, 6", "1: sw x2, 0(x31)", "3: j 3b", ".balign 4", "2: addi x2, x2, 10", "j 1b"]
+    lines = [
+        "la x1, 2f",
+        "csrw mtvec, x1",
+        f"li x31, {BUS}",
+        "li x2, 5",
+        wrong,
+        "li x2, 6",
+        "1: sw x2, 0(x31)",
+        "3: j 3b",
+        ".balign 4",
+        "2: addi x2, x2, 10",
+        "j 1b",
+    ]
     machine = Machine(cpu, assemble(lines))
     machine.wrong.add(BUS + 16)
     assert machine.run() == [(BUS, 15, 15)]
 
 
 def test_memories_take_no_bus_and_rom_keeps_its_words(cpu):
-    lines = [f"li x31, {BUS}", "li x1, 0x40000000", "sw x1, 0(x0)", "lw x2, 0(x0)", "sw x2, 0(x31)", "lw x2, 0(x1)", "sw x2, 0(x31)", "sw x0, 0(x1)", "2: j 2b"]
+    lines = [
+        f"li x31, {BUS}",
+        "li x1, 0x40000000",
+        "sw x1, 0(x0)",
+        "lw x2, 0(x0)",
+        "sw x2, 0(x31)",
+        "lw x2, 0(x1)",
+        "sw x2, 0(x31)",
+        "sw x0, 0(x1)",
+        "2: j 2b",
+    ]
     program = assemble(lines)
     assert [data for _, _, data in Machine(cpu, program).run()] == [int.from_bytes(program[:4], "little"), 77]
 
 
 def test_bytes_go_to_their_lanes_and_limits_and_resets_hold(cpu):
-    lines = [f"li x31, {BUS}", "li x1, 0xAB", "sb x1, 2(x31)", f"li x30, {SRAM}", "lw x2, 0(x30)", "sw x2, 4(x31)", "sw x1, 0(x30)", "1: j 1b"]
+    lines = [
+        f"li x31, {BUS}",
+        "li x1, 0xAB",
+        "sb x1, 2(x31)",
+        f"li x30, {SRAM}",
+        "lw x2, 0(x30)",
+        "sw x2, 4(x31)",
+        "sw x1, 0(x30)",
+        "1: j 1b",
+    ]
     machine = Machine(cpu, assemble(lines))
     assert not machine.access(most=1)  # not there yet
     machine.run()

@@ -1,11 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The simulated memory: latency, bursts, byte strobes, the processor's port, addresses outside. Inputs change at falling edges."""
+"""The simulated memory: latency, bursts, byte strobes, the processor's port, addresses outside.
+
+Inputs change at falling edges.
+"""
 
 import cocotb
 from cocotb.triggers import FallingEdge, ReadOnly
 
 from cocotb_tests.bench.runner import ROOT, run
-from cocotb_tests.bench.sim_memory import BASE, BYTES, LATENCY, OKAY, OUTSTANDING, SLVERR, address, beats, processor, read, setup, write
+from cocotb_tests.bench.sim_memory import (
+    BASE,
+    BYTES,
+    LATENCY,
+    OKAY,
+    OUTSTANDING,
+    SLVERR,
+    address,
+    beats,
+    processor,
+    read,
+    setup,
+    write,
+)
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DRAM start of the board's firmware on the host: LiteX' liblitedram with the ECPIX-5's own headers over a model of PHY and DDR3 (sw/firmware/dram/test/model.c)."""
+"""DRAM start of the board's firmware on the host: LiteX' liblitedram with the ECPIX-5's own headers over a model of PHY
+and DDR3 (sw/firmware/dram/test/model.c).
+"""
 
 import re
 import subprocess

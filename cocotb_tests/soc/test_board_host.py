@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands of tools/board_host.py over a fake bus: what they ask the drive, what they print, exit codes. The port itself is in test_host_port.py."""
+"""The commands of tools/board_host.py over a fake bus: what they ask the drive, what they print, exit codes.
+
+The port itself is in test_host_port.py.
+"""
 
 import pytest
 
@@ -9,7 +12,9 @@ from tools.board_host import BLOCK, Opcode, Status
 
 
 class FakeBus:
-    """`regs.host_*` of a drive that completes every command at once: a WRITE takes its blocks, a READ gives blocks of its own LBA's number."""
+    """`regs.host_*` of a drive that completes every command at once: a WRITE takes its blocks, a READ gives blocks of
+    its own LBA's number.
+    """
 
     class Register:
         def __init__(self, read=lambda: 0, write=None):
@@ -33,9 +38,27 @@ class FakeBus:
             "cpl_status": lambda: int(self.status),
             "cpl_result": lambda: self.result,
         }
-        strobes = {"cmd_go": self.go, "wreq_pop": lambda: self.requests.pop(0), "rdata_pop": lambda: self.beats.pop(0), "cpl_pop": self.done.clear}
-        names = {*words, *strobes, "wdata_lo", "wdata_hi", "wreq_tag", "rdata_tag", "cpl_tag", *(f"cmd_{f.lower()}" for f in FIELDS)}
-        self.regs = type("Registers", (), {f"host_{n}": self.Register(words.get(n, lambda: 0), self.writer(n, strobes.get(n))) for n in names})
+        strobes = {
+            "cmd_go": self.go,
+            "wreq_pop": lambda: self.requests.pop(0),
+            "rdata_pop": lambda: self.beats.pop(0),
+            "cpl_pop": self.done.clear,
+        }
+        names = {
+            *words,
+            *strobes,
+            "wdata_lo",
+            "wdata_hi",
+            "wreq_tag",
+            "rdata_tag",
+            "cpl_tag",
+            *(f"cmd_{f.lower()}" for f in FIELDS),
+        }
+        self.regs = type(
+            "Registers",
+            (),
+            {f"host_{n}": self.Register(words.get(n, lambda: 0), self.writer(n, strobes.get(n))) for n in names},
+        )
         self.regs.uart_xover_rxempty = self.Register(lambda: int(not self.text))
         self.regs.uart_xover_rxtx = self.Register(lambda: self.text.pop(0))
 
@@ -85,20 +108,28 @@ def test_commands_carry_their_fields(tmp_path, words, fields):
     bus = FakeBus()
     assert call(tmp_path, bus, *words) == 0
     assert len(bus.commands) == 1 and bus.commands[0].items() >= fields.items()
-    assert all(bus.commands[0][n] == 0 for n in ("fua", "commit", "relaxed", "barrier", "order", "stream", "arg") if n not in fields)
+    assert all(
+        bus.commands[0][n] == 0
+        for n in ("fua", "commit", "relaxed", "barrier", "order", "stream", "arg")
+        if n not in fields
+    )
 
 
 def test_write_sends_the_file(tmp_path):
     bus, file = FakeBus(), tmp_path / "data"
     file.write_bytes(bytes(range(256)) * (2 * BLOCK // 256))
     assert call(tmp_path, bus, "write", 9, file, "--txid", 1, "--commit") == 0
-    assert bus.commands[0].items() >= dict(opcode=Opcode.WRITE, lba=9, count=2, txid=1, hastx=1, commit=1, fua=0).items()
+    assert (
+        bus.commands[0].items() >= dict(opcode=Opcode.WRITE, lba=9, count=2, txid=1, hastx=1, commit=1, fua=0).items()
+    )
     assert b"".join(w.to_bytes(4, "little") for w in bus.written) == file.read_bytes()
 
 
 def test_read_prints_the_blocks(tmp_path, capfdbinary):
     assert call(tmp_path, FakeBus(), "read", 77, "--count", 2) == 0
-    assert capfdbinary.readouterr().out == b"".join((n.to_bytes(4, "little") + (n ^ 0xFFFFFFFF).to_bytes(4, "little")) * 512 for n in (77, 78))
+    assert capfdbinary.readouterr().out == b"".join(
+        (n.to_bytes(4, "little") + (n ^ 0xFFFFFFFF).to_bytes(4, "little")) * 512 for n in (77, 78)
+    )
 
 
 def test_query_and_log_print(tmp_path, capsys):
@@ -106,7 +137,9 @@ def test_query_and_log_print(tmp_path, capsys):
     assert call(tmp_path, FakeBus(result=4501 << 16 | 1), "query", "tx", "--txid", 3) == 0
     assert call(tmp_path, FakeBus(result=77 << 16 | 3 << 8 | 4), "query", "tx_walk", "--txid", 3) == 0
     assert call(tmp_path, FakeBus(), "log") == 0
-    assert capsys.readouterr().out == "393,216\nOPEN, 4,501 entries\nCOMMITTED, 77 entries wait, 3 transactions go before\notx: dram ok\notx: ready\n"
+    assert capsys.readouterr().out == (
+        "393,216\nOPEN, 4,501 entries\nCOMMITTED, 77 entries wait, 3 transactions go before\notx: dram ok\notx: ready\n"
+    )
 
 
 def test_another_status_is_one_line_and_code_1(tmp_path, capsys):

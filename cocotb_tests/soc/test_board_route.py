@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Constraints of the board as its build reads them, its reset, and how a placement ends (soc/ecp5.py), with a router of a few lines in place of nextpnr."""
+"""Constraints of the board as its build reads them, its reset, and how a placement ends (soc/ecp5.py), with a router of
+a few lines in place of nextpnr.
+"""
 
 import json
 import re
@@ -44,7 +46,9 @@ def test_the_pins_are_those_of_the_wiring_table():
     for pad in pads:
         pins, standard, *misc = pad.constraints
         for bit, ball in enumerate(pins.identifiers):
-            label = {"dq": f"I/O{bit}", "ce_n": f"CE# of way {bit}", "rb_n": f"R/B# of way {bit}"}.get(pad.name) or names[pad.name]
+            label = {"dq": f"I/O{bit}", "ce_n": f"CE# of way {bit}", "rb_n": f"R/B# of way {bit}"}.get(
+                pad.name
+            ) or names[pad.name]
             found[label] = ball
         assert standard.name == "LVCMOS33"
         assert [m.misc for m in misc] == (["PULLMODE=UP"] if pad.name in ("dq", "rb_n") else [])
@@ -52,14 +56,17 @@ def test_the_pins_are_those_of_the_wiring_table():
 
 
 def test_what_is_no_pin_goes_on_as_it_is(tmp_path):
-    assert constraints(tmp_path, 'FREQUENCY PORT "clk100" 100.0 MHz; # oscillator\n\n# nothing\n').others == ['FREQUENCY PORT "clk100" 100.0 MHz;']
+    assert constraints(tmp_path, 'FREQUENCY PORT "clk100" 100.0 MHz; # oscillator\n\n# nothing\n').others == [
+        'FREQUENCY PORT "clk100" 100.0 MHz;'
+    ]
 
 
 @pytest.mark.parametrize(
     "text",
     [
         'LOCATE COMP "nand_a[0]" SITE "T1";\nIOBUF PORT "nand_a[0]" IO_TYPE=LVCMOS33;',
-        'LOCATE COMP "nand_a[0]" SITE "T1";\nLOCATE COMP "nand_a[1]" SITE "T2";\nIOBUF PORT "nand_a[0]" IO_TYPE=LVCMOS33;\nIOBUF PORT "nand_a[1]" IO_TYPE=LVCMOS18;',
+        'LOCATE COMP "nand_a[0]" SITE "T1";\nLOCATE COMP "nand_a[1]" SITE "T2";\nIOBUF PORT "nand_a[0]" '
+        'IO_TYPE=LVCMOS33;\nIOBUF PORT "nand_a[1]" IO_TYPE=LVCMOS18;',
         'LOCATE COMP "nand_a[0]" SITE "T1";\nLOCATE COMP "nand_a[1]" SITE "T2";',
     ],
     ids=["a bit without a pin", "bits of two kinds", "pins of no kind"],
@@ -83,15 +90,32 @@ def memory(read, write, contents="x" * 64):
 
 
 def some_netlist():
-    """Two flip-flops and a LUT at the reset, one flip-flop at another net, one at a constant, one without; a memory of two places. Bits as Yosys writes them."""
+    """Two flip-flops and a LUT at the reset, one flip-flop at another net, one at a constant, one without; a memory of
+    two places. Bits as Yosys writes them.
+    """
 
     def flop(**pins):
         return {"type": "TRELLIS_FF", "connections": {"CLK": [CLOCK], **{name: [bit] for name, bit in pins.items()}}}
 
     gate = {"type": "LUT4", "connections": {"A": [RESET], "B": [CLEAR]}}
-    cells = {"a": flop(LSR=RESET), "b": flop(LSR=RESET, CE=RESET), "c": flop(LSR=CLEAR), "d": flop(LSR="0"), "e": flop(), "gate": gate}
+    cells = {
+        "a": flop(LSR=RESET),
+        "b": flop(LSR=RESET, CE=RESET),
+        "c": flop(LSR=CLEAR),
+        "d": flop(LSR="0"),
+        "e": flop(),
+        "gate": gate,
+    }
     cells["memory"] = memory([TWO, "0", "0", "0"], [THREE, "0", "0", "0"])
-    return {"cells": cells, "netnames": {"clock": {"bits": [CLOCK]}, "reset": {"bits": [RESET]}, "clear": {"bits": [CLEAR]}, "bus": {"bits": [OTHER, TWO, "x", THREE]}}}
+    return {
+        "cells": cells,
+        "netnames": {
+            "clock": {"bits": [CLOCK]},
+            "reset": {"bits": [RESET]},
+            "clear": {"bits": [CLEAR]},
+            "bus": {"bits": [OTHER, TWO, "x", THREE]},
+        },
+    }
 
 
 def test_the_reset_reaches_its_flip_flops_over_a_clock_network():
@@ -116,7 +140,9 @@ def test_without_a_reset_a_netlist_stays_as_it_is():
 
 @pytest.mark.parametrize("width", range(1, 5))
 def test_a_memory_with_fewer_places_reads_what_was_written(width):
-    """Both ports drive the memory's address bits, before and after, with all pairs of places; which address a place has may change."""
+    """Both ports drive the memory's address bits, before and after, with all pairs of places; which address a place has
+    may change.
+    """
     read, write = list(range(10, 10 + width)), list(range(20, 20 + width))
     pins = memory([*read, *"0000"[width:]], [*write, *"0000"[width:]])
     assert ecp5.short_memories({"cells": {"m": pins}}) == 4 - width
@@ -224,7 +250,13 @@ def test_the_bitstream_is_that_of_the_fastest(tmp_path, monkeypatch, capsys):
     packed = []
     monkeypatch.setattr(ecp5, "netlist", lambda *_: None)
     monkeypatch.setattr(ecp5, "call", lambda folder, log, *command: packed.append(command))
-    monkeypatch.setattr(ecp5, "place", lambda _p, _n, _f, seed, _c: ecp5.Placement(seed, done[seed][0], 9, 0 if done[seed][0] else 12, 5, done[seed][1], used={"lut": 7}))
+    monkeypatch.setattr(
+        ecp5,
+        "place",
+        lambda _p, _n, _f, seed, _c: ecp5.Placement(
+            seed, done[seed][0], 9, 0 if done[seed][0] else 12, 5, done[seed][1], used={"lut": 7}
+        ),
+    )
     gateware = tmp_path / "gateware"
     gateware.mkdir()
     best, *others = ecp5.bitstream(PLATFORM, "some", gateware, [1, 2, 4], 75)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The board's memory (`Ecpix5.add_memory` over LiteDRAM and its DDR3 model): every access ends, and what a write's answer followed is what any port reads from then on."""
+"""The board's memory (`Ecpix5.add_memory` over LiteDRAM and its DDR3 model): every access ends, and what a write's
+answer followed is what any port reads from then on.
+"""
 
 import os
 import random
@@ -28,7 +30,10 @@ def strobes(mask):
 
 
 class Axi:
-    """A master with up to 24 bursts under way in each direction. `write` takes (data, strobes) of each beat; both give back only when the answer is there."""
+    """A master with up to 24 bursts under way in each direction.
+
+    `write` takes (data, strobes) of each beat; both give back only when the answer is there.
+    """
 
     def __init__(self, dut, name, stalls=None):
         rng, stalls = random.Random(SEED), stalls or {}
@@ -38,9 +43,15 @@ class Axi:
         for c in "br":
             for n in range(IDS + IDS // 2):  # some ids are used twice at a time
                 self.free[c].put_nowait(n)
-            cocotb.start_soon(Sink(dut, f"{name}_{c}", got=self.answers_of(c), stall=stalls.get(c, 0), rng=random.Random(rng.random())).run())
+            cocotb.start_soon(
+                Sink(
+                    dut, f"{name}_{c}", got=self.answers_of(c), stall=stalls.get(c, 0), rng=random.Random(rng.random())
+                ).run()
+            )
         for c, queue in self.queues.items():
-            cocotb.start_soon(self.send(Source(dut, f"{name}_{c}", stall=stalls.get(c, 0), rng=random.Random(rng.random())), queue))
+            cocotb.start_soon(
+                self.send(Source(dut, f"{name}_{c}", stall=stalls.get(c, 0), rng=random.Random(rng.random())), queue)
+            )
 
     async def send(self, source, queue):
         while True:
@@ -64,7 +75,9 @@ class Axi:
     async def burst(self, channel, answers, at, beats, left):
         n, answer = await self.free[answers].get(), {"left": left, "data": [], "done": Event()}
         self.answers[answers][n % IDS].append(answer)
-        self.queues[channel].put_nowait({"addr": at, "id": n % IDS, "len": len(beats) - 1, "size": self.size.bit_length() - 1, "burst": 1})
+        self.queues[channel].put_nowait(
+            {"addr": at, "id": n % IDS, "len": len(beats) - 1, "size": self.size.bit_length() - 1, "burst": 1}
+        )
         if channel == "aw":
             for i, (data, strb) in enumerate(beats):
                 self.queues["w"].put_nowait({"data": data, "strb": strb, "last": i == len(beats) - 1})
@@ -100,7 +113,9 @@ class Cpu:
 
     def __init__(self, dut, name):
         self.dut, self.lock = dut, Lock()
-        self.s = {f: getattr(dut, f"{name}_bus_{f}") for f in ("adr", "dat_w", "dat_r", "sel", "cyc", "stb", "we", "ack")}
+        self.s = {
+            f: getattr(dut, f"{name}_bus_{f}") for f in ("adr", "dat_w", "dat_r", "sel", "cyc", "stb", "we", "ack")
+        }
         for f in ("cyc", "stb", "we"):
             self.s[f].value = 0
 
@@ -132,16 +147,28 @@ async def begin(dut, **stalls):
 
 
 async def exchange(rng, writer, reader, at, before, turns=1):
-    """`writer` writes some bytes of one line, `reader` reads it the moment the answer is there; what the line holds now."""
+    """`writer` writes some bytes of one line, `reader` reads it the moment the answer is there; what the line holds
+    now.
+    """
     step = max(writer.size, reader.size)
     for _ in range(turns):
         first = rng.randrange(0, LINE, step)
         size = rng.randrange(step, LINE - first + 1, step)
-        data, mask = rng.randbytes(size), [int(rng.random() < 0.8) for _ in range(size)] if rng.random() < 0.5 else [1] * size
+        data, mask = (
+            rng.randbytes(size),
+            [int(rng.random() < 0.8) for _ in range(size)] if rng.random() < 0.5 else [1] * size,
+        )
         await with_timeout(writer.put(rng, at + first, data, mask), 200, "us")
-        before = before[:first] + bytes(new if m else old for new, old, m in zip(data, before[first:], mask, strict=False)) + before[first + size :]
+        before = (
+            before[:first]
+            + bytes(new if m else old for new, old, m in zip(data, before[first:], mask, strict=False))
+            + before[first + size :]
+        )
         got = await with_timeout(reader.get(rng, at + first, size), 200, "us")
-        assert got == before[first : first + size], f"{type(writer).__name__} to {type(reader).__name__} at {at + first:08x}: {got.hex()} for {before[first : first + size].hex()}"
+        assert got == before[first : first + size], (
+            f"{type(writer).__name__} to {type(reader).__name__} at {at + first:08x}: {got.hex()} for "
+            f"{before[first : first + size].hex()}"
+        )
     return before
 
 
@@ -169,7 +196,9 @@ async def apart(dut, **stalls):
     masters, rng = await begin(dut, **stalls), random.Random(SEED)
     for name, (axi, _) in masters.items():
         data = rng.randbytes(256)
-        tasks = [cocotb.start_soon(axi.put(rng, BASE[name] + at, data[at : at + 16], [1] * 16)) for at in range(0, 256, 16)]
+        tasks = [
+            cocotb.start_soon(axi.put(rng, BASE[name] + at, data[at : at + 16], [1] * 16)) for at in range(0, 256, 16)
+        ]
         for task in tasks:
             await task
         assert await axi.read(BASE[name], 256 // axi.size) == data
@@ -178,7 +207,9 @@ async def apart(dut, **stalls):
 @cocotb.test(timeout_time=400, timeout_unit="us")
 async def answers_nobody_takes_for_long_are_not_lost(dut):
     for name, (axi, _) in (await begin(dut, b=0.995, r=0.98)).items():
-        tasks = [cocotb.start_soon(axi.write(BASE[name] + axi.size * n, [(n, (1 << axi.size) - 1)])) for n in range(3 * IDS)]
+        tasks = [
+            cocotb.start_soon(axi.write(BASE[name] + axi.size * n, [(n, (1 << axi.size) - 1)])) for n in range(3 * IDS)
+        ]
         for task in tasks:
             await task
         got = await axi.read(BASE[name], 3 * IDS)
@@ -199,7 +230,11 @@ async def all_ports_together_at_random_agree_on_every_byte(dut):
             line = await exchange(mine, writer, reader, at, line)
 
     # neighbours in one row, other banks, other rows of the same bank
-    places = [LINE * n for n in range(6)] + [(n << 11) + LINE for n in range(1, 4)] + [(n << 14) + 5 * LINE for n in range(1, 4)]
+    places = (
+        [LINE * n for n in range(6)]
+        + [(n << 11) + LINE for n in range(1, 4)]
+        + [(n << 14) + 5 * LINE for n in range(1, 4)]
+    )
     tasks = [cocotb.start_soon(user(name, BASE[name] + at, rng.random())) for name in BYTES for at in places]
     for task in tasks:
         await task
@@ -213,7 +248,14 @@ async def a_frame_takes_at_most_three_clocks_a_beat(dut):
     words = [(int.from_bytes(data[i : i + 8], "little"), 255) for i in range(0, 4096, 8)]
     for step in ("write", "read"):
         before = get_sim_time("ns")
-        bursts = [cocotb.start_soon(axi.write(BASE["frame"] + 8 * i, words[i : i + 32]) if step == "write" else axi.read(BASE["frame"] + 8 * i, 32)) for i in range(0, 512, 32)]
+        bursts = [
+            cocotb.start_soon(
+                axi.write(BASE["frame"] + 8 * i, words[i : i + 32])
+                if step == "write"
+                else axi.read(BASE["frame"] + 8 * i, 32)
+            )
+            for i in range(0, 512, 32)
+        ]
         got = [await with_timeout(b, 100, "us") for b in bursts]
         clocks.append((get_sim_time("ns") - before) / 10)
     assert b"".join(got) == data
@@ -231,7 +273,11 @@ async def a_random_access_of_table_memory_takes_at_most_17_clocks(dut):
         await axi.read(at, 1)
         await axi.write(at, [(at, 0xFFFF)])
 
-    for name, accesses, use in (("read", 1, lambda at: axi.read(at, 1)), ("written", 1, lambda at: axi.write(at, [(at, 0xFFFF)])), ("read, then written", 2, change)):
+    for name, accesses, use in (
+        ("read", 1, lambda at: axi.read(at, 1)),
+        ("written", 1, lambda at: axi.write(at, [(at, 0xFFFF)])),
+        ("read, then written", 2, change),
+    ):
         before = get_sim_time("ns")
         tasks = [cocotb.start_soon(use(BASE["table"] + 16 * rng.randrange(1 << 20))) for _ in range(amount(160, 400))]
         for task in tasks:
@@ -246,5 +292,6 @@ def test_dram_ports():
     from cocotb_tests.bench.runner import BUILD, ROOT, run
 
     folder = BUILD / "dram_ports"
-    subprocess.run([sys.executable, ROOT / "cocotb_tests/tb/dram_ports_top.py", folder], check=True)  # its own process: both soc/ and cocotb_tests/ have a streams.py
+    # its own process: both soc/ and cocotb_tests/ have a streams.py
+    subprocess.run([sys.executable, ROOT / "cocotb_tests/tb/dram_ports_top.py", folder], check=True)
     run("dram_ports_top", [folder.relative_to(ROOT) / "dram_ports_top.v"], __name__)

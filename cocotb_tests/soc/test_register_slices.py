@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The register slices of the boards (soc/register_slices.py) in Migen's own simulator: every access passes once, in order, with its data, whoever is slow."""
+"""The register slices of the boards (soc/register_slices.py) in Migen's own simulator: every access passes once, in
+order, with its data, whoever is slow.
+"""
 
 import random
 
@@ -20,7 +22,9 @@ def bus():
 def test_a_wishbone_slice_passes_each_access_once():
     master, slave = bus(), bus()
     dut, rng, seen, got = register_slices.WishboneSlice(master, slave), random.Random(1), [], []
-    accesses = [(rng.randrange(1 << 20), rng.randrange(1 << 32), rng.randrange(16), rng.randrange(2)) for _ in range(ACCESSES)]
+    accesses = [
+        (rng.randrange(1 << 20), rng.randrange(1 << 32), rng.randrange(16), rng.randrange(2)) for _ in range(ACCESSES)
+    ]
 
     def ask():
         for adr, data, sel, we in accesses:

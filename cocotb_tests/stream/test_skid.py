@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stream register: order, content and count of beats under random stalls, full throughput, no path from ready to ready."""
+"""Stream register: order, content and count of beats under random stalls, full throughput, no path from ready to
+ready."""
 
 import os
 import random

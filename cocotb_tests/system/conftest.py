@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests marked `forked` (`pytestmark = pytest.mark.forked` for a module) run in a child process. A fixture of the module is set up once, in the parent, and each test has
-a copy of it that nobody else changes: of a drive that was booted and written (sim/otx_sim.h: fork is fine), or of a library that holds one."""
+"""Tests marked `forked` (`pytestmark = pytest.mark.forked` for a module) run in a child process. A fixture of the
+module is set up once, in the parent, and each test has a copy of it that nobody else changes: of a drive that was
+booted and written (sim/otx_sim.h: fork is fine), or of a library that holds one."""
 
 import os
 import sys

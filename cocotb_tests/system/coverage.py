@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a campaign of power cuts has seen: the table that is printed at its end, and what of it a campaign of `FULL` cuts or more must show.
+"""What a campaign of power cuts has seen: the table that is printed at its end, and what of it a campaign of `FULL`
+cuts or more must show.
 
-`WANTED` has one line each: how often in 1,000 cuts at least, and on which presets (None: all). The counts of commands are those of the main process
-(sim/traffic/recorder.h), which all cuts share; the rest is counted by cut. Numbers are well below what was seen, so that a campaign of another seed reaches them too.
+`WANTED` has one line each: how often in 1,000 cuts at least, and on which presets (None: all). The counts of commands
+are those of the main process (sim/traffic/recorder.h), which all cuts share; the rest is counted by cut. Numbers are
+well below what was seen, so that a campaign of another seed reaches them too.
 """
 
 from pathlib import Path
@@ -94,5 +96,7 @@ def report(traffic, seen, cuts, preset, failing):
         print(f"{name:{width}}  {n}")
     if cuts < FULL:
         return []
-    wanted = {name: per * cuts // 1_000 for name, (per, presets) in WANTED.items() if presets is None or preset in presets}
+    wanted = {
+        name: per * cuts // 1_000 for name, (per, presets) in WANTED.items() if presets is None or preset in presets
+    }
     return [f"{name}: {counts.get(name, 0)} of {n}" for name, n in wanted.items() if counts.get(name, 0) < max(1, n)]

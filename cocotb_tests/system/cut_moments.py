@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""At which instants the power is cut: each function takes traffic to a clock worth cutting at. All draws are from the `rng` given; `pace` has the clocks of this preset."""
+"""At which instants the power is cut: each function takes traffic to a clock worth cutting at.
+
+All draws are from the `rng` given; `pace` has the clocks of this preset.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +23,8 @@ class Pace:
     page: int  # on the bus
     seek: int  # clocks after which a moment that does not come is given up; the cut is then where the traffic is
     boot: int  # the longest part of a boot that is let pass without looking
-    gap: int  # before a moment is looked for, on average: a cut costs a boot, beside which commands are cheap where pages are
+    # before a moment is looked for, on average: a cut costs a boot, beside which commands are cheap where pages are
+    gap: int
 
     @classmethod
     def of(cls, preset, boot):
@@ -28,7 +32,9 @@ class Pace:
         g = geometry.preset(preset)
         page = 520 if preset in WHOLE_PAGES else 8_448
         clocks = [t * 1_000 // g.clock_ps for t in (g.timing.t_prog, g.timing.t_bers)]
-        return cls(*clocks, page, 16 * page, boot * 3 // 2, 12 * (g.dies + 1) * page if preset in WHOLE_PAGES else 8 * page)
+        return cls(
+            *clocks, page, 16 * page, boot * 3 // 2, 12 * (g.dies + 1) * page if preset in WHOLE_PAGES else 8 * page
+        )
 
 
 def any_clock(traffic, rng, pace):
@@ -81,7 +87,17 @@ def merge_walk(traffic, rng, pace):
         traffic.run(rng.randrange(1, 200))
 
 
-MOMENTS = {any_clock: 3, after_submission: 3, after_completion: 4, end_of_log_page: 3, log_page: 3, data_page: 2, erase: 1, several_dies: 2, merge_walk: 2}
+MOMENTS = {
+    any_clock: 3,
+    after_submission: 3,
+    after_completion: 4,
+    end_of_log_page: 3,
+    log_page: 3,
+    data_page: 2,
+    erase: 1,
+    several_dies: 2,
+    merge_walk: 2,
+}
 
 
 def draw(rng):
@@ -89,7 +105,9 @@ def draw(rng):
 
 
 def part_of_boot(traffic, rng, pace):
-    """Lets a part of the boot pass: some clocks, or up to the program of a map page, directory, root, table or seal or an erase. Returns what a cut would tear now."""
+    """Lets a part of the boot pass: some clocks, or up to the program of a map page, directory, root, table or seal or
+    an erase. Returns what a cut would tear now.
+    """
     goal = rng.choice([None, None, [Torn.BLOCK], [Torn.MAP, Torn.DIRECTORY], [Torn.ROOT, Torn.BBT], [Torn.SEAL]])
     if goal is None:
         traffic.boot_until(rng.randrange(1, pace.boot))

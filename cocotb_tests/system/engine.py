@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The remap engine alone in Python: libotx_engine.so of a preset by ctypes (sim/engine/otx_engine.h is the contract). Any number of engines per process.
+"""The remap engine alone in Python: libotx_engine.so of a preset by ctypes (sim/engine/otx_engine.h is the contract).
+Any number of engines per process.
 
     engine = Engine("tiny", latency=(2, 60))
     engine.tx(TxOp.BEGIN, 3)
@@ -28,7 +29,10 @@ BEATS = ["op", "rsp", "tx", "released", "ar", "r", "aw", "b", "commit taken", "c
 
 
 class Config(ctypes.Structure):
-    _fields_ = [(n, ctypes.c_uint32) for n in ["min_latency", "max_latency", "outstanding", "stall_percent", "adversary", "reserved"]]
+    _fields_ = [
+        (n, ctypes.c_uint32)
+        for n in ["min_latency", "max_latency", "outstanding", "stall_percent", "adversary", "reserved"]
+    ]
     _fields_ += [("seed", ctypes.c_uint64)]
 
 
@@ -52,7 +56,8 @@ class CEvent(ctypes.Structure):
     _fields_ += [("value", ctypes.c_uint32), ("clock", ctypes.c_uint64), ("offered", ctypes.c_uint64)]
 
 
-RSP, RELEASE, EVENT = struct.Struct("=IIBBBB4xQQ"), struct.Struct("=I4xQ"), struct.Struct("=BBBBIQQ")  # the same layouts, quicker to read
+# the same layouts, quicker to read
+RSP, RELEASE, EVENT = struct.Struct("=IIBBBB4xQQ"), struct.Struct("=I4xQ"), struct.Struct("=BBBBIQQ")
 
 Response = namedtuple("Response", [*(field for field, _ in layout("RemapRsp")), "taken", "answered"])
 Release = namedtuple("Release", "location clock")

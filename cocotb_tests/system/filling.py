@@ -26,7 +26,10 @@ class Filling:
         return done.status, dict(zip(range(lba, lba + count), new, strict=True))
 
     def fill(self):
-        """All blocks in random order, plain and in transactions, until all are written or the drive is full. Returns how many."""
+        """All blocks in random order, plain and in transactions, until all are written or the drive is full.
+
+        Returns how many.
+        """
         written, starts = 0, list(range(0, self.blocks, 8))
         self.rng.shuffle(starts)
         for n, lba in enumerate(starts):

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The flash back end with its dies as a Python object, over the C library of sim/flash (sim/flash/otx_flash.h says what it does). One per process."""
+"""The flash back end with its dies as a Python object, over the C library of sim/flash (sim/flash/otx_flash.h says what
+it does). One per process.
+"""
 
 import ctypes as c
 import fcntl
@@ -14,7 +16,14 @@ WRITE, READ, LOG, FW = range(4)
 
 
 class Done(c.Structure):
-    _fields_ = [("client", c.c_uint32), ("cookie", c.c_uint32), ("status", c.c_uint32), ("reserved", c.c_uint32), ("handed", c.c_uint64), ("clock", c.c_uint64)]
+    _fields_ = [
+        ("client", c.c_uint32),
+        ("cookie", c.c_uint32),
+        ("status", c.c_uint32),
+        ("reserved", c.c_uint32),
+        ("handed", c.c_uint64),
+        ("clock", c.c_uint64),
+    ]
 
 
 def build(geometry):

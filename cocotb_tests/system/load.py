@@ -18,7 +18,9 @@ def suspensions(drive):
 
 
 class Load:
-    """Writes and reads of random blocks, `depth` under way, a block once at a time; knows what a block may hold after a power cut."""
+    """Writes and reads of random blocks, `depth` under way, a block once at a time; knows what a block may hold after a
+    power cut.
+    """
 
     def __init__(self, drive, seed, depth=16):
         self.drive, self.rng, self.depth, self.stamp, self.under_way = drive, random.Random(seed), depth, 0, {}

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps of one NBD connection, for test_nbd.py; run by Debian's python3, which has libnbd. `nbd_client.py SOCKET EXPORT step ...`; blocks hold one letter."""
+"""Steps of one NBD connection, for test_nbd.py; run by Debian's python3, which has libnbd.
+
+`nbd_client.py SOCKET EXPORT step ...`; blocks hold one letter.
+"""
 
 import errno
 import sys

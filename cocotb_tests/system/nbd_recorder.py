@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random traffic of several NBD connections on the served drive, written down as a history for the judge (docs/reference/history.md); run by Debian's python3, which has libnbd.
+"""Random traffic of several NBD connections on the served drive, written down as a history for the judge
+(docs/reference/history.md); run by Debian's python3, which has libnbd.
 
     nbd_recorder.py SOCKET HISTORY SEED REQUESTS [PID]
 
-A new HISTORY gets its first line; one that is there gets an `up`, and all blocks are read first. Then come so many requests, of one connection to export `drive`
-(WRITE, also FUA, TRIM, WRITE ZEROES, FLUSH, READ) and two to `atomic`, each with a txid of its own (the same, and a FLUSH is its COMMIT). A request has at most 32
-blocks, so it is one command of the drive. With PID that process is killed when the last request was sent, and the history ends with `cut`; without, the requests
-are waited for.
+A new HISTORY gets its first line; one that is there gets an `up`, and all blocks are read first. Then come so many
+requests, of one connection to export `drive` (WRITE, also FUA, TRIM, WRITE ZEROES, FLUSH, READ) and two to `atomic`,
+each with a txid of its own (the same, and a FLUSH is its COMMIT). A request has at most 32 blocks, so it is one command
+of the drive. With PID that process is killed when the last request was sent, and the history ends with `cut`; without,
+the requests are waited for.
 
-What a client cannot know is left out: `dropped`, what firmware said, clocks. A COMMIT is sent when the transaction's own requests have been answered. Exit code 1
-when a request fails otherwise than by the cut.
+What a client cannot know is left out: `dropped`, what firmware said, clocks. A COMMIT is sent when the transaction's
+own requests have been answered. Exit code 1 when a request fails otherwise than by the cut.
 """
 
 import json
@@ -69,7 +71,13 @@ class Connection:
             self.open = op != "COMMIT" and (self.open or op != "READ")
         event = self.history.submit(event)
         at, size, flags = lba * BLOCK, n * BLOCK, nbd.CMD_FLAG_FUA if fua else 0
-        buffer = nbd.Buffer.from_bytearray(bytearray(b"".join(s.to_bytes(8, "little") * (BLOCK // 8) for s in event["data"]))) if op == "WRITE" else nbd.Buffer(size or 1)
+        buffer = (
+            nbd.Buffer.from_bytearray(
+                bytearray(b"".join(s.to_bytes(8, "little") * (BLOCK // 8) for s in event["data"]))
+            )
+            if op == "WRITE"
+            else nbd.Buffer(size or 1)
+        )
 
         def answered(error):
             self.under_way -= 1

@@ -19,7 +19,10 @@ def filled(drive, stamp, count):
 
 
 def uncommitted(drive, count):
-    """A transaction over the first blocks: its entries are in the log for good, a COMMIT is not. Behind it a WRITE is under way."""
+    """A transaction over the first blocks: its entries are in the log for good, a COMMIT is not.
+
+    Behind it a WRITE is under way.
+    """
     drive.write(0, bytes(BLOCK) * count, txid=3)
     drive.flush()
     drive.submit(Opcode.WRITE, drive.lbas - 32, 32, bytes(BLOCK) * 32)

@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Power cuts at chosen clocks of random traffic; after each the drive is started again, its blocks are read, and the judge (judge/) says whether docs/contract.md allows that.
+"""Power cuts at chosen clocks of random traffic; after each the drive is started again, its blocks are read, and the
+judge (judge/) says whether docs/contract.md allows that.
 
-    power_cut.py [--preset quick] [--cuts 240] [--seed 1] [--only CUT] [--jobs 2] [--gap CLOCKS] [--stop] [--ways] [--failing] [--wave] [--firmware BIN]
+    power_cut.py [--preset quick] [--cuts 240] [--seed 1] [--only CUT] [--jobs 2] [--gap CLOCKS] [--stop] [--ways]
+    [--failing] [--wave] [--firmware BIN]
 
-Traffic (sim/traffic) runs on in sessions, each with a flavour and a range of blocks; before each cut it is taken to an instant drawn from cut_moments.py.
-There the process forks: the child cuts the power, lets the drive come back, reads, sometimes ends in order and reads again, and writes; cuts in a recovery are
-forked off that recovery. The last cut of a session is made in the main process instead: traffic goes on with what was recovered. Cut n of a seed and preset
-is always the same: `--only n` replays one, with `--wave` with a waveform of its last boot. A cut that fails leaves its history below build/powercut. With
-`--ways` half of the cuts leave pages and blocks in the ways of opentxssd/faults.py: unreadable, fading, looking erased. With `--failing` one bit in 10,000
-reads wrong, 2 % of the blocks are bad from the factory, 1 % of the pages fail, and 3 % of the blocks from their third erase on. Before the last line, which
-counts cuts, is a table of what was seen; a campaign of many cuts must have seen all of it (coverage.py).
+Traffic (sim/traffic) runs on in sessions, each with a flavour and a range of blocks; before each cut it is taken to an
+instant drawn from cut_moments.py.
+There the process forks: the child cuts the power, lets the drive come back, reads, sometimes ends in order and reads
+again, and writes; cuts in a recovery are forked off that recovery. The last cut of a session is made in the main
+process instead: traffic goes on with what was recovered. Cut n of a seed and preset is always the same: `--only n`
+replays one, with `--wave` with a waveform of its last boot. A cut that fails leaves its history below build/powercut.
+With `--ways` half of the cuts leave pages and blocks in the ways of opentxssd/faults.py: unreadable, fading, looking
+erased. With `--failing` one bit in 10,000 reads wrong, 2 % of the blocks are bad from the factory, 1 % of the pages
+fail, and 3 % of the blocks from their third erase on. Before the last line, which counts cuts, is a table of what was
+seen; a campaign of many cuts must have seen all of it (coverage.py).
 """
 
 import json
@@ -34,8 +39,24 @@ except ImportError as e:
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
-FAILING = dict(ber=10**8, bad_ppm=20_000, rule_marks=1, program_fail_ppm=10_000, program_fail_after=1, erase_fail_ppm=30_000, erase_fail_after=2)
-FLAVOURS = {Flavour.MIXED: 6, Flavour.PLAIN: 3, Flavour.TX: 4, Flavour.RELAXED: 3, Flavour.LONG_LOG: 1, Flavour.FILL: 2, Flavour.REWRITE: 1}
+FAILING = dict(
+    ber=10**8,
+    bad_ppm=20_000,
+    rule_marks=1,
+    program_fail_ppm=10_000,
+    program_fail_after=1,
+    erase_fail_ppm=30_000,
+    erase_fail_after=2,
+)
+FLAVOURS = {
+    Flavour.MIXED: 6,
+    Flavour.PLAIN: 3,
+    Flavour.TX: 4,
+    Flavour.RELAXED: 3,
+    Flavour.LONG_LOG: 1,
+    Flavour.FILL: 2,
+    Flavour.REWRITE: 1,
+}
 
 
 class Session:
@@ -48,15 +69,17 @@ class Session:
         self.blocks = min(lbas, 64 if self.flavour == Flavour.LONG_LOG else rng.choice([8, 20, 20, 40, 64]))
         edge = 1024 - rng.randrange(1, self.blocks) if lbas > 1024 else 0  # around the end of the first map page
         self.first = min(rng.choice([0, edge, edge, lbas - self.blocks]), lbas - self.blocks)
-        longer = {Flavour.LONG_LOG: [12], Flavour.PLAIN: [1, 1, 1, 12], Flavour.TX: [1, 1, 4], Flavour.REWRITE: [1, 8]}  # gaps, for logs of many entries or pages
+        # gaps, for logs of many entries or pages
+        longer = {Flavour.LONG_LOG: [12], Flavour.PLAIN: [1, 1, 1, 12], Flavour.TX: [1, 1, 4], Flavour.REWRITE: [1, 8]}
         self.longer = rng.choice(longer.get(self.flavour, [1]))
 
 
 class Cut:
-    """A moment at which the power is cut, and the cuts from number `first` on that begin there: number first + k is cut k times more, in its recoveries.
+    """A moment at which the power is cut, and the cuts from number `first` on that begin there: number first + k is cut
+    k times more, in its recoveries.
 
-    What they share is simulated once: each is forked off the recovery of the one before. All draws are the moment's own or those of one number, so they do not depend on
-    other cuts."""
+    What they share is simulated once: each is forked off the recovery of the one before. All draws are the moment's own
+    or those of one number, so they do not depend on other cuts."""
 
     def __init__(self, seed, first, gap, ways, pace):
         self.first, self.seed, self.pace, self.ways = first, seed, pace, ways
@@ -73,7 +96,10 @@ class Cut:
         traffic.run(self.gap * session.longer)
         self.moment(traffic, self.rng, self.pace)
         torn = traffic.drive.under_way()
-        self.where = f"clock {traffic.drive.clock}, {session.flavour.name}, {self.moment.__name__}, tears {[t.name for t in torn]}"
+        self.where = (
+            f"clock {traffic.drive.clock}, {session.flavour.name}, {self.moment.__name__}, tears "
+            f"{[t.name for t in torn]}"
+        )
         return [f"moment: {self.moment.__name__}", *coverage.torn(torn)]
 
     def cut(self, traffic):
@@ -126,7 +152,9 @@ class Cut:
             return False, []
 
     def family(self, traffic, session, into):
-        """All cuts of this moment, in processes of their own one after the other; what they have seen goes `into` a pipe, a line each."""
+        """All cuts of this moment, in processes of their own one after the other; what they have seen goes `into` a
+        pipe, a line each.
+        """
         self.cut(traffic)
         seen = []
         while self.number < self.first + self.deepest:
@@ -148,9 +176,17 @@ class Cut:
         path = ROOT / "build/powercut" / f"{self.name}-{self.number}.jsonl"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("".join(f"{line}\n" for line in traffic.lines))
-        why = traceback.format_exc() if isinstance(wrong, (AssertionError, TypeError, KeyError)) else f"{type(wrong).__name__}: {wrong}\n"
+        why = (
+            traceback.format_exc()
+            if isinstance(wrong, (AssertionError, TypeError, KeyError))
+            else f"{type(wrong).__name__}: {wrong}\n"
+        )
         said = traffic.drive.uart.strip().splitlines()[-2:]
-        print(f"cut {self.number}, {self.where}:\n{why}firmware: {said}\nhistory: {path.relative_to(ROOT)}; again: {self.command.format(self.number)}", flush=True)
+        print(
+            f"cut {self.number}, {self.where}:\n{why}firmware: {said}\nhistory: {path.relative_to(ROOT)}; again: "
+            f"{self.command.format(self.number)}",
+            flush=True,
+        )
 
 
 class Children:
@@ -186,12 +222,18 @@ class Campaign:
         faults = Faults(seed=seed, **FAILING) if failing else Faults(seed=seed) if ways else None
         self.drive = Drive(preset, faults=faults, trace=wave, firmware=firmware)
         self.drive.power_cut(seed)
-        self.drive.power_on()  # from the second start on the simulator keeps what is the same in each (otx_sim.cpp): here, once for all children
+        # from the second start on the simulator keeps what is the same in each (otx_sim.cpp): here, once for all
+        # children
+        self.drive.power_on()
         self.pace = cut_moments.Pace.of(preset, self.drive.clock)
         self.preset, self.cuts, self.seed, self.only, self.gap = preset, cuts, seed, only, gap or self.pace.gap
         self.stop, self.ways, self.failing, self.wave = stop, ways, failing, wave
-        self.flags = "".join(f" --{name}" for name, on in (("ways", ways), ("failing", failing)) if on) + (f" --gap {gap}" if gap else "")
-        self.traffic = Traffic(self.drive, preset=preset, seed=seed, client="power_cut", entries=self.drive.tx_entries, failing=failing)
+        self.flags = "".join(f" --{name}" for name, on in (("ways", ways), ("failing", failing)) if on) + (
+            f" --gap {gap}" if gap else ""
+        )
+        self.traffic = Traffic(
+            self.drive, preset=preset, seed=seed, client="power_cut", entries=self.drive.tx_entries, failing=failing
+        )
         self.children, self.sessions, self.alone = Children(jobs), 0, 0
         self.open_session()
 
@@ -205,7 +247,10 @@ class Campaign:
         """The moment of cuts from `number` on; returns the number behind them, None: traffic cannot go on."""
         cut = Cut(self.seed, number, self.gap, self.ways, self.pace)
         cut.name = f"{self.preset}-{self.seed}" + self.flags.replace(" --", "-").replace(" ", "")
-        cut.command = f"python cocotb_tests/system/power_cut.py --preset {self.preset} --seed {self.seed}{self.flags} --only {{}} --wave"
+        cut.command = (
+            f"python cocotb_tests/system/power_cut.py --preset {self.preset} --seed {self.seed}{self.flags} --only "
+            f"{{}} --wave"
+        )
         try:
             seen = cut.approach(self.traffic, self.session)
             self.traffic.judge_now()
@@ -243,7 +288,10 @@ class Campaign:
         if self.wave:
             self.drive.trace(wave)
         good, _ = cut.attempt(self.traffic, self.session, child=True)
-        print(f"cut {self.only}: {cut.where}: {'passed' if good else 'failed'}" + (f"; {wave.relative_to(ROOT)}" if self.wave else ""))
+        print(
+            f"cut {self.only}: {cut.where}: {'passed' if good else 'failed'}"
+            + (f"; {wave.relative_to(ROOT)}" if self.wave else "")
+        )
         return 0 if good else 1
 
     def run(self):
@@ -274,12 +322,23 @@ class Campaign:
 @click.option("--seed", type=int, default=1, show_default=True)
 @click.option("--only", type=click.IntRange(0), help="only this cut, in this process")
 @click.option("--jobs", type=click.IntRange(1, 8), default=2, show_default=True, help="cuts judged at once")
-@click.option("--gap", type=click.IntRange(100), help="clocks before a cut looks for its moment, on average; default: 8 pages on the bus; with whole pages 12 and 12 a die")
+@click.option(
+    "--gap",
+    type=click.IntRange(100),
+    help=(
+        "clocks before a cut looks for its moment, on average; default: 8 pages on the bus; with whole pages 12 and "
+        "12 a die"
+    ),
+)
 @click.option("--stop", is_flag=True, help="end at the first failed cut")
 @click.option("--ways", is_flag=True, help="half of the cuts tear in the ways of the NAND's faults")
 @click.option("--failing", is_flag=True, help="programs and erases fail, blocks are bad from the factory")
 @click.option("--firmware", type=click.Path(exists=True, dir_okay=False), help="another binary than the preset's")
-@click.option("--wave", is_flag=True, help="with --only: a waveform of that cut (the preset with tracing, tools/drive_build.sh PRESET)")
+@click.option(
+    "--wave",
+    is_flag=True,
+    help="with --only: a waveform of that cut (the preset with tracing, tools/drive_build.sh PRESET)",
+)
 def main(**options):
     """Power cuts, judged by the contract."""
     if options["wave"] and options["only"] is None:
@@ -292,7 +351,11 @@ def main(**options):
     except (DriveError, OSError) as e:
         print(f"power_cut: {e}", file=sys.stderr)
         sys.exit(2)
-    print(f"preset {campaign.preset}, seed {campaign.seed}, {campaign.cuts} cuts; firmware: {campaign.drive.uart.strip().splitlines()[-1:]}", flush=True)
+    print(
+        f"preset {campaign.preset}, seed {campaign.seed}, {campaign.cuts} cuts; firmware: "
+        f"{campaign.drive.uart.strip().splitlines()[-1:]}",
+        flush=True,
+    )
     sys.exit(campaign.run())
 
 

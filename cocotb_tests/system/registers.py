@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Registers of the firmware port and words of table memory, as a test sees them on a preset whose processor is a model (soc/geometry.py, cpu_model).
+"""Registers of the firmware port and words of table memory, as a test sees them on a preset whose processor is a model
+(soc/geometry.py, cpu_model).
 
-The test asks in the firmware's place, which stands still meanwhile (sim/cpu/otx_sim_cpu.cpp); so the drive should be quiet, or the firmware may be about to ask the same."""
+The test asks in the firmware's place, which stands still meanwhile (sim/cpu/otx_sim_cpu.cpp); so the drive should be
+quiet, or the firmware may be about to ask the same."""
 
 import contextlib
 import ctypes

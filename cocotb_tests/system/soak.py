@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`soak.py [--ops N] [--seed S] [--only EPISODE]`: millions of random operations on the remap engine, each answer and each release judged by RemapJudge.
+"""`soak.py [--ops N] [--seed S] [--only EPISODE]`: millions of random operations on the remap engine, each answer and
+each release judged by RemapJudge.
 
-The run is cut into episodes of 50,000 operations with seeds and memories of their own (`plan`), side by side on all processors. What is done stands in
-build/soak/seed-S.json: the same command after an interruption goes on there, after the end it starts over. `--only` runs one episode again. Exit code 1 when the engine broke
-a rule (the message names the episode), 2 for wrong arguments, in one line.
+The run is cut into episodes of 50,000 operations with seeds and memories of their own (`plan`), side by side on all
+processors. What is done stands in build/soak/seed-S.json: the same command after an interruption goes on there, after
+the end it starts over. `--only` runs one episode again. Exit code 1 when the engine broke a rule (the message names the
+episode), 2 for wrong arguments, in one line.
 """
 
 import argparse
@@ -36,7 +38,12 @@ def plan(seed, number):
     rng = random.Random(f"{seed}:{number}")
     low, high = rng.choice([(1, 1), (1, 6), (2, 2), (2, 60), (8, 8), (30, 60)])
     txids = rng.choice([[*range(32)], [*range(32)], [0, 1, 2, 17, 31], [5, 6]])
-    memory = dict(latency=(low, high), outstanding=rng.choice([1, 4, 8, 20]), stall_percent=rng.choice([0, 0, 10, 30]), adversary=rng.random() < 0.5)
+    memory = dict(
+        latency=(low, high),
+        outstanding=rng.choice([1, 4, 8, 20]),
+        stall_percent=rng.choice([0, 0, 10, 30]),
+        adversary=rng.random() < 0.5,
+    )
     return memory | dict(txids=txids, seed=rng.getrandbits(32))
 
 
@@ -56,10 +63,14 @@ class Soak:
         self.tag += 1
         call = self.calls[self.tag] = Call(**fields | dict(tag=self.tag))
         f = call.fields
-        self.engine.ops([(f["op"], f["hasTx"], f["txid"], f["last"], f["lpn"], f["location"], f["new"], self.tag, f["blocks"])])
+        self.engine.ops(
+            [(f["op"], f["hasTx"], f["txid"], f["last"], f["lpn"], f["location"], f["new"], self.tag, f["blocks"])]
+        )
 
     def look(self):
-        """What passed since the last look, in the order of docs/interfaces.md: inside a clock releases, answers, requests, an op, a COMMIT."""
+        """What passed since the last look, in the order of docs/interfaces.md: inside a clock releases, answers,
+        requests, an op, a COMMIT.
+        """
         happened = [(r.clock, 0, r) for r in self.engine.releases()]
         happened += [(r.answered, 1, r) for r in self.engine.responses()]
         for e in self.engine.events():
@@ -78,7 +89,16 @@ class Soak:
             if kind == 0:
                 judge.released(what.location)
             elif kind == 1:
-                judge.op_answered(what.tag, dict(own=bool(what.own), committing=bool(what.committing), hit=bool(what.hit), error=bool(what.error), location=what.location))
+                judge.op_answered(
+                    what.tag,
+                    dict(
+                        own=bool(what.own),
+                        committing=bool(what.committing),
+                        hit=bool(what.hit),
+                        error=bool(what.error),
+                        location=what.location,
+                    ),
+                )
             elif kind == 2:
                 judge.freed(what.txid)
             elif kind == 4:
@@ -126,7 +146,12 @@ class Soak:
         if self.engine._call("memory_errors"):
             raise AssertionError("the engine has met a memory error or a broken chain")
         self.engine.close()
-        return Counter(self.traffic.tally) + Counter(commits=m.commits, released=m.released, clocks=clock) + Counter(self.judge.seen) + Counter(m.seen)
+        return (
+            Counter(self.traffic.tally)
+            + Counter(commits=m.commits, released=m.released, clocks=clock)
+            + Counter(self.judge.seen)
+            + Counter(m.seen)
+        )
 
 
 def episode(seed, number, ops=EPISODE):
@@ -151,7 +176,11 @@ def main(args):
     except argparse.ArgumentError as e:
         a, rest = None, [str(e)]
     if rest or a.ops < 1 or (a.only is not None and a.only < 0):
-        print(f"soak.py: {rest[0] if rest else 'ops must be 1 or more, an episode 0 or more'}; usage: soak.py [--ops N] [--seed S] [--only EPISODE]", file=sys.stderr)
+        print(
+            f"soak.py: {rest[0] if rest else 'ops must be 1 or more, an episode 0 or more'}; usage: soak.py [--ops N] "
+            "[--seed S] [--only EPISODE]",
+            file=sys.stderr,
+        )
         return 2
     build(PRESET)
     if a.only is not None:

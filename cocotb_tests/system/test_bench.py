@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The benchmarks' frame (tools/bench.py), the remap engine alone (sim/engine), and quick forms of e1, e3 and of the loads of s1 on presets tiny and quick."""
+"""The benchmarks' frame (tools/bench.py), the remap engine alone (sim/engine), and quick forms of e1, e3 and of the
+loads of s1 on presets tiny and quick.
+"""
 
 import importlib
 import io
@@ -46,14 +48,23 @@ def finished(frame, folder, module, name="t1"):
 
 def benchmark(checks, paper=250.0):
     rows = [{"size": 1, "time_us": 2.5}, {"size": 1000, "time_us": None}]
-    result = Result(clock_mhz=50, clock_from="a test", unit="us", rows=rows, ours=2.5, paper=paper, target=5.0, checks=checks)
-    return types.SimpleNamespace(TITLE="a title", run=lambda: result, plot=lambda figure, doc: figure.subplots().plot([r["size"] for r in doc["rows"]]))
+    result = Result(
+        clock_mhz=50, clock_from="a test", unit="us", rows=rows, ours=2.5, paper=paper, target=5.0, checks=checks
+    )
+    return types.SimpleNamespace(
+        TITLE="a title",
+        run=lambda: result,
+        plot=lambda figure, doc: figure.subplots().plot([r["size"] for r in doc["rows"]]),
+    )
 
 
 def test_an_unknown_benchmark_is_one_line_and_exit_code_2():
     done = subprocess.run([sys.executable, ROOT / "tools/bench.py", "e1", "x9"], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"bench: no benchmark x9; there are: {', '.join(sorted(p.stem for p in (ROOT / 'bench').glob('[a-z][0-9]*.py')))}\n"
+    assert done.stderr == (
+        "bench: no benchmark x9; there are: "
+        f"{', '.join(sorted(p.stem for p in (ROOT / 'bench').glob('[a-z][0-9]*.py')))}\n"
+    )
 
 
 def test_json_plot_and_table_show_our_figure_beside_the_papers(frame, tmp_path):
@@ -71,24 +82,37 @@ def test_one_check_that_does_not_hold_or_no_check_at_all_is_not_a_pass(frame, tm
 
 
 def test_the_faster_build_of_the_firmware_loop_counts():
-    text = "remap O2 10 369\nremap unrolled 10 371\nremap O2 1,000 36,009\nremap unrolled 1,000 34,271\nremap O2 10,000 3"  # cut off
+    # cut off
+    text = (
+        "remap O2 10 369\nremap unrolled 10 371\nremap O2 1,000 36,009\nremap unrolled 1,000 34,271\nremap O2 10,000 3"
+    )
     assert firmware_remap.parse(text + "60,") == {10: (369, "-O2"), 1000: (34_271, "-O3 -funroll-loops")}
 
 
 def test_quick_e1_takes_the_same_clocks_for_1_and_10_entries_and_passes(frame, tmp_path, engine_library):
     module = types.SimpleNamespace(TITLE=e1.TITLE, plot=e1.plot, run=lambda: e1.run("tiny", (1, 10)))
     doc, _ = finished(frame, tmp_path, module, "e1")
-    assert doc["pass"] is True and doc["unit"] == "us" and doc["paper"] == 2474.0 and [r["entries"] for r in doc["rows"]] == [1, 10]
+    assert (
+        doc["pass"] is True
+        and doc["unit"] == "us"
+        and doc["paper"] == 2474.0
+        and [r["entries"] for r in doc["rows"]] == [1, 10]
+    )
     visible = {r[k] for r in doc["rows"] for k in ("visible_clocks_idle", "visible_clocks_loaded")}
-    assert len(visible) == 1 and 1 <= min(visible) <= 16 and doc["ours"] == pytest.approx(min(visible) / doc["clock_mhz"])
+    assert (
+        len(visible) == 1 and 1 <= min(visible) <= 16 and doc["ours"] == pytest.approx(min(visible) / doc["clock_mhz"])
+    )
     one, ten = (r["firmware_clocks"] for r in doc["rows"])
     assert 3 * 8 < one < ten and 8 * one < 2 * ten  # an entry is three accesses of a memory that takes 8 clocks
 
 
-ENGINE_PART = [(9, 15), (2.01, 14.0), (23, 36), (2.03, 35.0)]  # clocks of a write in the engine, plain and in a transaction: alone, without a pause; two memories
+# clocks of a write in the engine, plain and in a transaction: alone, without a pause; two memories
+ENGINE_PART = [(9, 15), (2.01, 14.0), (23, 36), (2.03, 35.0)]
 
 
-def test_quick_e3_finds_nothing_that_a_transaction_adds_but_a_read_of_table_memory(frame, tmp_path, engine_library, monkeypatch):
+def test_quick_e3_finds_nothing_that_a_transaction_adds_but_a_read_of_table_memory(
+    frame, tmp_path, engine_library, monkeypatch
+):
     monkeypatch.setattr(e3, "WARM_UP", 12)
     monkeypatch.setattr(simulation_speed, "SETTLE_CLOCKS", 30_000)
     module = types.SimpleNamespace(TITLE=e3.TITLE, plot=e3.plot, run=lambda: e3.run("tiny", 64, 24, 24, drive="quick"))
@@ -113,7 +137,9 @@ QUICK = {"e1": lambda: e1.run("tiny", (1, 10)), "e3": lambda: e3.run("tiny")}
 def failed(frame, folder, name):
     """The conditions of a quick run that do not hold; the verdict agrees with them."""
     module = importlib.import_module(f"bench.{name}")
-    doc, text = finished(frame, folder, types.SimpleNamespace(TITLE=module.TITLE, plot=module.plot, run=QUICK[name]), name)
+    doc, text = finished(
+        frame, folder, types.SimpleNamespace(TITLE=module.TITLE, plot=module.plot, run=QUICK[name]), name
+    )
     wrong = [c["what"] for c in doc["checks"] if not c["ok"]]
     assert doc["pass"] is (not wrong) and text.count("FAIL") == len(wrong)
     return wrong
@@ -135,7 +161,11 @@ def test_the_verdicts_of_e1_and_e3_on_the_engine_as_it_is(frame, tmp_path, engin
 )
 def test_e1_does_not_pass_on_a_worse_engine(frame, tmp_path, engine_only, monkeypatch, worse, conditions):
     measure = e1.measure
-    monkeypatch.setattr(e1, "measure", lambda preset, n, loaded, latency: (measure(preset, n, loaded, latency)[0] + worse(n, loaded, latency), 1))
+    monkeypatch.setattr(
+        e1,
+        "measure",
+        lambda preset, n, loaded, latency: (measure(preset, n, loaded, latency)[0] + worse(n, loaded, latency), 1),
+    )
     wrong = failed(frame, tmp_path, "e1")
     assert len(wrong) == len(conditions) and all(c in w for c, w in zip(conditions, wrong, strict=True))
 
@@ -147,7 +177,11 @@ def test_e3_does_not_pass_on_a_worse_engine_or_drive(frame, tmp_path, engine_onl
     clocks[e3.TXID][1] = 4600.0 * 1.011
     assert [w.startswith("percent that a transaction adds") for w in failed(frame, tmp_path, "e3")] == [True]
     lookup_clocks = e3.lookup_clocks
-    monkeypatch.setattr(e3, "lookup_clocks", lambda preset, latency: [lookup_clocks(preset, latency)[0], lookup_clocks(preset, latency)[1] + 1])
+    monkeypatch.setattr(
+        e3,
+        "lookup_clocks",
+        lambda preset, latency: [lookup_clocks(preset, latency)[0], lookup_clocks(preset, latency)[1] + 1],
+    )
     assert len(failed(frame, tmp_path, "e3")) == 2
 
 
@@ -170,9 +204,17 @@ def test_the_engine_alone_agrees_with_the_model_in_a_memory_without_order(engine
         model = RemapModel(engine.lbas, engine.tx_entries)
         for _ in range(1500):
             lpn, txid, serial = rng.choice([0, 1, 2, engine.lbas - 1]), rng.choice([0, 5, 31]), serial + 1
-            kind, reader, new = rng.choice([Op.LOOKUP, Op.APPEND, Op.PLAIN]), rng.choice([None, txid]), word(rng.choice([NAND, BUF]), serial)
+            kind, reader, new = (
+                rng.choice([Op.LOOKUP, Op.APPEND, Op.PLAIN]),
+                rng.choice([None, txid]),
+                word(rng.choice([NAND, BUF]), serial),
+            )
             if rng.random() < 0.3:
-                usual = {State.FREE: TxOp.BEGIN, State.OPEN: rng.choice([TxOp.COMMITTING, TxOp.COMMITTING, TxOp.ABORT]), State.COMMITTING: TxOp.COMMIT}
+                usual = {
+                    State.FREE: TxOp.BEGIN,
+                    State.OPEN: rng.choice([TxOp.COMMITTING, TxOp.COMMITTING, TxOp.ABORT]),
+                    State.COMMITTING: TxOp.COMMIT,
+                }
                 what = usual[model.txs[txid].state]
                 engine.tx(what, txid)
                 assert model.tx(what, txid)
@@ -209,11 +251,25 @@ def test_the_loads_of_s1_take_the_same_clocks_in_every_run(monkeypatch):
     firmware_remap.build("quick")
     monkeypatch.setattr(simulation_speed, "STEPS", 100_000)
     monkeypatch.setattr(simulation_speed, "IDLE_CLOCKS", 1_000)
-    loads = [("writes", Opcode.WRITE, 1, 8, 4), ("writes", Opcode.WRITE, 16, 24, 8), ("reads", Opcode.READ, 1, 4, 1), ("reads", Opcode.READ, 16, 17, 2)]
+    loads = [
+        ("writes", Opcode.WRITE, 1, 8, 4),
+        ("writes", Opcode.WRITE, 16, 24, 8),
+        ("reads", Opcode.READ, 1, 4, 1),
+        ("reads", Opcode.READ, 16, 17, 2),
+    ]
     first, second = (simulation_speed.run("quick", 32, loads, 10_000) for _ in range(2))
     assert [r["clocks"] for r in first["rows"]] == [r["clocks"] for r in second["rows"]]
-    assert [(r["load"], r["depth"], r["blocks"]) for r in first["rows"][1:]] == [("writes", 1, 4), ("writes", 16, 16), ("reads", 1, 3), ("reads", 16, 15), ("nothing", 0, 0)]
+    assert [(r["load"], r["depth"], r["blocks"]) for r in first["rows"][1:]] == [
+        ("writes", 1, 4),
+        ("writes", 16, 16),
+        ("reads", 1, 3),
+        ("reads", 16, 15),
+        ("nothing", 0, 0),
+    ]
     fill, w1, w16, r1, r16, nothing = first["rows"]
     assert fill["blocks"] == 32 and nothing["clocks"] == 1_000
     assert all(r["clocks"] > PAGE * r["blocks"] for r in (w1, w16, r1, r16))
-    assert all(r["cpu_s"] > 0 and r["loop_steps_per_s"] > 0 for r in first["rows"]) and 1 << 20 < first["peak_rss_bytes"] < 2 << 30
+    assert (
+        all(r["cpu_s"] > 0 and r["loop_steps_per_s"] > 0 for r in first["rows"])
+        and 1 << 20 < first["peak_rss_bytes"] < 2 << 30
+    )

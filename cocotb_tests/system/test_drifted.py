@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole drive on pages whose cells have drifted: they can be read only at another read level of the part (preset rich, which has all else that a part can do beside)."""
+"""The whole drive on pages whose cells have drifted: they can be read only at another read level of the part (preset
+rich, which has all else that a part can do beside).
+"""
 
 import random
 from pathlib import Path
@@ -78,7 +80,10 @@ def test_every_level_is_tried_and_a_page_that_none_reads_is_an_error_of_its_bloc
     for lba, reads in enumerate((0, 1, 2, 3, 3, 0, 0, 0)):
         before, begin = again(drive), drive.clock
         completion = drive.command(Opcode.READ, lba, 1, check=False)
-        print(f"FIGURE a block of a page that {reads} more reads are for: {completion.clock - begin} clocks, {completion.status.name}")
+        print(
+            f"FIGURE a block of a page that {reads} more reads are for: {completion.clock - begin} clocks, "
+            f"{completion.status.name}"
+        )
         assert completion.status == (Status.MEDIA_ERROR if lba == 4 else Status.SUCCESS)
         assert again(drive) - before >= reads, f"block {lba}"  # more when firmware moves the one before
         if lba != 4:

@@ -111,7 +111,9 @@ def test_a_relaxed_commit_is_visible_at_once_and_durable_with_the_next_commit_or
     assert drive.clock - begin > 2 * PAGE > clocks, "one waits for pages on NAND, the other does not"
     drive.power_cut(1)
     drive.power_on()
-    assert drive.read(10, 2) == data(1, 2) and drive.read(20) == data(2), "a durable commit makes earlier relaxed ones durable"
+    assert drive.read(10, 2) == data(1, 2) and drive.read(20) == data(2), (
+        "a durable commit makes earlier relaxed ones durable"
+    )
     relaxed(1, 10, 3)
     drive.flush()
     relaxed(1, 10, 4)
@@ -161,9 +163,16 @@ def test_trim_and_write_zeroes_with_fua_are_durable_when_they_complete(drive):
 def test_a_query_of_a_txid_has_its_place_among_the_commands_of_that_txid(drive):
     drive.write(5, data(5), txid=0)
     state = (Opcode.QUERY, dict(arg=Query.TX))
-    tags = [drive.submit(op, txid=0, **more) for op, more in (state, (Opcode.COMMIT, {}), state, (Opcode.QUERY, dict(arg=Query.TX_WALK)))]
+    tags = [
+        drive.submit(op, txid=0, **more)
+        for op, more in (state, (Opcode.COMMIT, {}), state, (Opcode.QUERY, dict(arg=Query.TX_WALK)))
+    ]
     before, _, after, walk = (drive.wait(tag) for tag in tags)
-    assert before.result == 1 << 16 | TxState.OPEN and after.result & 7 in (TxState.COMMITTED, TxState.FREE) and walk.result & 7 in (TxState.COMMITTED, TxState.FREE)
+    assert (
+        before.result == 1 << 16 | TxState.OPEN
+        and after.result & 7 in (TxState.COMMITTED, TxState.FREE)
+        and walk.result & 7 in (TxState.COMMITTED, TxState.FREE)
+    )
 
 
 def test_query_tells_the_commit_order_and_the_entries_that_wait_for_a_walk(drive):
@@ -171,7 +180,11 @@ def test_query_tells_the_commit_order_and_the_entries_that_wait_for_a_walk(drive
     for txid, blocks in ((1, 48), (2, 40), (3, 48)):
         for lba in range(0, blocks, 32):
             drive.trim(lba, min(32, blocks - lba), txid=txid)
-    assert drive.tx_walk(1) == (TxState.OPEN, 0, 0) and drive.tx(1) == (TxState.OPEN, 48) and drive.query(Query.WAITING) == 0
+    assert (
+        drive.tx_walk(1) == (TxState.OPEN, 0, 0)
+        and drive.tx(1) == (TxState.OPEN, 48)
+        and drive.query(Query.WAITING) == 0
+    )
 
     def at_once(*commands):
         tags = [drive.submit(opcode, **fields) for opcode, fields in commands]
@@ -198,7 +211,11 @@ BAD = [
     ("a length of zero", dict(opcode=Opcode.READ, count=0), Status.INVALID_FIELD),
     ("a length of 33", dict(opcode=Opcode.WRITE, count=33, data=bytes(33 * BLOCK)), Status.INVALID_FIELD),
     ("an LBA past the end", dict(opcode=Opcode.READ, lba=64, count=1), Status.LBA_RANGE),
-    ("a range that runs past the end", dict(opcode=Opcode.WRITE, lba=63, count=2, data=bytes(2 * BLOCK)), Status.LBA_RANGE),
+    (
+        "a range that runs past the end",
+        dict(opcode=Opcode.WRITE, lba=63, count=2, data=bytes(2 * BLOCK)),
+        Status.LBA_RANGE,
+    ),
     ("a query of an unknown thing", dict(opcode=Opcode.QUERY, arg=max(Query) + 1), Status.INVALID_FIELD),
     ("a query of the walk of txid 32", dict(opcode=Opcode.QUERY, arg=Query.TX_WALK, txid=32), Status.TX_INVALID),
     ("txid 32", dict(opcode=Opcode.WRITE, count=1, data=ZEROES, txid=32), Status.TX_INVALID),
@@ -212,7 +229,11 @@ BAD = [
     ("a trim that commits", dict(opcode=Opcode.TRIM, count=1, txid=1, commit=1), Status.INVALID_FIELD),
     ("commit of a txid that is not open", dict(opcode=Opcode.COMMIT, txid=9), Status.TX_INVALID),
     ("abort of a txid that is not open", dict(opcode=Opcode.ABORT, txid=9), Status.TX_INVALID),
-    ("a relaxed write that commits nothing", dict(opcode=Opcode.WRITE, count=1, data=ZEROES, txid=1, relaxed=1), Status.INVALID_FIELD),
+    (
+        "a relaxed write that commits nothing",
+        dict(opcode=Opcode.WRITE, count=1, data=ZEROES, txid=1, relaxed=1),
+        Status.INVALID_FIELD,
+    ),
     ("a relaxed flush", dict(opcode=Opcode.FLUSH, relaxed=1), Status.INVALID_FIELD),
     ("begin of a txid that is open", dict(opcode=Opcode.BEGIN, txid=1), Status.TX_BUSY),
 ]
@@ -307,7 +328,11 @@ def test_an_image_keeps_its_contents_and_a_wrong_one_is_refused_untouched(tmp_pa
     d.power_cut()
     assert d.close() is not None
     good = image.read_bytes()
-    cases = {"short": good[: len(good) // 2], "foreign": b"not an image" * 1000, "geometry": good[:8] + bytes([good[8] ^ 1]) + good[9:]}
+    cases = {
+        "short": good[: len(good) // 2],
+        "foreign": b"not an image" * 1000,
+        "geometry": good[:8] + bytes([good[8] ^ 1]) + good[9:],
+    }
     for name, contents in cases.items():
         wrong = tmp_path / name
         wrong.write_bytes(contents)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole drive, preset quick, and tiny where it is about a code or a bus, on NAND with faults (opentxssd/faults.py): what its user sees of them today,
-and that they are off unless asked for."""
-
+"""The whole drive, preset quick, and tiny where it is about a code or a bus, on NAND with faults (opentxssd/faults.py):
+what its user sees of them today, and that they are off unless asked for."""
 
 import pytest
 
@@ -59,7 +58,9 @@ def until(drive, kind):
 
 @pytest.mark.parametrize("way", [Cut.SUBSET, Cut.UNREADABLE])
 def test_a_page_that_the_log_names_and_a_cut_tears_does_not_count(way):
-    """Eight writes, the fourth with FUA: its log page goes ahead of the data of some of those before it, and names them. The cut is in the next data page."""
+    """Eight writes, the fourth with FUA: its log page goes ahead of the data of some of those before it, and names
+    them. The cut is in the next data page.
+    """
     drive, count = Drive("quick", faults=Faults(seed=4)), 8
     drive.write(0, data(1) * count, fua=1)
     for lba in range(count):
@@ -71,7 +72,9 @@ def test_a_page_that_the_log_names_and_a_cut_tears_does_not_count(way):
     found = [drive.command(Opcode.READ, lba, 1, check=False) for lba in range(count)]
     assert {done.status for done in found} == {Status.SUCCESS}, [done.status.name for done in found]
     whole = sum(done.data == data(2) for done in found)
-    assert 0 < whole < 4 and [done.data for done in found] == [data(2)] * whole + [data(1)] * (count - whole), "the first were whole, the next was cut, the others were not begun"
+    assert 0 < whole < 4 and [done.data for done in found] == [data(2)] * whole + [data(1)] * (count - whole), (
+        "the first were whole, the next was cut, the others were not begun"
+    )
     assert drive.query(Query.DROPPED) == 4 - whole, "the log named none of them"
     drive.write(3, data(5), fua=1)
     assert drive.read(3) == data(5)

@@ -20,11 +20,23 @@ def test_commit_latency_is_flat_and_the_picture_is_there(tmp_path):
 
 
 def test_the_picture_of_the_results_is_what_the_drive_does(tmp_path):
-    """docs/commit-latency.svg: its points, in pixels; the text of the file may differ between versions of matplotlib."""
+    """docs/commit-latency.svg: its points, in pixels; the text of the file may differ between versions of
+    matplotlib."""
     picture = tmp_path / "latency.svg"
-    subprocess.run([sys.executable, "examples/commit_latency.py", "quick", picture], cwd=ROOT, check=True, capture_output=True, timeout=300)
-    points = [re.findall(r'<use xlink:href="#\w+" x="([\d.]+)" y="([\d.]+)"', path.read_text()) for path in (picture, ROOT / "docs/commit-latency.svg")]
-    assert len(points[0]) > 6 and points[0] == points[1], "python examples/commit_latency.py quick docs/commit-latency.svg"
+    subprocess.run(
+        [sys.executable, "examples/commit_latency.py", "quick", picture],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        timeout=300,
+    )
+    points = [
+        re.findall(r'<use xlink:href="#\w+" x="([\d.]+)" y="([\d.]+)"', path.read_text())
+        for path in (picture, ROOT / "docs/commit-latency.svg")
+    ]
+    assert len(points[0]) > 6 and points[0] == points[1], (
+        "python examples/commit_latency.py quick docs/commit-latency.svg"
+    )
 
 
 def test_a_preset_that_is_not_built_is_named():

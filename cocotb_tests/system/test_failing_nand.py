@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole drive on NAND that fails: blocks bad from the factory, wrong bits in every page, programs and erases that fail; filled again and again, with power cuts.
-Nothing that was acknowledged is lost, and blocks that failed are known after a restart. What hardware and firmware do about it: docs/decisions/011-failing-nand.md."""
+"""The whole drive on NAND that fails: blocks bad from the factory, wrong bits in every page, programs and erases that
+fail; filled again and again, with power cuts.
+Nothing that was acknowledged is lost, and blocks that failed are known after a restart. What hardware and firmware do
+about it: docs/decisions/011-failing-nand.md."""
 
 import re
 from pathlib import Path
@@ -25,7 +27,18 @@ def bad_blocks(drive):
 
 
 def test_fillings_of_a_drive_with_every_fault_lose_nothing():
-    f = Filling("quick", 5, bad_ppm=20_000, mark=Mark.EITHER, rule_marks=1, ber=BER, program_fail_ppm=5_000, program_fail_after=1, erase_fail_ppm=30_000, erase_fail_after=2)
+    f = Filling(
+        "quick",
+        5,
+        bad_ppm=20_000,
+        mark=Mark.EITHER,
+        rule_marks=1,
+        ber=BER,
+        program_fail_ppm=5_000,
+        program_fail_after=1,
+        erase_fail_ppm=30_000,
+        erase_fail_after=2,
+    )
     at_start, bad = bad_blocks(f.drive), []
     for cycle in range(amount(4, 6)):
         written = sum(f.fill() for _ in range(16))  # what the NAND holds, once a cycle
@@ -45,7 +58,9 @@ ANCHORS = {"quick": [(0, b) for b in (0, 1, 8, 9, 10, 11)], "quick4": [(die, b) 
 @pytest.mark.parametrize("preset", ANCHORS)
 def test_anchors_that_fail_are_replaced_until_one_is_left_and_the_drive_is_read_only(preset):
     anchors = ANCHORS[preset]
-    places = [Place(Fault.ERASE_FAILS, *anchors[1]), Place(Fault.ERASE_FAILS, *anchors[3])] + [Place(Fault.PROGRAM_FAILS, *anchors[2], page) for page in range(3)]
+    places = [Place(Fault.ERASE_FAILS, *anchors[1]), Place(Fault.ERASE_FAILS, *anchors[3])] + [
+        Place(Fault.PROGRAM_FAILS, *anchors[2], page) for page in range(3)
+    ]
     f = Filling(preset, 7, blocks=16, places=places)
     for n in range(5):  # the roots are in anchors 0, 4, 5, 0, 4, 5
         assert f.fill() == 16
@@ -59,10 +74,17 @@ def test_anchors_that_fail_are_replaced_until_one_is_left_and_the_drive_is_read_
     for cut in range(2):  # the second time the table knows it
         f.drive.power_cut(cut)
         f.drive.power_on()
-        assert f.drive.uart.endswith("\notx: read-only: no block for a new root is left that can be erased and written; the old root still counts\notx: ready\n")
+        assert f.drive.uart.endswith(
+            "\notx: read-only: no block for a new root is left that can be erased and written; the old root still "
+            "counts\notx: ready\n"
+        )
         f.verify()
         programs = f.drive.lib.otx_nand_count(1)
-        refused = [f.drive.write(3, data(3, 9), check=False, fua=1), f.drive.write(4, data(4, 9), txid=1, check=False), f.drive.trim(5, check=False)]
+        refused = [
+            f.drive.write(3, data(3, 9), check=False, fua=1),
+            f.drive.write(4, data(4, 9), txid=1, check=False),
+            f.drive.trim(5, check=False),
+        ]
         refused += [f.drive.write_zeroes(5, check=False), f.drive.begin(2, check=False)]
         assert [done.status for done in refused] == [Status.READ_ONLY] * 5
         assert [f.drive.commit(n, check=False).status for n in (2, 5)] == [Status.TX_INVALID] * 2
@@ -76,7 +98,10 @@ def test_anchors_that_fail_are_replaced_until_one_is_left_and_the_drive_is_read_
 
 def test_data_of_a_failing_program_is_there_and_its_block_is_left():
     """All pages of some blocks fail: writes go on, the blocks' live pages move, and a restart knows the blocks."""
-    places = [Place(Fault.PROGRAM_FAILS, 0, block, page) for block, page in [(24, 3), (25, 0), (26, 15), (27, 7), (28, 1), (28, 2), (32, 5)]]
+    places = [
+        Place(Fault.PROGRAM_FAILS, 0, block, page)
+        for block, page in [(24, 3), (25, 0), (26, 15), (27, 7), (28, 1), (28, 2), (32, 5)]
+    ]
     f = Filling("quick", 3, places=places)
     assert [f.fill() for _ in range(3)] == [f.blocks] * 3
     assert f.drive.idle()
@@ -85,7 +110,9 @@ def test_data_of_a_failing_program_is_there_and_its_block_is_left():
     f.verify()
     assert fails >= 5 and bad_blocks(f.drive) >= 4
     before = f.drive.faults_seen()["program_fails"]
-    assert [f.fill() for _ in range(3)] == [f.blocks] * 3 and f.drive.faults_seen()["program_fails"] <= before + 1, "a bad block was used again"
+    assert [f.fill() for _ in range(3)] == [f.blocks] * 3 and f.drive.faults_seen()["program_fails"] <= before + 1, (
+        "a bad block was used again"
+    )
     f.verify()
 
 

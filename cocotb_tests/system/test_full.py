@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole drive when room runs out: every command gets its answer at the end of the log, and nobody waits for room but who needs it (docs/interfaces.md, "Room")."""
-
+"""The whole drive when room runs out: every command gets its answer at the end of the log, and nobody waits for room
+but who needs it (docs/interfaces.md, "Room").
+"""
 
 import pytest
 
@@ -41,13 +42,21 @@ def test_at_the_end_of_the_log_everything_is_answered_and_what_was_acknowledged_
         if status != Status.SUCCESS:
             break
         want[lba] = data(lba, n) if n % 4 == 0 else bytes(BLOCK)
-    print(f"{n} commands with FUA until CAPACITY; {longest} clocks were the most that one took beside programs and erases")
+    print(
+        f"{n} commands with FUA until CAPACITY; {longest} clocks were the most that one took beside programs and erases"
+    )
     assert status == Status.CAPACITY and n > 300 and longest < 2 * STEP
     assert drive.query(Query.PAGES_LEFT) > 0, "data has room"
 
     def refused(*txids):
-        plain = [run(drive, Opcode.WRITE, 5, 2, bytes(2 * BLOCK)), run(drive, Opcode.TRIM, 5, 1), run(drive, Opcode.WRITE_ZEROES, 5, 1)]
-        return {*plain, *[run(drive, Opcode.WRITE, 5, 1, bytes(BLOCK), txid=t, commit=t % 2) for t in txids]} == {Status.CAPACITY}
+        plain = [
+            run(drive, Opcode.WRITE, 5, 2, bytes(2 * BLOCK)),
+            run(drive, Opcode.TRIM, 5, 1),
+            run(drive, Opcode.WRITE_ZEROES, 5, 1),
+        ]
+        return {*plain, *[run(drive, Opcode.WRITE, 5, 1, bytes(BLOCK), txid=t, commit=t % 2) for t in txids]} == {
+            Status.CAPACITY
+        }
 
     assert refused(2, 3) and drive.tx(3) == (TxState.OPEN, 1)
     assert drive.read(31, txid=3) == data(31, 3) and drive.read(31) == bytes(BLOCK)
@@ -59,7 +68,12 @@ def test_at_the_end_of_the_log_everything_is_answered_and_what_was_acknowledged_
         want[28 + t] = data(28 + t, t)
     assert run(drive, Opcode.RECOVER) == Status.SUCCESS and run(drive, Opcode.FLUSH) == Status.SUCCESS
     assert drive.idle() and drive.tx(31) == (TxState.FREE, 0)
-    assert run(drive, Opcode.BEGIN, txid=7) == Status.CAPACITY and drive.tx(7)[0] == TxState.FREE and refused(7, 8) and drive.tx(8)[0] == TxState.FREE
+    assert (
+        run(drive, Opcode.BEGIN, txid=7) == Status.CAPACITY
+        and drive.tx(7)[0] == TxState.FREE
+        and refused(7, 8)
+        and drive.tx(8)[0] == TxState.FREE
+    )
 
     def verify(first, end):
         for lba in range(first, end, 4):
@@ -81,7 +95,10 @@ def test_at_the_end_of_the_log_everything_is_answered_and_what_was_acknowledged_
 
 
 def test_commands_that_need_no_room_do_not_wait_behind_large_writes_that_do():
-    """One die has four WRITEs of 15 blocks to do all the time, each 15 programs and an erase. A READ stands behind none of them, another command behind one at most."""
+    """One die has four WRITEs of 15 blocks to do all the time, each 15 programs and an erase.
+
+    A READ stands behind none of them, another command behind one at most.
+    """
     drive = Drive("quick")
     writes, probes, worst, done, n, txid = {}, {}, {}, 0, 0, 0
     while done < 20:
@@ -90,7 +107,12 @@ def test_commands_that_need_no_room_do_not_wait_behind_large_writes_that_do():
             n += 1
         if not probes and done > 1:
             commit = [(Opcode.COMMIT, dict(txid=(txid - 1) % 32, relaxed=1))] * (txid > 0)
-            for opcode, fields in (*commit, (Opcode.BEGIN, dict(txid=txid % 32)), (Opcode.QUERY, dict(arg=Query.PAGES_LEFT)), (Opcode.READ, dict(lba=63, count=1))):
+            for opcode, fields in (
+                *commit,
+                (Opcode.BEGIN, dict(txid=txid % 32)),
+                (Opcode.QUERY, dict(arg=Query.PAGES_LEFT)),
+                (Opcode.READ, dict(lba=63, count=1)),
+            ):
                 probes[drive.submit(opcode, **fields)] = (opcode, drive.clock)
             txid += 1
         assert drive.step(ANSWER), "nothing completes"
@@ -102,6 +124,8 @@ def test_commands_that_need_no_room_do_not_wait_behind_large_writes_that_do():
     drive.power_cut(1)
     print(", ".join(f"{opcode.name} {max(clocks)}" for opcode, clocks in worst.items()), "clocks at most")
     assert max(worst[Opcode.READ]) < PROGRAM, "beside a page of NAND data: four ops of its die"
-    assert max(max(worst[opcode]) for opcode in (Opcode.BEGIN, Opcode.COMMIT, Opcode.QUERY)) < 15 * PROGRAM + ERASE + STEP
+    assert (
+        max(max(worst[opcode]) for opcode in (Opcode.BEGIN, Opcode.COMMIT, Opcode.QUERY)) < 15 * PROGRAM + ERASE + STEP
+    )
     assert max(worst[Opcode.WRITE]) < 5 * (15 * PROGRAM + ERASE + STEP), "no WRITE is overtaken by the later ones"
     assert all(len(clocks) >= 5 for clocks in worst.values())

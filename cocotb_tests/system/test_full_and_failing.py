@@ -22,7 +22,9 @@ AFTER = 30_000  # clocks into the last WRITEs
 
 
 def filled(freed):
-    """A recorder of a drive whose blocks are all written, and whose room open transactions hold but for what `freed` of them have given back."""
+    """A recorder of a drive whose blocks are all written, and whose room open transactions hold but for what `freed` of
+    them have given back.
+    """
     drive = Drive("quick", faults=Faults(seed=1))
     recorder = Recorder(drive, preset="quick", failing=True)
     for lba in (0, 32):
@@ -36,7 +38,9 @@ def filled(freed):
 
 
 def last_writes(drive, recorder, seed, share):
-    """Three more WRITEs of which programs fail, FLUSH, all blocks, a power cut with sound NAND, all blocks; the statuses."""
+    """Three more WRITEs of which programs fail, FLUSH, all blocks, a power cut with sound NAND, all blocks; the
+    statuses.
+    """
     for n in range(3):
         recorder.submit("WRITE", lba=32 * (n % 2), n=32)
     end = drive.clock + AFTER
@@ -77,7 +81,10 @@ def test_blocks_that_fail_near_the_end_of_room_cost_no_data_and_no_part_of_a_wri
             os.close(back)
             with os.fdopen(out) as pipe:
                 said = pipe.read()
-            assert os.waitpid(child, 0)[1] == 0, f"seed {seed}, {share} of a million programs failing (build/full_and_failing_{freed}_{seed}_{share}.jsonl)"
+            assert os.waitpid(child, 0)[1] == 0, (
+                f"seed {seed}, {share} of a million programs failing "
+                f"(build/full_and_failing_{freed}_{seed}_{share}.jsonl)"
+            )
             seen.update(said.split())
     drive.power_cut()
     print(f"{freed} transactions given back: statuses of {len(SHARES) * amount(5, 60)} runs: {dict(seen)}")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole drive: who its NAND is, the timing mode it works in, and what it refuses, in words. Preset rich (four dies, an ONFI part that can do all there is);
-tiny, for it starts sooner in mode 0; quick, for what is read and not how fast."""
+"""The whole drive: who its NAND is, the timing mode it works in, and what it refuses, in words. Preset rich (four dies,
+an ONFI part that can do all there is); tiny, for it starts sooner in mode 0; quick, for what is read and not how fast.
+"""
 
 import ctypes
 
@@ -55,7 +56,9 @@ def refused(words, clocks=3_000_000, change=None, **faults):
 def test_onfi_drive_works_in_mode_5_also_after_a_power_cut():
     drive = Drive("rich")
     assert drive.modes() == [5] * 4
-    assert drive.uart.startswith(f"otx: nand OPENTXSSD NAND MODEL, timing mode 5; lists set features, {ABLE}\notx: formatted\n")
+    assert drive.uart.startswith(
+        f"otx: nand OPENTXSSD NAND MODEL, timing mode 5; lists set features, {ABLE}\notx: formatted\n"
+    )
     works(drive)
     assert read_clocks(drive) < 2 * PAGE + 1_500
     drive.power_cut(1)
@@ -98,13 +101,18 @@ def test_parts_without_set_features_keep_their_mode():
     works(drive)
 
 
-@pytest.mark.parametrize("faults", [PartFaults(copies=7, same_place=1), PartFaults(blank_page=1)], ids=["wrong", "blank"])
+@pytest.mark.parametrize(
+    "faults", [PartFaults(copies=7, same_place=1), PartFaults(blank_page=1)], ids=["wrong", "blank"]
+)
 def test_an_unreadable_parameter_page_is_refused(faults):
     refused("die at channel 0, way 0: its parameter page is unreadable", part_faults=faults)
 
 
 def test_a_part_that_the_drive_is_not_built_for_is_refused():
-    words = "the drive is built for another part than OPENTXSSD NAND MODEL: pages of {} + 224 bytes, {} in a block, 26 blocks, 1 LUN"
+    words = (
+        "the drive is built for another part than OPENTXSSD NAND MODEL: pages of {} + 224 bytes, {} in a block, 26 "
+        "blocks, 1 LUN"
+    )
     refused(words.format("2,048", 16), part_faults=PartFaults(page_bytes=2048))
     refused(words.format("4,096", 128), part_faults=PartFaults(pages=128))
 
@@ -112,7 +120,11 @@ def test_a_part_that_the_drive_is_not_built_for_is_refused():
         lib.otx_nand_set_part(None)
         lib.otx_nand_set_id(K9F8G08)
 
-    refused("the drive is built for another part than Samsung K9F8G08U0M: pages of 4,096 + 128 bytes, 64 in a block, 4,096 blocks, 1 LUN", change=other)
+    refused(
+        "the drive is built for another part than Samsung K9F8G08U0M: pages of 4,096 + 128 bytes, 64 in a block, "
+        "4,096 blocks, 1 LUN",
+        change=other,
+    )
 
 
 def test_an_unknown_part_is_refused():

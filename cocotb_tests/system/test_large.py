@@ -2,7 +2,6 @@
 """Full transaction tables and all 32 transactions at once. A table of preset quick has 48 entries.
 With LONG=1 also one of preset sim, with 60,000, and the 32 on its eight dies."""
 
-
 import pytest
 
 from cocotb_tests.bench.amount import amount

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole drive is written many times over: blocks come back while it runs, checkpoints keep the log short, and a power cut at the end takes nothing
-(docs/decisions/021 to 023)."""
+"""The whole drive is written many times over: blocks come back while it runs, checkpoints keep the log short, and a
+power cut at the end takes nothing (docs/decisions/021 to 023)."""
 
 import os
 import random
@@ -39,7 +39,10 @@ def test_a_drive_takes_many_times_what_its_nand_holds(preset):
                 drive.commit(n % 32)
             want[lba] = data(lba, n)
         longest = max(longest, drive.clock - begin)
-    print(f"{preset}: {writes} writes of {g.raw_pages} pages, {(drive.clock - clock) // writes} clocks a write, {longest} the longest; {drive.lib.otx_nand_count(ERASES)} erases")
+    print(
+        f"{preset}: {writes} writes of {g.raw_pages} pages, {(drive.clock - clock) // writes} clocks a write, "
+        f"{longest} the longest; {drive.lib.otx_nand_count(ERASES)} erases"
+    )
     assert drive.lib.otx_nand_count(ERASES) > 0.9 * writes / g.pages_per_block
     drive.flush()
     for lba, block in want.items():

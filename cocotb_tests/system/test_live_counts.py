@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole drive of preset quick: the count of pages in use of every block is what map and transaction tables name, at every quiet moment of random traffic
-(docs/decisions/021-counts-turns-tickets.md). Around the data path alone: test_reclaim.py."""
+"""The whole drive of preset quick: the count of pages in use of every block is what map and transaction tables name, at
+every quiet moment of random traffic (docs/decisions/021-counts-turns-tickets.md). Around the data path alone:
+test_reclaim.py."""
 
 import random
 from collections import Counter
@@ -88,7 +89,10 @@ def one(drive, rng, open_txids):
 
 
 def traffic(drive, registers, rng, moments, commands):
-    """`moments` quiet moments after `commands` commands each, up to eight side by side. Returns how many entries of open transactions were met."""
+    """`moments` quiet moments after `commands` commands each, up to eight side by side.
+
+    Returns how many entries of open transactions were met.
+    """
     met, bad = 0, 0
     open_txids = [t for t in (0, 1, 2, 31) if drive.tx(t)[0] == TxState.OPEN]
     for _ in range(moments):
@@ -97,7 +101,12 @@ def traffic(drive, registers, rng, moments, commands):
             tags.append(one(drive, rng, open_txids))
             if len(tags) > 7 or rng.random() < 0.2:
                 for tag in tags:
-                    bad += drive.wait(tag).status not in (Status.SUCCESS, Status.TX_FULL, Status.TX_INVALID, Status.TX_BUSY)
+                    bad += drive.wait(tag).status not in (
+                        Status.SUCCESS,
+                        Status.TX_FULL,
+                        Status.TX_INVALID,
+                        Status.TX_BUSY,
+                    )
                 tags = []
         for tag in tags:
             drive.wait(tag)

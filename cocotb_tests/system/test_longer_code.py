@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole drive of preset rich, whose code corrects 24 wrong bits in 1,024 bytes, on NAND that reads one bit in a thousand wrong: far more than the shorter code stands.
+"""The whole drive of preset rich, whose code corrects 24 wrong bits in 1,024 bytes, on NAND that reads one bit in a
+thousand wrong: far more than the shorter code stands.
 Pages with flipped bits: test_page_errors.py."""
 
 import random
@@ -21,7 +22,11 @@ AT = 15  # refresh_at of soc/geometry.py
 
 def holds(drive, want):
     got = drive.read(0, 32)
-    wrong = [lba for lba in range(32) if got[BLOCK * lba : BLOCK * (lba + 1)] != (data(want[lba]) if lba in want else bytes(BLOCK))]
+    wrong = [
+        lba
+        for lba in range(32)
+        if got[BLOCK * lba : BLOCK * (lba + 1)] != (data(want[lba]) if lba in want else bytes(BLOCK))
+    ]
     assert not wrong, f"blocks {wrong} are lost"
 
 
@@ -85,7 +90,9 @@ def test_pages_with_fifteen_corrected_bits_in_a_chunk_are_written_again_and_with
 def test_only_the_spare_bytes_that_are_used_are_written(drive):
     drive.write(0, data(0), fua=1)
     (page,) = pages(drive, 1).values()
-    assert len(page) == 4096 + 224 and page[4096 + 192 :] == b"\xff" * 32 and page[4096 + 24 : 4096 + 192].count(0xFF) < 8
+    assert (
+        len(page) == 4096 + 224 and page[4096 + 192 :] == b"\xff" * 32 and page[4096 + 24 : 4096 + 192].count(0xFF) < 8
+    )
     drive.power_cut()
 
 
@@ -94,5 +101,7 @@ def test_a_part_with_too_few_spare_bytes_is_refused(spare):
     drive = Drive("rich", boot=False, part_faults=PartFaults(spare_bytes=spare))
     while "\n" not in drive.uart and drive.clock < 3_000_000:
         assert not drive.boot_some(5_000)
-    assert drive.uart == f"otx: not ready: OPENTXSSD NAND MODEL has {spare} spare bytes in a page, the drive needs 192\n"
+    assert (
+        drive.uart == f"otx: not ready: OPENTXSSD NAND MODEL has {spare} spare bytes in a page, the drive needs 192\n"
+    )
     assert drive.lib.otx_nand_count(1) == drive.lib.otx_nand_count(2) == 0

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole drive of preset quick when table memory answers with errors or holds what cannot be: the command ends with a status, the drive goes on, and nothing is lost for it.
+"""The whole drive of preset quick when table memory answers with errors or holds what cannot be: the command ends with
+a status, the drive goes on, and nothing is lost for it.
 
 Engine alone: test_remap_faults.py. What is not there yet is in docs/verification.md, "Known gaps".
 """
@@ -99,7 +100,10 @@ def test_a_chain_that_cannot_be_is_a_media_error_and_never_the_end(drive, what):
     if what == "loop":
         drive.lib.otx_sim_mem_put32(entry(3, 0) + 8, head)
     else:
-        drive.lib.otx_sim_mem_put32(word_of(5), {"entry of a FREE txid": VER | 65536 * 9, "entry past the table": head + 65535}.get(what, head | 1 << 21))
+        drive.lib.otx_sim_mem_put32(
+            word_of(5),
+            {"entry of a FREE txid": VER | 65536 * 9, "entry past the table": head + 65535}.get(what, head | 1 << 21),
+        )
     assert read(drive, 5).status == read(drive, 5, txid=31).status == Status.MEDIA_ERROR
     assert drive.write(5, data(51), check=False).status == Status.MEDIA_ERROR
     assert all(drive.read(lba) == data(lba) for lba in (4, 6))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole drive of preset rich with firmware that lets one die be missing (`missing_dies` in soc/geometry.py): it is made without a die that does not answer, has all of its
-capacity, and never touches that die again. A die that it was made with is missed in words, and the cells stay as they are. Decision 014."""
+"""The whole drive of preset rich with firmware that lets one die be missing (`missing_dies` in soc/geometry.py): it is
+made without a die that does not answer, has all of its capacity, and never touches that die again. A die that it was
+made with is missed in words, and the cells stay as they are. Decision 014."""
 
 import ctypes
 import random
@@ -39,7 +40,10 @@ def write(drive, version, blocks):
     """Sixteen at a time, plain and in transactions; how many of them there was room for."""
     for n, lba in enumerate(range(0, blocks, 16)):
         tx = {"txid": n} if n % 3 == 0 else {}
-        if drive.write(lba, b"".join(data(lba + i, version) for i in range(16)), check=False, **tx).status == Status.CAPACITY:
+        if (
+            drive.write(lba, b"".join(data(lba + i, version) for i in range(16)), check=False, **tx).status
+            == Status.CAPACITY
+        ):
             blocks = lba
             break
         if tx:
@@ -50,7 +54,9 @@ def write(drive, version, blocks):
 
 def holds(drive, versions):
     for lba in range(0, len(versions), 32):
-        assert drive.read(lba, 32) == b"".join(data(n, versions[n]) for n in range(lba, lba + 32)), f"blocks from {lba} on"
+        assert drive.read(lba, 32) == b"".join(data(n, versions[n]) for n in range(lba, lba + 32)), (
+            f"blocks from {lba} on"
+        )
 
 
 def restart(drive, seed):
@@ -114,8 +120,12 @@ def test_a_drive_made_without_a_die_has_all_of_its_capacity(firmware):
     assert f"otx: made without the {PLACES[2]}\n" in drive.uart and drive.query(Query.CAPACITY) == RICH.lbas
     assert write(drive, 1, RICH.lbas) == RICH.lbas
     more = write(drive, 2, amount(32, RICH.lbas))
-    assert more < RICH.lbas, "without garbage collection a second time is too much"  # and nobody waits for a page of that die
-    assert refused_after_restart(drive, dead(1, 2)) == f"otx: not ready: {PLACES[1]} does not answer, and the drive was made with it; nothing was changed\n"
+    # and nobody waits for a page of that die
+    assert more < RICH.lbas, "without garbage collection a second time is too much"
+    assert (
+        refused_after_restart(drive, dead(1, 2))
+        == f"otx: not ready: {PLACES[1]} does not answer, and the drive was made with it; nothing was changed\n"
+    )
     drive.set_faults(dead(2))
     restart(drive, 4)
     holds(drive, [2] * more + [1] * (RICH.lbas - more))
@@ -126,7 +136,10 @@ def test_a_die_that_the_drive_was_made_with_is_missed(firmware):
     drive = Drive("rich", firmware=firmware)
     assert "made without" not in drive.uart
     write(drive, 1, 32)
-    assert refused_after_restart(drive, dead(0, kind=Dead.BUSY)) == f"otx: not ready: {PLACES[0]} does not answer, and the drive was made with it; nothing was changed\n"
+    assert (
+        refused_after_restart(drive, dead(0, kind=Dead.BUSY))
+        == f"otx: not ready: {PLACES[0]} does not answer, and the drive was made with it; nothing was changed\n"
+    )
     drive.set_faults(None)
     restart(drive, 4)
     holds(drive, [1] * 32)
@@ -144,5 +157,7 @@ def test_settings_that_cannot_be_are_refused_in_words():
     with pytest.raises(geometry.GeometryError, match="missing_dies is 4, must be 0 to 3"):
         replace(RICH, missing_dies=4)
     assert replace(RICH, lbas=1200).lbas == 1200
-    with pytest.raises(geometry.GeometryError, match="1200 blocks of capacity leave 48 of 1248 pages spare without 1 of the dies"):
+    with pytest.raises(
+        geometry.GeometryError, match="1200 blocks of capacity leave 48 of 1248 pages spare without 1 of the dies"
+    ):
         replace(RICH, lbas=1200, missing_dies=1)

@@ -24,11 +24,16 @@ class Served:
         self.socket = ROOT / "build/otx.sock"
         self.socket.unlink(missing_ok=True)
         self.log = (folder / "log").open("a")
-        self.process = subprocess.Popen([sys.executable, ROOT / "tools/drive.py", "quick", image], stdout=self.log, stderr=self.log)
+        self.process = subprocess.Popen(
+            [sys.executable, ROOT / "tools/drive.py", "quick", image], stdout=self.log, stderr=self.log
+        )
         for _ in range(600):
             if self.process.poll() is not None:
                 break
-            if self.socket.exists() and subprocess.run(["nbdinfo", "--size", self.uri()], capture_output=True).returncode == 0:
+            if (
+                self.socket.exists()
+                and subprocess.run(["nbdinfo", "--size", self.uri()], capture_output=True).returncode == 0
+            ):
                 return
             time.sleep(0.1)
         raise AssertionError(f"not served: {(folder / 'log').read_text()}")
@@ -58,7 +63,14 @@ def served(tmp_path):
 
 def test_nbdinfo_shows_size_block_size_flush_fua_and_trim(served):
     text = subprocess.run(["nbdinfo", served.uri()], capture_output=True, text=True, check=True).stdout
-    for line in ("export-size: 262144", "can_flush: true", "can_fua: true", "can_trim: true", "can_zero: true", "block_size_minimum: 4096"):
+    for line in (
+        "export-size: 262144",
+        "can_flush: true",
+        "can_fua: true",
+        "can_trim: true",
+        "can_zero: true",
+        "block_size_minimum: 4096",
+    ):
         assert line in text, text
     names = subprocess.run(["nbdinfo", "--list", served.uri()], capture_output=True, text=True).stdout
     assert 'export="drive"' in names and 'export="atomic"' in names
@@ -92,14 +104,24 @@ def test_sigterm_powers_down_in_order(served, tmp_path):
 def test_what_a_client_of_atomic_writes_between_flushes_is_one_transaction(served):
     served.client("atomic", "write", "1", "a", "write", "2", "b")  # disconnects without a flush
     assert served.client("drive", "read", "1", "read", "2") == ["0", "0"]
-    assert served.client("atomic", "write", "1", "a", "write", "2", "b", "read", "2", "flush", "write", "1", "z") == ["b"]
+    assert served.client("atomic", "write", "1", "a", "write", "2", "b", "read", "2", "flush", "write", "1", "z") == [
+        "b"
+    ]
     assert served.client("drive", "read", "1", "read", "2") == ["a", "b"]
-    assert served.client("drive", "fua", "3", "c", "trim", "1", "zero", "2", "read", "1", "read", "2", "read", "3") == ["0", "0", "c"]
+    assert served.client("drive", "fua", "3", "c", "trim", "1", "zero", "2", "read", "1", "read", "2", "read", "3") == [
+        "0",
+        "0",
+        "c",
+    ]
 
 
 def recorded(served, history, seed, requests, killed=False):
     pid = [str(served.process.pid)] if killed else []
-    done = subprocess.run(["/usr/bin/python3", RECORDER, served.socket, history, str(seed), str(requests), *pid], capture_output=True, text=True)
+    done = subprocess.run(
+        ["/usr/bin/python3", RECORDER, served.socket, history, str(seed), str(requests), *pid],
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return [json.loads(line) for line in history.read_text().splitlines()]
 
@@ -109,7 +131,13 @@ def stale(events):
     old, new = next(e for e in events if e.get("op") == "WRITE"), 10**6
     write = {"e": "submit", "id": new, "op": "WRITE", "lba": old["lba"], "n": 1, "fua": 1, "data": [new]}
     read = {"e": "submit", "id": new + 1, "op": "READ", "lba": old["lba"], "n": 1}
-    return [*events, write, {"e": "done", "id": new, "status": "SUCCESS"}, read, {"e": "done", "id": new + 1, "status": "SUCCESS", "data": old["data"][:1]}]
+    return [
+        *events,
+        write,
+        {"e": "done", "id": new, "status": "SUCCESS"},
+        read,
+        {"e": "done", "id": new + 1, "status": "SUCCESS", "data": old["data"][:1]},
+    ]
 
 
 def test_what_clients_of_both_exports_saw_over_sigkill_and_sigterm_is_allowed_by_the_contract(served, tmp_path):

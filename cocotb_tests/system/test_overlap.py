@@ -25,7 +25,10 @@ def test_long_reads_and_writes_use_cache_and_planes():
     read, after = drive.clock - begin, counts(drive)
     reads, programs, together = after[0] - middle[0], middle[1] - before[1], middle[2] - before[2]
     page = 4288 * 2  # clocks on the bus: 4,096 + 192 bytes
-    print(f"FIGURE {count} blocks: {wrote / count:.0f} clocks each to write, {read / count:.0f} to read ({page} on the bus, tPROG 1,000, tR 100)")
+    print(
+        f"FIGURE {count} blocks: {wrote / count:.0f} clocks each to write, {read / count:.0f} to read ({page} on the "
+        "bus, tPROG 1,000, tR 100)"
+    )
     print(f"FIGURE {together} programs shared their time, {programs} went behind one another, {reads} reads")
     assert together > count // 6 and programs > count // 12 and reads > count // 4
     assert wrote / count < page + 1_500
@@ -36,7 +39,11 @@ def test_power_cuts_in_cache_programs_and_planes_lose_nothing():
     for seed in range(amount(2, 12)):
         load, begin, rng = Load(drive, seed), counts(drive), random.Random(seed)
         wanted = rng.randrange(1, 12)
-        load.run(lambda begin=begin, wanted=wanted: counts(drive)[2] > begin[2] + wanted or counts(drive)[1] > begin[1] + wanted)
+        load.run(
+            lambda begin=begin, wanted=wanted: (
+                counts(drive)[2] > begin[2] + wanted or counts(drive)[1] > begin[1] + wanted
+            )
+        )
         drive.power_cut(seed)
         drive.power_on()
         for lba in range(AREA):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole drive of presets tiny and rich (the longer code, scrambled pages) with wrong bits in stored pages: up to T a chunk (8, 24) nobody sees them, with more the block is
-a MEDIA_ERROR and its neighbours are not; the log of a drive that lost power is corrected too."""
+"""The whole drive of presets tiny and rich (the longer code, scrambled pages) with wrong bits in stored pages: up to T
+a chunk (8, 24) nobody sees them, with more the block is a MEDIA_ERROR and its neighbours are not; the log of a drive
+that lost power is corrected too."""
 
 import random
 from pathlib import Path
@@ -28,7 +29,8 @@ def drive(request):
 
 def test_pages_with_up_to_t_wrong_bits_a_chunk_read_right(drive):
     t, chunks = layout(drive).t, layout(drive).chunks
-    for lba, row in enumerate([rows_of(drive, lba)[0] for lba in range(12)]):  # all before the first flip, which may be in an LPN
+    # all before the first flip, which may be in an LPN
+    for lba, row in enumerate([rows_of(drive, lba)[0] for lba in range(12)]):
         flip(drive, row, [(t - lba - chunk) % (t + 1) for chunk in range(chunks)], lba)
     assert drive.read(0, 12) == b"".join(data(lba) for lba in range(12))
 
@@ -54,7 +56,12 @@ def test_wrong_bits_in_every_page_before_a_power_cut_lose_nothing(drive):
     drive.write(22, data(22), txid=4)
     assert pages(drive, LOG)
     for row in rows(drive):  # written or erased, of every kind
-        flip(drive, row, [random.Random(row + chunk).randrange(layout(drive).t + 1) for chunk in range(layout(drive).chunks)], row)
+        flip(
+            drive,
+            row,
+            [random.Random(row + chunk).randrange(layout(drive).t + 1) for chunk in range(layout(drive).chunks)],
+            row,
+        )
     drive.power_cut(7)
     drive.power_on()
     assert drive.read(0, 12) == b"".join(data(lba) for lba in range(12))

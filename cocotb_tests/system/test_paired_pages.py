@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole drive of preset quick on a part with paired pages (`mlc`): power that fails in the program of an upper page takes the lower page, too, which was durable. The drive
-does not promise to survive that, and this is how it does not (docs/verification.md, "Known gaps"); on a part without pairs the same cut loses nothing."""
+"""The whole drive of preset quick on a part with paired pages (`mlc`): power that fails in the program of an upper page
+takes the lower page, too, which was durable. The drive does not promise to survive that, and this is how it does not
+(docs/verification.md, "Known gaps"); on a part without pairs the same cut loses nothing."""
 
 from pathlib import Path
 
@@ -17,7 +18,9 @@ WRITES = 9  # durable, one after the other, each with a log page
 
 
 def after_cut(mlc, kind):
-    """WRITES after one write, and a cut in the next page of that kind; what each of WRITES then reads as: 'kept', 'gone' (zeroes) or the status."""
+    """WRITES after one write, and a cut in the next page of that kind; what each of WRITES then reads as: 'kept',
+    'gone' (zeroes) or the status.
+    """
     drive = Drive("quick", faults=Faults(seed=1, mlc=mlc))
     drive.write(60, data(60), fua=1)
     for lba in range(WRITES):
@@ -42,7 +45,8 @@ def after_cut(mlc, kind):
     return found, uart
 
 
-LOWER = WRITES - 3  # its page of data, or of the log, is the third before the one that is cut, an even page of its block
+# its page of data, or of the log, is the third before the one that is cut, an even page of its block
+LOWER = WRITES - 3
 KEPT = ["kept"] * WRITES
 
 

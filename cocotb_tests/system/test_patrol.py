@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole drive of preset quick with firmware that looks at a page every 200 us (`patrol_us` in soc/geometry.py): one that nobody reads and that has many wrong bits moves before
-it is lost, but only while the drive is idle. Without the patrol it stays: test_refresh.py. Decision 012."""
+"""The whole drive of preset quick with firmware that looks at a page every 200 us (`patrol_us` in soc/geometry.py): one
+that nobody reads and that has many wrong bits moves before it is lost, but only while the drive is idle. Without the
+patrol it stays: test_refresh.py. Decision 012."""
 
 from pathlib import Path
 
@@ -64,7 +65,9 @@ def test_while_the_host_is_at_work_nothing_is_looked_at(drive):
             lba += 1
         if drive.step(10_000):
             assert drive.poll().data is not None
-    assert rows_of(drive, 7) == [old] and 100 < drive.lib.otx_nand_count(0) - reads <= lba + 1, "pages were read that the host has not asked for"
+    assert rows_of(drive, 7) == [old] and 100 < drive.lib.otx_nand_count(0) - reads <= lba + 1, (
+        "pages were read that the host has not asked for"
+    )
     while drive.pending:
         if drive.step(10_000):
             drive.poll()

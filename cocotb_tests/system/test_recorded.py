@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traffic of many tags on the simulated drive (preset quick), with power cuts, an orderly end and a page made unreadable, recorded and judged against the contract.
+"""Traffic of many tags on the simulated drive (preset quick), with power cuts, an orderly end and a page made
+unreadable, recorded and judged against the contract.
 `SEED=` moves it.
 
 The judge must also see what this drive does not do: one stamp of the recorded history is exchanged, and it is refused.
@@ -26,7 +27,9 @@ AREA, CUTS, COMMANDS = 24, 2, 100
 
 
 def traffic(recorder, rng, commands):
-    """Commands of 1 to 4 blocks in a few LBAs, half of them in transactions; a transaction ends when its commands are complete."""
+    """Commands of 1 to 4 blocks in a few LBAs, half of them in transactions; a transaction ends when its commands are
+    complete.
+    """
     for _ in range(commands):
         while len(recorder.flight) >= 24:
             recorder.step(100_000)
@@ -34,7 +37,12 @@ def traffic(recorder, rng, commands):
         busy = any(s.get("tx") == tx for s in recorder.flight.values())
         n = rng.randint(1, 4)
         area = {"lba": rng.randint(0, AREA - n), "n": n}
-        within = {"tx": tx} if rng.random() < 0.5 and not any(s.get("tx") == tx and (s["op"] in ("COMMIT", "ABORT")) for s in recorder.flight.values()) else {}
+        within = (
+            {"tx": tx}
+            if rng.random() < 0.5
+            and not any(s.get("tx") == tx and (s["op"] in ("COMMIT", "ABORT")) for s in recorder.flight.values())
+            else {}
+        )
         kind = rng.random()
         if kind < 0.35:
             recorder.submit("READ", **area, **within)
@@ -45,7 +53,9 @@ def traffic(recorder, rng, commands):
         elif kind < 0.8:
             recorder.submit("FLUSH")
         elif not busy:
-            recorder.submit("ABORT", tx=tx) if kind > 0.95 else recorder.submit("COMMIT", tx=tx, relaxed=int(rng.random() < 0.6))
+            recorder.submit("ABORT", tx=tx) if kind > 0.95 else recorder.submit(
+                "COMMIT", tx=tx, relaxed=int(rng.random() < 0.6)
+            )
         recorder.step(rng.choice((0, 200, 3000)))
 
 
@@ -80,7 +90,9 @@ def test_recorded_traffic_with_cuts_keeps_the_contract(tmp_path):
     assert verdict.counts["cuts"] == CUTS and verdict.counts["reads"] > 30
 
     assert "MEDIA_ERROR" in {e.get("status") for e in recorder.events}
-    assert not judge_lines([e for e in recorder.events if e.get("e") != "damage"]).good, "an error of a page that nobody damaged"
+    assert not judge_lines([e for e in recorder.events if e.get("e") != "damage"]).good, (
+        "an error of a page that nobody damaged"
+    )
 
     wrong = copy.deepcopy(recorder.events)
     read = next(e for e in reversed(wrong) if e["e"] == "done" and any(e.get("data", ())))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules of recovery on the whole drive, preset quick, where random cuts rarely ask for them: commit-prefix and group, with a page whose program failed and whose rescue a cut
-prevents. Each fails with the firmware that lacks its rule: OTX_FIRMWARE=$(python tools/broken_firmware.py quick commit-prefix)."""
+"""Rules of recovery on the whole drive, preset quick, where random cuts rarely ask for them: commit-prefix and group,
+with a page whose program failed and whose rescue a cut prevents. Each fails with the firmware that lacks its rule:
+OTX_FIRMWARE=$(python tools/broken_firmware.py quick commit-prefix)."""
 
 import ctypes
 from pathlib import Path
@@ -75,13 +76,17 @@ def completed(drive, clocks):
 
 
 def linked(drive, commands):
-    """Waits until so many commands are answered: their entries are in the log's open page, and a rescue needs a program more before its own is."""
+    """Waits until so many commands are answered: their entries are in the log's open page, and a rescue needs a program
+    more before its own is.
+    """
     while commands > 0:
         commands -= completed(drive, 5)
 
 
 def cut_when(drive, there):
-    """Power fails as soon as the log and the page that `there` looks at are whole; the rescue of the failed page, which needs two programs more, has not ended."""
+    """Power fails as soon as the log and the page that `there` looks at are whole; the rescue of the failed page, which
+    needs two programs more, has not ended.
+    """
     logs, before = 0, Torn.NOTHING
     for _ in range(4_000):
         completed(drive, 5)
@@ -104,7 +109,9 @@ def test_a_commit_without_its_page_takes_the_later_ones_along(drive):
     linked(drive, 4)
     drive.submit(Opcode.FLUSH)
     cut_when(drive, lambda: whole(drive, row + 2, data(9, NEW)))
-    assert [drive.read(lba) for lba in (8, 9)] == [data(8, OLD), data(9, OLD)], "the second commit survived and the first did not (guarantee 9)"
+    assert [drive.read(lba) for lba in (8, 9)] == [data(8, OLD), data(9, OLD)], (
+        "the second commit survived and the first did not (guarantee 9)"
+    )
 
 
 def test_a_plain_write_without_one_of_its_pages_is_not_there(drive):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole drive of preset quick, pages with wrong bits: one that the host reads with many corrected bits is at another place some time later, and the drive
-lives without the old one, also after a restart. With fewer it stays, and so does one that nobody reads (docs/ecc.md)."""
+"""The whole drive of preset quick, pages with wrong bits: one that the host reads with many corrected bits is at
+another place some time later, and the drive lives without the old one, also after a restart. With fewer it stays, and
+so does one that nobody reads (docs/ecc.md)."""
 
 import random
 from pathlib import Path

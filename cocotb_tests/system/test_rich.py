@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole drive of preset rich: several dies, the longer code, scrambled pages, suspension, cache operations, planes and read retry at once, on NAND with every fault."""
+"""The whole drive of preset rich: several dies, the longer code, scrambled pages, suspension, cache operations, planes
+and read retry at once, on NAND with every fault.
+"""
 
 from pathlib import Path
 
@@ -10,7 +12,15 @@ from opentxssd.faults import Cut, CutErase, Faults
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
-FAULTS = dict(bad_ppm=20_000, program_fail_ppm=40_000, erase_fail_ppm=40_000, erase_fail_after=1, ber=10**8, drift_ppm=100_000, ber_drift=2 * 10**10)
+FAULTS = dict(
+    bad_ppm=20_000,
+    program_fail_ppm=40_000,
+    erase_fail_ppm=40_000,
+    erase_fail_after=1,
+    ber=10**8,
+    drift_ppm=100_000,
+    ber_drift=2 * 10**10,
+)
 RETRIED = 7  # otx_nand_count
 AREA = 64
 
@@ -30,6 +40,8 @@ def test_all_that_a_part_can_do_and_all_that_can_go_wrong_with_it():
         holds(drive, turn + 1, AREA)
     seen = drive.faults_seen()
     used = [suspensions(drive), *counts(drive), drive.lib.otx_nand_count(RETRIED)]
-    print(f"FIGURE suspensions, cache reads, cache programs, shared array times, reads at another level: {used}; {seen}")
+    print(
+        f"FIGURE suspensions, cache reads, cache programs, shared array times, reads at another level: {used}; {seen}"
+    )
     assert all(used) and seen["flips"] > 1000 and seen["program_fails"] and seen["drifted"]
     drive.power_cut()

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""50,000 random operations on the remap engine in ten memories; and the campaign itself: it goes on where it was stopped, sees a broken engine, refuses wrong arguments."""
+"""50,000 random operations on the remap engine in ten memories; and the campaign itself: it goes on where it was
+stopped, sees a broken engine, refuses wrong arguments.
+"""
 
 import json
 import os
@@ -23,7 +25,14 @@ def engine():
 def test_50_000_operations_in_ten_memories():
     total = sum((soak.episode(SEED, n, 5_000) for n in range(10)), Counter())
     assert sum(total[op.name] for op in soak.Op) == 50_000
-    rare = ["plain under a later commit", "own after its commit", "lookup before a commit", "swap of unread", "commit inside a group", "16 jobs"]
+    rare = [
+        "plain under a later commit",
+        "own after its commit",
+        "lookup before a commit",
+        "swap of unread",
+        "commit inside a group",
+        "16 jobs",
+    ]
     assert all(total[what] for what in rare) and total["commits"] > 500, total
 
 

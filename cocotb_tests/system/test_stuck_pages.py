@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole drive of preset quick with pages of map, roots, bad-block table and log that were programmed well and read wrong from some day on. The drive stays closed and says
-why, or lives on another copy, or can only be read and says what it lacks."""
+"""The whole drive of preset quick with pages of map, roots, bad-block table and log that were programmed well and read
+wrong from some day on. The drive stays closed and says why, or lives on another copy, or can only be read and says what
+it lacks."""
 
 from pathlib import Path
 
@@ -42,8 +43,12 @@ def rows(drive, kind):
 
 
 def stick(drive, stuck, erases=1):
-    """These pages read wrong from now on; the power is cut, and firmware has said what it makes of it. Whether the drive is enabled."""
-    drive.set_faults(Faults(places=[Place(Fault.STUCK_PAGE, *place(drive, row), erases) for row in stuck]))  # of blocks that were erased so often
+    """These pages read wrong from now on; the power is cut, and firmware has said what it makes of it.
+
+    Whether the drive is enabled.
+    """
+    # of blocks that were erased so often
+    drive.set_faults(Faults(places=[Place(Fault.STUCK_PAGE, *place(drive, row), erases) for row in stuck]))
     drive.power_cut(2)
     drive.power_on(boot=False)
     up = False
@@ -58,7 +63,9 @@ def stick(drive, stuck, erases=1):
 def held(drive):
     """Blocks that read as they were written, and those that read as zeroes."""
     read = [drive.command(Opcode.READ, lba, 1, check=False).data[:BLOCK] for lba in range(ALL)]
-    return [lba for lba in range(ALL) if read[lba] == data(lba)], [lba for lba in range(ALL) if read[lba] == bytes(BLOCK)]
+    return [lba for lba in range(ALL) if read[lba] == data(lba)], [
+        lba for lba in range(ALL) if read[lba] == bytes(BLOCK)
+    ]
 
 
 WORDS = {
@@ -99,7 +106,8 @@ def test_a_stuck_page_inside_the_log_is_a_gap_that_is_said_and_nothing_changes(d
     assert stick(drive, [log[at]], erases=2)
     assert drive.uart.splitlines()[-3:] == [
         "otx: 1 log page was begun and cannot be read",
-        "otx: read-only: a log page that was complete cannot be read, and what is behind it is left out; nothing was changed",
+        "otx: read-only: a log page that was complete cannot be read, and what is behind it is left out; nothing was "
+        "changed",
         "otx: ready",
     ]
     assert drive.query(Query.LOST_LOG_PAGES) == 1

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole drive with a part that suspends programs and erases for reads of the host (preset small: cache programs and pairs of planes are not suspended)."""
+"""The whole drive with a part that suspends programs and erases for reads of the host (preset small: cache programs and
+pairs of planes are not suspended).
+"""
 
 from pathlib import Path
 

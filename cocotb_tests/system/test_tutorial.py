@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/tutorial.md works as it stands: each command in a code block is run, in the order of the page, or stands in EXEMPT with the reason and is checked in another
-way. What needs the library that records signals is run with LONG=1 only, as campaigns have it: `make test` does not build it."""
+"""docs/tutorial.md works as it stands: each command in a code block is run, in the order of the page, or stands in
+EXEMPT with the reason and is checked in another way. What needs the library that records signals is run with LONG=1
+only, as campaigns have it: `make test` does not build it."""
 
 import json
 import os
@@ -41,8 +42,14 @@ def unknown(text):
 
 
 def shell(command, stdin=""):
-    environment = {name: value for name, value in os.environ.items() if name not in ("OTX_TIMES", "OTX_PHASES", "SEED", "WAVES", "LONG", "MAKEFLAGS", "MAKELEVEL")}
-    run = subprocess.run(["bash", "-ec", command], cwd=ROOT, input=stdin, capture_output=True, text=True, timeout=900, env=environment)
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("OTX_TIMES", "OTX_PHASES", "SEED", "WAVES", "LONG", "MAKEFLAGS", "MAKELEVEL")
+    }
+    run = subprocess.run(
+        ["bash", "-ec", command], cwd=ROOT, input=stdin, capture_output=True, text=True, timeout=900, env=environment
+    )
     assert run.returncode == 0, f"{command}: exit code {run.returncode}\n{run.stdout[-2000:]}{run.stderr[-2000:]}"
     return run.stdout
 
@@ -51,7 +58,9 @@ def test_every_command_is_run_or_has_a_reason():
     assert unknown(PAGE.read_text()) == set()
 
 
-@pytest.mark.parametrize(("old", "new"), [("make wave\n", "make wave\nmake nothing\n"), (f"{REPORT}\n", ""), ("PRESET=quick", "PRESET=tiny")])
+@pytest.mark.parametrize(
+    ("old", "new"), [("make wave\n", "make wave\nmake nothing\n"), (f"{REPORT}\n", ""), ("PRESET=quick", "PRESET=tiny")]
+)
 def test_another_command_is_seen(old, new):
     text = PAGE.read_text()
     assert old in text and unknown(text.replace(old, new))

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bound of docs/interfaces.md, "Remap engine": with all 32 txids in use and an op offered in every clock, each ended txid is FREE in time, and the ops go on.
+"""The bound of docs/interfaces.md, "Remap engine": with all 32 txids in use and an op offered in every clock, each
+ended txid is FREE in time, and the ops go on.
 
-COMMITTED, ABORTED, OPEN, PREPARED and COMMITTING transactions; half way the COMMITTING ones are committed and some OPEN and PREPARED ones aborted; who is FREE is opened again.
+COMMITTED, ABORTED, OPEN, PREPARED and COMMITTING transactions; half way the COMMITTING ones are committed and some OPEN
+and PREPARED ones aborted; who is FREE is opened again.
 Run with -s it prints how near each scene comes to its bound.
 """
 
@@ -13,7 +15,8 @@ from cocotb_tests.bench.amount import amount
 from cocotb_tests.system import engine as engines
 from cocotb_tests.system.engine import BUF, EVENT_FREE, EVENT_OP, EVENT_TX, NAND, Engine, Op, State, TxOp, op, word
 
-COMMITTED, ABORTED, LATER = [5, 30, 2, 17, 9, 24, 13], [28, 1, 11, 6, 19, 31, 15, 22], [4, 26, 12, 20]  # LATER: COMMITTING, then committed
+# LATER: COMMITTING, then committed
+COMMITTED, ABORTED, LATER = [5, 30, 2, 17, 9, 24, 13], [28, 1, 11, 6, 19, 31, 15, 22], [4, 26, 12, 20]
 OPEN, PREPARED = [0, 3, 7, 8, 10, 14, 16], [18, 21, 23, 25, 27, 29]
 LATE_ABORTS = [OPEN[0], OPEN[4], PREPARED[1]]
 PATIENCE = 64  # ops that go before a walk job
@@ -26,12 +29,17 @@ def library():
 
 
 def job(accesses, latency):
-    """Most clocks of a job with that many accesses of table memory, one after the other: at most 5 more than the latency each."""
+    """Most clocks of a job with that many accesses of table memory, one after the other: at most 5 more than the
+    latency each.
+    """
     return accesses * (latency + 6)
 
 
 class Scene:
-    """`entries`: LPNs of a table; `draw`: the next op. `chain`: most versions of an LPN that is walked; `accesses`: most of an op; `wide`: how many ops run side by side."""
+    """`entries`: LPNs of a table; `draw`: the next op.
+
+    `chain`: most versions of an LPN that is walked; `accesses`: most of an op; `wide`: how many ops run side by side.
+    """
 
     def __init__(self, latency, entries, draw, chain, accesses, wide):
         self.engine = Engine("tiny", (latency, latency), outstanding=32)
@@ -52,7 +60,8 @@ class Scene:
         assert not any(r.error for r in self.engine.responses())
         self.engine.events()
         self.sent = 0
-        self.taken, self.ended, self.freed = [], {}, []  # clocks of ops; txid -> (clock, what); (clock, txid, what, entries)
+        # clocks of ops; txid -> (clock, what); (clock, txid, what, entries)
+        self.taken, self.ended, self.freed = [], {}, []
 
     def request(self, what, txids):
         for txid in txids:
@@ -86,7 +95,9 @@ class Scene:
             for txid, (clock, what, _) in self.ended.items():
                 before = [f for f in self.freed if f[1] > clock]
                 most = self.bound(what, owed + sum(f[4] for f in before), len(self.ended) + len(before))
-                assert self.engine.clock - clock <= most, f"txid {txid} is not FREE {self.engine.clock - clock} clocks after its end, at most {most:.0f}"
+                assert self.engine.clock - clock <= most, (
+                    f"txid {txid} is not FREE {self.engine.clock - clock} clocks after its end, at most {most:.0f}"
+                )
 
     def bound(self, what, entries, tables):
         return (what == TxOp.COMMIT) * self.grace + entries * self.entry + tables * self.table
@@ -115,7 +126,9 @@ class Scene:
         for clock, free, txid, what, _ in self.freed:
             before = [f for f in self.freed if clock < f[1] <= free]
             same, other = (sum((f[3] == what) == kind for f in before) for kind in (True, False))
-            assert other <= same + 1, f"txid {txid}: {other} tables of the other kind went before it and {same - 1} of its own"
+            assert other <= same + 1, (
+                f"txid {txid}: {other} tables of the other kind went before it and {same - 1} of its own"
+            )
             most = self.bound(what, sum(f[4] for f in before), len(before))
             assert free - clock <= most, f"txid {txid} was FREE after {free - clock} clocks, at most {most:.0f}"
             worst = max(worst, (free - clock) / most)
@@ -130,13 +143,25 @@ def lookups(lpns):
 
 
 def mix(lpns):
-    """Half of the ops change something; the APPENDs are of seven transactions, so that an LPN of nobody else has seven versions."""
+    """Half of the ops change something; the APPENDs are of seven transactions, so that an LPN of nobody else has seven
+    versions.
+    """
 
     def draw(rng):
-        kind, lpn, new = rng.choice([Op.LOOKUP, Op.LOOKUP, Op.LOOKUP, Op.PLAIN, Op.APPEND, Op.SWAP]), rng.choice(lpns), word(BUF, rng.randrange(1 << 20))
+        kind, lpn, new = (
+            rng.choice([Op.LOOKUP, Op.LOOKUP, Op.LOOKUP, Op.PLAIN, Op.APPEND, Op.SWAP]),
+            rng.choice(lpns),
+            word(BUF, rng.randrange(1 << 20)),
+        )
         if kind == Op.LOOKUP:
             return op(kind, lpn)
-        return op(kind, lpn, rng.choice(OPEN) if kind == Op.APPEND else None, new, word(NAND, rng.randrange(1, 1 << 20)) if kind == Op.SWAP else 0)
+        return op(
+            kind,
+            lpn,
+            rng.choice(OPEN) if kind == Op.APPEND else None,
+            new,
+            word(NAND, rng.randrange(1, 1 << 20)) if kind == Op.SWAP else 0,
+        )
 
     return draw
 
@@ -145,7 +170,8 @@ APART = lambda txid: [32 * n + txid for n in range(4 + txid % 7)]  # noqa: E731
 SHARED = lambda txid: list(range(2 + txid % 5))  # noqa: E731
 HOT = lambda txid: [0] + [100 + txid][: txid % 2]  # noqa: E731
 SCENES = {
-    # entries of the tables, ops, versions of an LPN that is walked, accesses of an op, ops side by side, least ops per clock by latency
+    # entries of the tables, ops, versions of an LPN that is walked, accesses of an op, ops side by side, least ops per
+    # clock by latency
     "lookups of other blocks": (APART, lookups(range(600, 1000)), 1, 1, 16, {1: 0.94, 8: 0.94, 60: 0.23}),
     "lookups of the blocks that are walked": (SHARED, lookups(range(7)), 32, 33, 16, {1: 0.06, 8: 0.05, 60: 0.012}),
     "lookups of one block": (HOT, lookups([0]), 32, 33, 16, {1: 0.035, 8: 0.03, 60: 0.007}),
@@ -160,11 +186,16 @@ def chosen(name, latency):
     return amount((latency == 8) == name.startswith("everything"), True)
 
 
-@pytest.mark.parametrize("name,latency", [(name, latency) for name, scene in SCENES.items() for latency in scene[5] if chosen(name, latency)])
+@pytest.mark.parametrize(
+    "name,latency", [(name, latency) for name, scene in SCENES.items() for latency in scene[5] if chosen(name, latency)]
+)
 def test_each_ended_txid_is_free_in_time_and_ops_go_on(name, latency):
     entries, draw, chain, accesses, wide, least = SCENES[name]
     worst, rate, per_entry, walked = Scene(latency, entries, draw, chain, accesses, wide).run()
-    print(f"{name}, latency {latency}: {rate:.3f} ops per clock beside {walked} entries of {per_entry:.0f} clocks; FREE within {100 * worst:.0f} % of the bound")
+    print(
+        f"{name}, latency {latency}: {rate:.3f} ops per clock beside {walked} entries of {per_entry:.0f} clocks; FREE "
+        f"within {100 * worst:.0f} % of the bound"
+    )
     assert rate >= least[latency]
 
 

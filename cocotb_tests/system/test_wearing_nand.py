@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole drive on NAND that wears: bits that stick, that flip with each erase, each read and with age; pages that read wrong whatever is programmed (preset quick).
+"""The whole drive on NAND that wears: bits that stick, that flip with each erase, each read and with age; pages that
+read wrong whatever is programmed (preset quick).
 What the code corrects nobody sees; what it cannot is a MEDIA_ERROR of that block alone until it is written again."""
 
 import random
@@ -18,8 +19,12 @@ pytestmark = pytest.mark.forked
 
 
 def test_wear_disturb_age_and_stuck_bits_within_the_code_lose_nothing():
-    """The rate grows with each erase, read and operation to some 1e-4; one page in twenty has two bits more that never change."""
-    f = Filling("quick", 11, stuck_bits_ppm=50_000, stuck_bits=2, ber_erase=20_000_000, ber_read=1_000_000, ber_age=10_000)
+    """The rate grows with each erase, read and operation to some 1e-4; one page in twenty has two bits more that never
+    change.
+    """
+    f = Filling(
+        "quick", 11, stuck_bits_ppm=50_000, stuck_bits=2, ber_erase=20_000_000, ber_read=1_000_000, ber_age=10_000
+    )
     for cycle in range(3):
         assert f.fill() == f.blocks
         f.verify()
@@ -34,7 +39,8 @@ def test_a_stuck_page_is_a_media_error_of_one_block_until_it_is_written_again():
     f = Filling("quick", 4)
     assert f.fill() == f.blocks and f.drive.idle()
     rows = random.Random(3).sample(sorted(pages(f.drive, DATA)), 3)
-    f.drive.set_faults(Faults(places=[Place(Fault.STUCK_PAGE, *place(f.drive, row), 1) for row in rows]))  # of blocks that were erased once
+    # of blocks that were erased once
+    f.drive.set_faults(Faults(places=[Place(Fault.STUCK_PAGE, *place(f.drive, row), 1) for row in rows]))
 
     def lost():
         found = []

@@ -2,9 +2,11 @@
 """Random traffic on a simulated drive (sim/traffic/traffic.h) with its history, judged as it grows.
 
     traffic = Traffic(Drive("quick"), preset="quick", seed=1)
-    traffic.begin(seed, Flavour.MIXED, 0, 40); traffic.run(5_000); traffic.cut(7); traffic.boot(); traffic.read(0, 40); traffic.judge_now()
+    traffic.begin(seed, Flavour.MIXED, 0, 40); traffic.run(5_000); traffic.cut(7); traffic.boot(); traffic.read(0, 40);
+    traffic.judge_now()
 
-`lines`: the history so far, one JSON object each. While traffic runs, nobody else submits commands. os.fork() copies drive, history and judge.
+`lines`: the history so far, one JSON object each. While traffic runs, nobody else submits commands. os.fork() copies
+drive, history and judge.
 """
 
 import ctypes
@@ -41,7 +43,13 @@ def mask(*kinds, dies=1):
 
 
 def declare(lib):
-    lib.otx_traffic_begin.argtypes = [ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_char_p]
+    lib.otx_traffic_begin.argtypes = [
+        ctypes.c_uint64,
+        ctypes.c_uint32,
+        ctypes.c_uint32,
+        ctypes.c_uint32,
+        ctypes.c_char_p,
+    ]
     lib.otx_traffic_run.argtypes = [ctypes.c_uint64, ctypes.c_int, ctypes.c_uint32]
     lib.otx_traffic_boot.argtypes = [ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint32]
     lib.otx_traffic_finish.argtypes = [ctypes.c_uint32]
@@ -79,7 +87,9 @@ class Traffic:
 
     def _good(self, result):
         if result < 0:
-            raise Stuck(f"commands are under way at clock {self.drive.clock} and nothing completes any more (guarantee 12)")
+            raise Stuck(
+                f"commands are under way at clock {self.drive.clock} and nothing completes any more (guarantee 12)"
+            )
         return result
 
     # Power

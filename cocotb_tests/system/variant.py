@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The firmware of a preset with other settings of soc/geometry.py, for Drive(..., firmware=...). Only for settings that nothing but the firmware knows."""
+"""The firmware of a preset with other settings of soc/geometry.py, for Drive(..., firmware=...).
+
+Only for settings that nothing but the firmware knows.
+"""
 
 import subprocess
 from dataclasses import replace
@@ -11,7 +14,10 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 def firmware(preset, **settings):
-    """Compiles it below build/<preset>_<settings>, with the registers of the preset's SoC; the path of the binary. The drive of that preset is built."""
+    """Compiles it below build/<preset>_<settings>, with the registers of the preset's SoC; the path of the binary.
+
+    The drive of that preset is built.
+    """
     build = ROOT / "build" / "_".join([preset, *settings])
     geometry.write(replace(geometry.preset(preset), **settings), build)
     if not (build / "software").exists():

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`board_headers.py FOLDER`: what the ECPIX-5's firmware includes (otx_geometry.h, software/include/generated/), without generating or building anything else."""
+"""`board_headers.py FOLDER`: what the ECPIX-5's firmware includes (otx_geometry.h, software/include/generated/),
+without generating or building anything else.
+"""
 
 import logging
 import sys

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`dram_ports_top.py FOLDER`: the board's memory as FOLDER/dram_ports_top.v: `Ecpix5.add_memory` over LiteDRAM and its DDR3 model, ready from reset.
+"""`dram_ports_top.py FOLDER`: the board's memory as FOLDER/dram_ports_top.v: `Ecpix5.add_memory` over LiteDRAM and its
+DDR3 model, ready from reset.
 
-Ports: an AXI4 port `table` (128 bits) and `frame` (64 bits) as streams `<memory>_aw`, `_w`, `_b`, `_ar`, `_r`, and a Wishbone port `<memory>_bus` each for the CPU.
+Ports: an AXI4 port `table` (128 bits) and `frame` (64 bits) as streams `<memory>_aw`, `_w`, `_b`, `_ar`, `_r`, and a
+Wishbone port `<memory>_bus` each for the CPU.
 The lower half of the part (16 MiB) is table memory, the upper half frame memory.
 """
 
@@ -69,7 +71,8 @@ def generate(folder):
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     text = str(platform.get_verilog(top, name="dram_ports_top"))
-    text = "".join(line + "\n" for line in text.splitlines() if not line.lstrip().startswith("//"))  # the head holds the date
+    # the head holds the date
+    text = "".join(line + "\n" for line in text.splitlines() if not line.lstrip().startswith("//"))
     path = folder / "dram_ports_top.v"
     if not path.exists() or path.read_text() != text:
         path.write_text(text)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`host_port_top.py FOLDER`: `soc/host_port.py` as FOLDER/host_port_top.v, its CSR bus and the core's streams as ports; registers.json: register -> word address."""
+"""`host_port_top.py FOLDER`: `soc/host_port.py` as FOLDER/host_port_top.v, its CSR bus and the core's streams as ports;
+registers.json: register -> word address.
+"""
 
 import json
 import sys
@@ -40,13 +42,23 @@ def generate(folder):
     bus = [("adr", 14), ("we", 1), ("re", 1), ("dat_w", 32), ("dat_r", 32)]
     io = [("clk", 0, Pins(1)), ("reset", 0, Pins(1)), ("csr", 0, *(Subsignal(n, Pins(w)) for n, w in bus))]
     for name, layout, _ in streams.HOST:
-        io.append((name, 0, *(Subsignal(n, Pins(w)) for n, w in [("valid", 1), ("ready", 1)] + [(f"payload_{f}", w) for f, w in layout])))
+        io.append(
+            (
+                name,
+                0,
+                *(
+                    Subsignal(n, Pins(w))
+                    for n, w in [("valid", 1), ("ready", 1)] + [(f"payload_{f}", w) for f, w in layout]
+                ),
+            )
+        )
     platform = GenericPlatform("sim", io, name="host_port_top")
     top = Top(platform)
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     text = str(platform.get_verilog(top, name="host_port_top"))
-    text = "".join(line + "\n" for line in text.splitlines() if not line.lstrip().startswith("//"))  # the head holds the date
+    # the head holds the date
+    text = "".join(line + "\n" for line in text.splitlines() if not line.lstrip().startswith("//"))
     path = folder / "host_port_top.v"
     if not path.exists() or path.read_text() != text:
         path.write_text(text)

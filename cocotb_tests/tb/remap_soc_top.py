@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`remap_soc_top.py FOLDER [NAME=N ...]`: the SoC of examples/remap_engine_soc without its record table, as FOLDER/remap_soc_top.v: the streams of
-`soc/remap_engine.py`, as a LiteX user has them, are ports, and so are the states and counts of all txids. NAME=N: another configuration than the example's (RemapConfig)."""
+"""`remap_soc_top.py FOLDER [NAME=N ...]`: the SoC of examples/remap_engine_soc without its record table, as
+FOLDER/remap_soc_top.v: the streams of `soc/remap_engine.py`, as a LiteX user has them, are ports, and so are the states
+and counts of all txids. NAME=N: another configuration than the example's (RemapConfig)."""
 
 import logging
 import sys
@@ -21,14 +22,34 @@ class Top(EngineSoC):
         super().__init__(pads_of, config)
         engine = self.engine
         op = [*op_layout(engine.config), ("last", 1)]
-        for name, layout, taken in [("op", op, True), ("tx", tx_layout(engine.config), True), ("rsp", RSP, False), ("released", RELEASED, False)]:
+        for name, layout, taken in [
+            ("op", op, True),
+            ("tx", tx_layout(engine.config), True),
+            ("rsp", RSP, False),
+            ("released", RELEASED, False),
+        ]:
             ep = getattr(engine, name)
-            pads_of.add_extension([(name, 0, *(Subsignal(f, Pins(w)) for f, w in [("valid", 1), ("ready", 1), *((f"payload_{f}", w) for f, w in layout)]))])
+            pads_of.add_extension(
+                [
+                    (
+                        name,
+                        0,
+                        *(
+                            Subsignal(f, Pins(w))
+                            for f, w in [("valid", 1), ("ready", 1), *((f"payload_{f}", w) for f, w in layout)]
+                        ),
+                    )
+                ]
+            )
             pads = pads_of.request(name)
             signals = [(pads.valid, ep.valid), *((getattr(pads, f"payload_{f}"), getattr(ep, f)) for f, _ in layout)]
             self.comb += [inner.eq(pad) if taken else pad.eq(inner) for pad, inner in signals]
             self.comb += pads.ready.eq(ep.ready) if taken else ep.ready.eq(pads.ready)
-        for name, value in [("states", Cat(*engine.state)), ("counts", Cat(*engine.entries)), ("walking", engine.walking)]:
+        for name, value in [
+            ("states", Cat(*engine.state)),
+            ("counts", Cat(*engine.entries)),
+            ("walking", engine.walking),
+        ]:
             pads_of.add_extension([(name, 0, Pins(len(value)))])
             self.comb += pads_of.request(name).eq(value)
 

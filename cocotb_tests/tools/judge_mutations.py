@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mutations of good histories that the contract forbids by construction, for test_judge.py.
 
-The history is one of the toy's (judge/toy.py) without haste and without failing commands, so each stamp belongs to one command of a known time: `Known` says which and when. A
-mutation is a function `(events, known, rng)` that returns changed events or None where it does not apply.
+The history is one of the toy's (judge/toy.py) without haste and without failing commands, so each stamp belongs to one
+command of a known time: `Known` says which and when. A mutation is a function `(events, known, rng)` that returns
+changed events or None where it does not apply.
 """
 
 import copy
@@ -13,7 +14,9 @@ NEVER = 1 << 60
 
 @dataclass
 class Wrote:
-    """Who made a stamp visible: `begin` to `end` is the time of its plain WRITE or COMMIT, `end` NEVER if that has no completion; `durable`: from this line on."""
+    """Who made a stamp visible: `begin` to `end` is the time of its plain WRITE or COMMIT, `end` NEVER if that has no
+    completion; `durable`: from this line on.
+    """
 
     lba: int
     uid: int
@@ -58,7 +61,9 @@ class Known:
                 if s["op"] == "ABORT" and e["status"] == "SUCCESS":
                     self.aborted.update({stamp: (lba, line) for stamp, lba in table.pop(s["tx"], ())})
                 if "tx" in s and s["op"] == "WRITE" and e["status"] == "SUCCESS":
-                    table.setdefault(s["tx"], []).extend(zip(s["data"], range(s["lba"], s["lba"] + s["n"]), strict=True))
+                    table.setdefault(s["tx"], []).extend(
+                        zip(s["data"], range(s["lba"], s["lba"] + s["n"]), strict=True)
+                    )
                 if "tx" in s and (s["op"] == "COMMIT" or s.get("commit")) and e["status"] == "SUCCESS":
                     for stamp, lba in table.pop(s["tx"], ()):
                         self.wrote(stamp, lba, e["id"], line, True, bool(s.get("relaxed")), not s.get("relaxed"))
@@ -72,9 +77,13 @@ class Known:
         self.stamps[stamp] = Wrote(lba, ident, self.submit[ident], line, line if durable else NEVER, commit, relaxed)
 
     def older(self, stamp):
-        """Stamps of the same block that were certainly overwritten by `stamp`; the zeroes of the beginning, if nobody wrote others."""
+        """Stamps of the same block that were certainly overwritten by `stamp`; the zeroes of the beginning, if nobody
+        wrote others.
+        """
         w = self.stamps[stamp]
-        return [s for s, o in self.stamps.items() if o.lba == w.lba and o.end < w.begin] + [0] * (w.lba not in self.zeroed)
+        return [s for s, o in self.stamps.items() if o.lba == w.lba and o.end < w.begin] + [0] * (
+            w.lba not in self.zeroed
+        )
 
     def shown(self):
         """(READ, index in it, stamp) of each stamp that a READ without a txid shows and whose writer completed."""
@@ -95,7 +104,13 @@ def pick(rng, found):
 
 def stale(events, known, rng):
     """An older version than one that was complete before the READ began."""
-    found = [(r, k, s) for r, k, v in known.shown() if known.stamps[v].end < r[0] for s in known.older(v) if not any(known.stamps[v].end <= c < r[0] for c in known.cuts)]
+    found = [
+        (r, k, s)
+        for r, k, v in known.shown()
+        if known.stamps[v].end < r[0]
+        for s in known.older(v)
+        if not any(known.stamps[v].end <= c < r[0] for c in known.cuts)
+    ]
     at = pick(rng, found)
     return at and put(events, *at)
 
@@ -111,19 +126,38 @@ def garbage(events, known, rng):
 
 
 def other_block(events, known, rng):
-    at = pick(rng, [(r, k, s) for r, k, v in known.shown() for s, o in list(known.stamps.items())[:40] if o.lba != known.stamps[v].lba])
+    at = pick(
+        rng,
+        [
+            (r, k, s)
+            for r, k, v in known.shown()
+            for s, o in list(known.stamps.items())[:40]
+            if o.lba != known.stamps[v].lba
+        ],
+    )
     return at and put(events, *at)
 
 
 def aborted(events, known, rng):
-    found = [(r, lba - r[3]["lba"], s) for s, (lba, _) in known.aborted.items() for r in known.reads if 0 <= lba - r[3]["lba"] < r[3]["n"] and r[0] > 0]
+    found = [
+        (r, lba - r[3]["lba"], s)
+        for s, (lba, _) in known.aborted.items()
+        for r in known.reads
+        if 0 <= lba - r[3]["lba"] < r[3]["n"] and r[0] > 0
+    ]
     at = pick(rng, found)
     return at and put(events, *at)
 
 
 def too_early(events, known, rng):
     """The content of a transaction, in a READ that was complete before its COMMIT was submitted."""
-    found = [(r, w.lba - r[3]["lba"], s) for s, w in known.stamps.items() if w.commit for r in known.reads if r[1] < w.begin and 0 <= w.lba - r[3]["lba"] < r[3]["n"]]
+    found = [
+        (r, w.lba - r[3]["lba"], s)
+        for s, w in known.stamps.items()
+        if w.commit
+        for r in known.reads
+        if r[1] < w.begin and 0 <= w.lba - r[3]["lba"] < r[3]["n"]
+    ]
     at = pick(rng, found)
     return at and put(events, *at)
 
@@ -176,8 +210,18 @@ def own(events, known, rng):
         tx = r[3]["tx"]
         for k, v in enumerate(r[2]["data"]):
             w = known.stamps.get(v)
-            source = next((e for e in events[: r[0]] if e.get("e") == "submit" and v in e.get("data", ())), None) if v else None
-            if source and source.get("tx") == tx and known.done.get(source["id"], NEVER) < r[0] and (w is None or w.begin > r[1]) and v not in known.aborted:
+            source = (
+                next((e for e in events[: r[0]] if e.get("e") == "submit" and v in e.get("data", ())), None)
+                if v
+                else None
+            )
+            if (
+                source
+                and source.get("tx") == tx
+                and known.done.get(source["id"], NEVER) < r[0]
+                and (w is None or w.begin > r[1])
+                and v not in known.aborted
+            ):
                 found += [(r, k, s) for s, o in known.stamps.items() if o.lba == r[3]["lba"] + k and o.end < r[0]][:1]
     at = pick(rng, found)
     return at and put(events, *at)
@@ -185,7 +229,11 @@ def own(events, known, rng):
 
 def zeroes(events, known, rng):
     """Zeroes in a block that nobody ever zeroed, after a durable write."""
-    found = [(r, k, 0) for r, k, v in known.shown() if known.stamps[v].lba not in known.zeroed and known.stamps[v].durable < r[0]]
+    found = [
+        (r, k, 0)
+        for r, k, v in known.shown()
+        if known.stamps[v].lba not in known.zeroed and known.stamps[v].durable < r[0]
+    ]
     at = pick(rng, found)
     return at and put(events, *at)
 
@@ -219,4 +267,20 @@ def answered(events, known, rng, which, status):
     return at and [*events[:at], {**events[at], "status": status}, *events[at + 1 :]]
 
 
-MUTATIONS = (stale, never_written, garbage, other_block, aborted, too_early, lost, torn, prefix, own, zeroes, twice, omitted, unknown_txid, nothing_changed)
+MUTATIONS = (
+    stale,
+    never_written,
+    garbage,
+    other_block,
+    aborted,
+    too_early,
+    lost,
+    torn,
+    prefix,
+    own,
+    zeroes,
+    twice,
+    omitted,
+    unknown_txid,
+    nothing_changed,
+)

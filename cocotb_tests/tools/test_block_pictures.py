@@ -26,7 +26,9 @@ def test_rows_of_streams():
 def test_another_page_is_seen(tmp_path, monkeypatch, capfd):
     for path in block_pictures.PAGES.iterdir():
         (tmp_path / path.name).write_text(path.read_text())
-    (tmp_path / "host-port.md").write_text((tmp_path / "host-port.md").read_text().replace("| `cmd` in |", "| `command` in |"))
+    (tmp_path / "host-port.md").write_text(
+        (tmp_path / "host-port.md").read_text().replace("| `cmd` in |", "| `command` in |")
+    )
     monkeypatch.setattr(block_pictures, "PAGES", tmp_path)
     assert block_pictures.main([]) == 1 and "host-port.svg" in capfd.readouterr().err
 

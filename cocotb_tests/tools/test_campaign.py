@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tools/campaign.py on a scheduler and two workers of its own: every item runs once, results are kept and told, what has one is not run again, wrong arguments are one line."""
+"""tools/campaign.py on a scheduler and two workers of its own: every item runs once, results are kept and told, what
+has one is not run again, wrong arguments are one line.
+"""
 
 import socket
 import sqlite3
@@ -47,7 +49,16 @@ def scheduler():
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{s.getsockname()[1]}"
-    worker = ["dask_worker", f"tcp://{address}", "--nthreads", "1", "--no-nanny", "--no-dashboard", "--host", "127.0.0.1"]
+    worker = [
+        "dask_worker",
+        f"tcp://{address}",
+        "--nthreads",
+        "1",
+        "--no-nanny",
+        "--no-dashboard",
+        "--host",
+        "127.0.0.1",
+    ]
     started = []
     for command in (["dask_scheduler", "--host", f"tcp://{address}", "--no-dashboard"], worker, worker):
         command = [sys.executable, "-m", f"distributed.cli.{command[0]}", *command[1:]]
@@ -72,9 +83,17 @@ def test_items_run_once_on_two_workers_and_are_told(folder, scheduler):
     assert first.returncode == 1, first.stdout + first.stderr
     assert "4 items on 2 workers" in first.stdout and first.stdout.endswith("\n3 passed, 1 failed\n"), first.stdout
     assert "square 9" in first.stdout and "again: WAVES=1 square 12" in first.stdout
-    rows = sqlite3.connect(folder / "results.sqlite").execute("SELECT item, seed, verdict, seen, found, log, worker FROM results ORDER BY item").fetchall()
+    rows = (
+        sqlite3.connect(folder / "results.sqlite")
+        .execute("SELECT item, seed, verdict, seen, found, log, worker FROM results ORDER BY item")
+        .fetchall()
+    )
     assert [r[:3] for r in rows] == [("0", 10, "passed"), ("1", 11, "passed"), ("2", 12, "failed"), ("3", 13, "passed")]
-    assert rows[3][3] == '{"square": 9, "passed": 1}' and "exit code 3" in rows[2][4] and '"square": 4' in (ROOT / rows[2][5]).read_text()
+    assert (
+        rows[3][3] == '{"square": 9, "passed": 1}'
+        and "exit code 3" in rows[2][4]
+        and '"square": 4' in (ROOT / rows[2][5]).read_text()
+    )
     again = campaign(folder, "squares", "--seed", "10")
     assert again.returncode == 1 and "4 of them done before" in again.stdout and " workers" not in again.stdout
     assert (folder / "ran").read_text().count("started") == 4
@@ -84,7 +103,9 @@ def test_items_run_once_on_two_workers_and_are_told(folder, scheduler):
 
 def test_items_by_name_and_a_count_of_failures(folder):
     done = campaign(folder, "names", "--items", "2", "--workers", "1")
-    assert done.returncode == 1 and done.stdout.endswith("\n0 passed, 2 failed\n") and "two words" in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 1 and done.stdout.endswith("\n0 passed, 2 failed\n") and "two words" in done.stdout, (
+        done.stdout + done.stderr
+    )
 
 
 def test_without_a_name_the_campaigns_are_listed(folder):
@@ -92,7 +113,16 @@ def test_without_a_name_the_campaigns_are_listed(folder):
     assert done.returncode == 0 and [line.split()[0] for line in done.stdout.splitlines()] == ["squares", "names"]
 
 
-@pytest.mark.parametrize("args", [["circles"], ["squares", "--seed", "x"], ["squares", "--items", "0"], ["squares", "--scheduler", "here"], ["--colour"]])
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["circles"],
+        ["squares", "--seed", "x"],
+        ["squares", "--items", "0"],
+        ["squares", "--scheduler", "here"],
+        ["--colour"],
+    ],
+)
 def test_wrong_arguments_are_one_line(folder, args):
     done = campaign(folder, *args)
     assert done.returncode == 2 and not done.stdout and done.stderr.count("\n") == 1, done.stderr

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""soc/facts.toml: what is made of it says what it says, in each language; the pages have its tables; and what it has stands nowhere else."""
+"""soc/facts.toml: what is made of it says what it says, in each language; the pages have its tables; and what it has
+stands nowhere else.
+"""
 
 import copy
 import re
@@ -15,7 +17,8 @@ from soc import facts, geometry
 TABLE = facts.load()
 GROUPS, LAYOUTS, NUMBERS = TABLE["group"], TABLE["layout"], facts.numbers()
 SOURCES = (".py", ".scala", ".sv", ".c", ".h", ".cpp", ".md")
-# Who has names and numbers of its own: this file, and the judge, which is not told what the drive takes for right (its numbers are compared below).
+# Who has names and numbers of its own: this file, and the judge, which is not told what the drive takes for right (its
+# numbers are compared below).
 FREE = {"cocotb_tests/tools/test_facts.py", "judge/statuses.py", "judge/format.py"}
 LEAST = 3  # so many values of one group with their numbers in a file are a list of it
 
@@ -36,18 +39,27 @@ def test_the_c_header_has_each_number_in_c_and_in_cpp(tmp_path):
     want |= {"FTL_LOG_FIRST": 6, "FTL_LOG_LANE": 5, "FTL_LOG_LANE_SHIFT": 16, "FTL_LOG_UNITS": 16}
     want |= {"FTL_ENTRY_SEQUENCE": 4, "FTL_ENTRY_I_SHIFT": 24, "FTL_OOB_CRC": 16, "HAL_OPS": 12}
     checks = "".join(f'static_assert({name} == {number}, "{name}");\n' for name, number in want.items())
-    lists = "#define ONE(...) + 1\n" + "".join(f'static_assert(0 {g["c"]["list"]}(ONE) == {len(values(g))}, "");\n' for g in GROUPS.values() if "list" in g.get("c", {}))
+    lists = "#define ONE(...) + 1\n" + "".join(
+        f'static_assert(0 {g["c"]["list"]}(ONE) == {len(values(g))}, "");\n'
+        for g in GROUPS.values()
+        if "list" in g.get("c", {})
+    )
     for compiler, suffix, words in (("gcc", "c", ["-std=c11", "-Wconversion"]), ("g++", "cpp", ["-std=c++20"])):
         path = tmp_path / f"check.{suffix}"
         path.write_text(f'#include <assert.h>\n#include "otx_facts.h"\n{checks}{lists}')
-        subprocess.run([compiler, *words, "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only", path], check=True)
+        subprocess.run(
+            [compiler, *words, "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only", path], check=True
+        )
         path.write_text('#include <assert.h>\n#include "otx_facts.h"\nstatic_assert(OTX_TXIDS == 31, "");\n')
         assert subprocess.run([compiler, *words, "-fsyntax-only", path], capture_output=True).returncode
 
 
 def test_no_name_of_the_c_header_is_one_of_the_geometry(tmp_path):
     geometry.write(geometry.preset("rich"), tmp_path)
-    own, other = (set(re.findall(r"\bOTX_[A-Z0-9_]+", text)) for text in (facts.c_header(TABLE), (tmp_path / "otx_geometry.h").read_text()))
+    own, other = (
+        set(re.findall(r"\bOTX_[A-Z0-9_]+", text))
+        for text in (facts.c_header(TABLE), (tmp_path / "otx_geometry.h").read_text())
+    )
     assert not own & other
 
 
@@ -64,7 +76,19 @@ def test_the_package_and_the_scala_file_have_each_number():
 def test_python_has_the_table_and_packs_records_as_they_are_laid_out():
     for name, group in GROUPS.items():
         assert {value.name: int(value) for value in getattr(python, name)} == values(group)
-    raw = python.pack("LogEntry", kind=6, flags=2, n=255, i=254, lpn=0x89ABCDEF, location=1, serial=2, sequence=2**48 - 2, epoch=3, arg=4)
+    raw = python.pack(
+        "LogEntry",
+        kind=6,
+        flags=2,
+        n=255,
+        i=254,
+        lpn=0x89ABCDEF,
+        location=1,
+        serial=2,
+        sequence=2**48 - 2,
+        epoch=3,
+        arg=4,
+    )
     assert raw.hex() == "0602fffeefcdab890100000002000000feffffffffff00000300000004000000"
     assert python.unpack("LogEntry", raw)["sequence"] == 2**48 - 2 and python.magic("LogHeader") == b"OTXLOG01"
     with pytest.raises(ValueError, match="n of LogEntry is 256"):
@@ -77,7 +101,9 @@ def test_numbers_of_a_group_are_not_used_twice_and_every_language_is_one_that_th
         assert set(group) <= {"about", "bits", "scala", "c", "sv", "columns", "values"}, name
     for name, layout in LAYOUTS.items():
         assert set(layout) <= {"about", "package", "c", "magic", "fields", "about_fields"}, name
-        assert "package" in layout or set(layout["about_fields"]) == {field for field, *_ in layout["fields"] if field}, name
+        assert "package" in layout or set(layout["about_fields"]) == {
+            field for field, *_ in layout["fields"] if field
+        }, name
 
 
 # Pages
@@ -85,7 +111,12 @@ def test_numbers_of_a_group_are_not_used_twice_and_every_language_is_one_that_th
 
 def test_the_tables_of_the_pages_are_those_of_the_table():
     assert [str(path) for path, text, right in facts.pages(TABLE) if text != right] == []
-    shown = {name for path in facts.DOCS.rglob("*.md") for names in re.findall(r"<!-- facts: ([\w ]+) -->", path.read_text()) for name in names.split()}
+    shown = {
+        name
+        for path in facts.DOCS.rglob("*.md")
+        for names in re.findall(r"<!-- facts: ([\w ]+) -->", path.read_text())
+        for name in names.split()
+    }
     assert not {*GROUPS, *LAYOUTS} - shown - {"NandFeature"}, "each is on a page"
 
 
@@ -126,7 +157,9 @@ def literal(text):
 
 
 def given(text):
-    """(identifier, number) of what a text gives a number: `A = 1`, `A, B = 1, 2`, `A, B = range(2)`, `enum { a, b }`, `case 0x80: return "A"`."""
+    """(identifier, number) of what a text gives a number: `A = 1`, `A, B = 1, 2`, `A, B = range(2)`, `enum { a, b }`,
+    `case 0x80: return "A"`.
+    """
     names, number = r"\w+(?:\s*,\s*\w+)*", r"(?:\d*'s?[dh][0-9a-fA-F]+|0[xX][0-9a-fA-F]+|\d+)[uUlL]*\b"
     for left, right in re.findall(rf"({names})\s*=\s*({number}(?:\s*,\s*{number})*)", text):
         left = re.split(r"\s*,\s*", left)
@@ -154,14 +187,22 @@ def lists(text):
 def fields(text):
     """Layouts of which a text has the fields, one after the other, whatever it writes between them."""
     text = re.sub(r"\w+=", "=", text)  # arguments by name: who gives them has no list of his own
-    words = " ".join(re.findall(r"[A-Za-z]\w*", re.sub(r"\b(val|UInt|Bits|Bool|bits|Word|logic|input|output|wire|reg)\b", " ", text)))
-    streams = {name: [field for field, *_ in layout["fields"] if field] for name, layout in LAYOUTS.items() if "package" in layout}
+    words = " ".join(
+        re.findall(r"[A-Za-z]\w*", re.sub(r"\b(val|UInt|Bits|Bool|bits|Word|logic|input|output|wire|reg)\b", " ", text))
+    )
+    streams = {
+        name: [field for field, *_ in layout["fields"] if field]
+        for name, layout in LAYOUTS.items()
+        if "package" in layout
+    }
     return {name for name, order in streams.items() if len(order) >= 4 and f" {' '.join(order)} " in f" {words} "}
 
 
 def hand_written():
     """(path, text) of what is written by hand: without the tables that are made."""
-    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=facts.ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard"], cwd=facts.ROOT, capture_output=True, text=True, check=True
+    ).stdout.split("\n")
     for name in listed:
         if name.endswith(SOURCES) and name not in FREE and (facts.ROOT / name).is_file():
             yield name, facts.MARKED.sub("", (facts.ROOT / name).read_text(errors="replace"))
@@ -217,7 +258,9 @@ def test_nobody_else_has_the_fields_of_a_stream():
 def test_each_size_and_count_is_used():
     """By somebody who is not the table: what is declared and not used goes."""
     texts = "\n".join(text for name, text in hand_written() if not name.startswith(("soc/facts", "docs/")))
-    unused = [n for n in NUMBERS if not re.search(rf'Number\.{n}\b|OTX_{n}\b|NUMBERS?\["{n}"\]|facts import .*\b{n}\b', texts)]
+    unused = [
+        n for n in NUMBERS if not re.search(rf'Number\.{n}\b|OTX_{n}\b|NUMBERS?\["{n}"\]|facts import .*\b{n}\b', texts)
+    ]
     assert unused == []
 
 
@@ -225,7 +268,11 @@ def test_each_size_and_count_is_used():
 
 
 def test_the_judge_has_the_same_words_for_the_same_numbers():
-    known = statuses.INPUT | set(statuses.FAILED) | {"SUCCESS", "TX_BUSY", "TX_FULL", "TX_CONFLICT", "CAPACITY", "NOT_READY"}
+    known = (
+        statuses.INPUT
+        | set(statuses.FAILED)
+        | {"SUCCESS", "TX_BUSY", "TX_FULL", "TX_CONFLICT", "CAPACITY", "NOT_READY"}
+    )
     assert known == {s.name for s in python.Status} - {"ABORTED"}, "ABORTED is the status of no command yet"
     assert statuses.MOST == python.MAX_BLOCKS and statuses.OF_A_TXID == (python.Query.TX, python.Query.TX_WALK)
     assert set(history.OPS) == {op.name for op in python.Opcode}

@@ -28,7 +28,15 @@ def test_layout_makes_no_difference(old, laid_out):
 
 @pytest.mark.parametrize(
     ("old", "other"),
-    [("return c", "returnc"), ("a b", "ab"), ("f(a, b)", "f(a, c)"), ("f(a)", "f(a,, )"), ("f()", "f(,)"), ("a.b", "axb"), ("a + b", "a - b")],
+    [
+        ("return c", "returnc"),
+        ("a b", "ab"),
+        ("f(a, b)", "f(a, c)"),
+        ("f(a)", "f(a,, )"),
+        ("f()", "f(,)"),
+        ("a.b", "axb"),
+        ("a + b", "a - b"),
+    ],
 )
 def test_other_tokens_are_another_text(old, other):
     assert count(other, old) == 0
@@ -42,7 +50,9 @@ def test_lines_of_python_stay_where_they_are():
     text = "def f():\n    if a:\n        b()\n        c(\n            d,\n        )\n    return e\n"
     deeper = put(text, "\n        c(d)\n", "\n        c(e)\n")
     assert deeper == text.replace("c(\n            d,\n        )", "c(e)")
-    assert ast.dump(ast.parse(put(text, "        c(d)", ""))) == ast.dump(ast.parse(text.replace("        c(\n            d,\n        )\n", "")))
+    assert ast.dump(ast.parse(put(text, "        c(d)", ""))) == ast.dump(
+        ast.parse(text.replace("        c(\n            d,\n        )\n", ""))
+    )
 
 
 def test_a_text_that_goes_leaves_the_lines_around_it():

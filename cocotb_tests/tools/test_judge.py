@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The judge is judged (judge/, docs/reference/history.md): cases written by hand, good histories of a toy drive at the edge of the contract, and mutations of them that it forbids.
+"""The judge is judged (judge/, docs/reference/history.md): cases written by hand, good histories of a toy drive at the
+edge of the contract, and mutations of them that it forbids.
 
 `SEED=` moves the random ones. No simulation runs here.
 """
@@ -24,7 +25,13 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 SEED = int(os.environ.get("SEED", "1"))
 CASES = cases()
 FORMS = (
-    *({}, {"hasty": 0.5}, {"lbas": 6, "most": 4}, {"relaxed": 0.9, "lbas": 12}, {"lbas": 64, "most": 32, "commands": 60}),
+    *(
+        {},
+        {"hasty": 0.5},
+        {"lbas": 6, "most": 4},
+        {"relaxed": 0.9, "lbas": 12},
+        {"lbas": 64, "most": 32, "commands": 60},
+    ),
     *({"lbas": 4, "most": 3, "txids": 3, "tags": 8}, {"entries": 8, "most": 4}),
 )
 HEAD = '{"history": 1, "lbas": 64}\n'
@@ -61,14 +68,29 @@ def test_good_histories_pass():
         verdict = judge_lines(unflushed(seed))
         assert verdict.good, f"seed {seed}, unflushed: {verdict.violations[0]}"
     print(f"good histories: {6 * len(FORMS) + 6} of {6 * len(FORMS) + 6} passed; {dict(seen)}")
-    for what in ("cuts", "offs", "reads", "SUCCESS", "TX_BUSY", "TX_FULL", "TX_INVALID", "CAPACITY", "READ_ONLY", "WRITE_FAULT"):
+    for what in (
+        "cuts",
+        "offs",
+        "reads",
+        "SUCCESS",
+        "TX_BUSY",
+        "TX_FULL",
+        "TX_INVALID",
+        "CAPACITY",
+        "READ_ONLY",
+        "WRITE_FAULT",
+    ):
         assert seen[what], f"no {what} in the good histories"
 
 
 def test_mutated_histories_are_refused():
     refused, tried = Counter(), Counter()
     for seed in range(SEED, SEED + 24):
-        events = history(seed, cuts=2, commands=100, hasty=0, errors=False, entries=60000, lbas=(48, 16, 10)[seed % 3]) if seed % 4 else unflushed(seed)
+        events = (
+            history(seed, cuts=2, commands=100, hasty=0, errors=False, entries=60000, lbas=(48, 16, 10)[seed % 3])
+            if seed % 4
+            else unflushed(seed)
+        )
         assert judge_lines(events).good
         known, rng = Known(events), random.Random(seed)
         for mutation in MUTATIONS:
@@ -81,7 +103,9 @@ def test_mutated_histories_are_refused():
             refused[mutation.__name__] += 1
     for mutation in MUTATIONS:
         print(f"{mutation.__name__}: seen {refused[mutation.__name__]} of {tried[mutation.__name__]}")
-    assert all(tried[m.__name__] for m in MUTATIONS), f"never tried: {[m.__name__ for m in MUTATIONS if not tried[m.__name__]]}"
+    assert all(tried[m.__name__] for m in MUTATIONS), (
+        f"never tried: {[m.__name__ for m in MUTATIONS if not tried[m.__name__]]}"
+    )
     print(f"mutations: seen {refused.total()} of {tried.total()}")
 
 
@@ -148,7 +172,13 @@ def test_malformed_file_is_refused_in_words(tmp_path, text, words):
 
 
 def tool(*arguments):
-    return subprocess.run([sys.executable, str(ROOT / "tools/judge.py"), *map(str, arguments)], capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run(
+        [sys.executable, str(ROOT / "tools/judge.py"), *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
 
 
 def test_tool_judges_files(tmp_path):

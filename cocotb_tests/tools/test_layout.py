@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the layout promises: parts of the firmware depend on each other one way, lists of faults name text that is there, pages name files and sections that are there."""
+"""What the layout promises: parts of the firmware depend on each other one way, lists of faults name text that is
+there, pages name files and sections that are there.
+"""
 
 import ast
 import os
@@ -37,10 +39,14 @@ def test_no_parts_of_the_firmware_include_each_other():
 
 def test_every_mutant_finds_its_text():
     """Once in its file, of both lists; whether a test kills it says `make mutants`."""
-    listed = [(m["name"], m["file"], m["old"]) for m in tomllib.loads((ROOT / "tools/mutants.toml").read_text())["mutant"]]
+    listed = [
+        (m["name"], m["file"], m["old"]) for m in tomllib.loads((ROOT / "tools/mutants.toml").read_text())["mutant"]
+    ]
     firmware = faults((ROOT / "sw/firmware/test/mutants.txt").read_text())
     listed += [(rule, f"sw/firmware/{file}", old) for file, old, _, rule in firmware]
-    lost = [f"{name}: {times} times" for name, file, old in listed if (times := count((ROOT / file).read_text(), old)) != 1]
+    lost = [
+        f"{name}: {times} times" for name, file, old in listed if (times := count((ROOT / file).read_text(), old)) != 1
+    ]
     assert len(listed) > 400 and not lost, lost
 
 
@@ -55,11 +61,17 @@ def imports(text):
 
 
 def wrong_imports(path, text):
-    """Of a file below cocotb_tests: what a test shares stands beside it or in bench/, and models know nothing of how blocks are driven."""
+    """Of a file below cocotb_tests: what a test shares stands beside it or in bench/, and models know nothing of how
+    blocks are driven.
+    """
     for module in imports(text):
         if module.startswith("cocotb_tests") and module.split(".")[-1].startswith("test_"):
             yield f"{path} imports {module}"
-        if "/models/" in path and module.split(".")[0] in ("cocotb", "cocotb_tests") and not f"{module}.".startswith("cocotb_tests.models."):
+        if (
+            "/models/" in path
+            and module.split(".")[0] in ("cocotb", "cocotb_tests")
+            and not f"{module}.".startswith("cocotb_tests.models.")
+        ):
             yield f"{path} imports {module}"
         if module.startswith("."):
             yield f"{path} imports from {module}"
@@ -91,7 +103,11 @@ def repository():
     """Paths of all files, from the root; without what is generated or installed."""
     left_out = {"build", ".git", ".venv", "target", "__pycache__"}
     for folder, inner, names in os.walk(ROOT):
-        inner[:] = [name for name in inner if name not in left_out and not name.startswith(".ruff") and not name.endswith(".egg-info")]
+        inner[:] = [
+            name
+            for name in inner
+            if name not in left_out and not name.startswith(".ruff") and not name.endswith(".egg-info")
+        ]
         yield from ((Path(folder) / name).relative_to(ROOT) for name in names)
 
 
@@ -128,7 +144,12 @@ def paths(text):
     for word in re.findall(r"[\w./*-]+", text):
         word = word.rstrip(".")
         inside = "/" in word and word.split("/")[0] in KNOWN
-        if (inside or re.search(SOURCE, word)) and not word.startswith(ELSEWHERE) and word not in GENERATED and "NAME" not in word:
+        if (
+            (inside or re.search(SOURCE, word))
+            and not word.startswith(ELSEWHERE)
+            and word not in GENERATED
+            and "NAME" not in word
+        ):
             yield word
 
 
@@ -146,14 +167,24 @@ def test_links_of_a_page_lead_somewhere(page):
 
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_names_files_that_are_there(page):
-    lost = [f"{page}:{n}: {path}" for n, line, code in lines(page) for text in ([line] if code else re.findall(r"`([^`]+)`", line)) for path in paths(text) if not is_there(path)]
+    lost = [
+        f"{page}:{n}: {path}"
+        for n, line, code in lines(page)
+        for text in ([line] if code else re.findall(r"`([^`]+)`", line))
+        for path in paths(text)
+        if not is_there(path)
+    ]
     assert not lost, lost
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_make_has_the_targets_that_a_page_names(page):
     targets = set(re.findall(r"^([a-z][a-z-]*):", (ROOT / "Makefile").read_text(), re.M))
-    named = [(n, target) for n, line, code in lines(page) for target in re.findall(r"^make ([a-z][a-z-]*)" if code else r"`make ([a-z][a-z-]*)", line)]
+    named = [
+        (n, target)
+        for n, line, code in lines(page)
+        for target in re.findall(r"^make ([a-z][a-z-]*)" if code else r"`make ([a-z][a-z-]*)", line)
+    ]
     lost = [f"{page}:{n}: make {target}" for n, target in named if target not in targets]
     assert not lost, lost
 
@@ -162,7 +193,11 @@ def test_make_has_the_targets_that_a_page_names(page):
 def test_prose_of_a_page_is_in_lines_that_can_be_read(page):
     text = (ROOT / page).read_text()
     assert not re.search(r"^(<{7}|>{7}) ", text, re.M), f"{page}: a merge that is not finished"
-    long = [f"{page}:{n}: {len(line)} characters" for n, line, code in lines(page) if not code and not line.startswith("|") and len(line) > PROSE]
+    long = [
+        f"{page}:{n}: {len(line)} characters"
+        for n, line, code in lines(page)
+        if not code and not line.startswith("|") and len(line) > PROSE
+    ]
     assert not long, long
 
 

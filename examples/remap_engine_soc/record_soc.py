@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A LiteX SoC that is not the drive's: no CPU, the remap engine, LiteX' own SRAM as its table memory, and a record table on top.
+"""A LiteX SoC that is not the drive's: no CPU, the remap engine, LiteX' own SRAM as its table memory, and a record
+table on top.
 
-`python examples/remap_engine_soc/record_soc.py [OUTDIR]` writes OUTDIR/record_soc.v (default build/record_soc) and csr.json, and prints the Verilog files that make the SoC. The
-host is a Wishbone master on pins of the top; on a board `add_uartbone` takes its place. Wrong arguments: one line, exit code 2.
+`python examples/remap_engine_soc/record_soc.py [OUTDIR]` writes OUTDIR/record_soc.v (default build/record_soc) and
+csr.json, and prints the Verilog files that make the SoC. The host is a Wishbone master on pins of the top; on a board
+`add_uartbone` takes its place. Wrong arguments: one line, exit code 2.
 """
 
 import logging
@@ -54,13 +56,17 @@ def platform(name):
 
 
 def generate(soc, folder):
-    """NAME.v and csr.json of a SoC on `platform(NAME)`; returns the Verilog sources. Files keep their time stamp when nothing changed."""
+    """NAME.v and csr.json of a SoC on `platform(NAME)`; returns the Verilog sources.
+
+    Files keep their time stamp when nothing changed.
+    """
     folder = Path(folder).absolute()
     folder.mkdir(parents=True, exist_ok=True)
     name = soc.platform.name
     soc.finalize()
     out = soc.platform.get_verilog(soc, name=name)
-    verilog = "".join(line + "\n" for line in out.main_source.splitlines() if not line.lstrip().startswith("//"))  # the head holds the date
+    # the head holds the date
+    verilog = "".join(line + "\n" for line in out.main_source.splitlines() if not line.lstrip().startswith("//"))
     assert not any(out.data_files.values())  # memories start as they like: the host clears the map
     verilog = re.sub(r"initial begin\s+\$readmemh[^;]*;\s+end\n", "", verilog)
     csr = get_csr_json(soc.csr_regions, soc.constants, soc.mem_regions)

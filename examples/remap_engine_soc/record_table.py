@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A table of records with transactions: keys are the engine's LPNs, a location says in which place of a memory the record stands.
+"""A table of records with transactions: keys are the engine's LPNs, a location says in which place of a memory the
+record stands.
 
-A PUT writes its record into a place that nobody uses and then tells the engine where it is. The place that it replaces comes back on `released` when nobody can read it any more:
-at once, after a commit's merge or after an abort. So there is no lock and no copy: a transaction of any size is visible one clock after the engine has taken its COMMIT.
+A PUT writes its record into a place that nobody uses and then tells the engine where it is. The place that it replaces
+comes back on `released` when nobody can read it any more:
+at once, after a commit's merge or after an abort. So there is no lock and no copy: a transaction of any size is visible
+one clock after the engine has taken its COMMIT.
 
-One command at a time: write `key`, `txid`, `value`, then `command`; while `busy` reads 1 it runs. Latency: that of the engine's op and some clocks. Reset forgets all records, as
-it does the engine's transactions; then the host clears the map.
+One command at a time: write `key`, `txid`, `value`, then `command`; while `busy` reads 1 it runs. Latency: that of the
+engine's op and some clocks. Reset forgets all records, as it does the engine's transactions; then the host clears the
+map.
 """
 
 from enum import IntEnum
@@ -45,7 +49,12 @@ class RecordTable(LiteXModule):
         self.txid = CSRStorage(config.txid_bits, description="Transaction of the command.")
         self.value = CSRStorage(BITS, description="Record of a PUT.")
         ops = [(str(c.value), c.name, "") for c in Command]
-        self.command = CSRStorage(fields=[CSRField("op", size=3, values=ops), CSRField("in_tx", size=1, description="GET, PUT, DELETE: in transaction `txid`.")])
+        self.command = CSRStorage(
+            fields=[
+                CSRField("op", size=3, values=ops),
+                CSRField("in_tx", size=1, description="GET, PUT, DELETE: in transaction `txid`."),
+            ]
+        )
         self.status = CSRStatus(
             fields=[
                 CSRField("busy", description="The command runs; the rest is valid when it does not."),
@@ -65,7 +74,8 @@ class RecordTable(LiteXModule):
         place_bits = bits_for(places - 1)
         at = Signal(place_bits)  # of the record that a GET has found
         self.given = given = stream.SyncFIFO([("place", place_bits)], places)
-        fresh, place, have = Signal(max=places + 1), Signal(place_bits), Signal()  # `have`: `place` is of a PUT that was refused, and still free
+        # `have`: `place` is of a PUT that was refused, and still free
+        fresh, place, have = Signal(max=places + 1), Signal(place_bits), Signal()
         is_fresh = fresh != places
         released = engine.released
         self.comb += [
@@ -103,13 +113,24 @@ class RecordTable(LiteXModule):
         end = [NextValue(busy, 0), NextState("IDLE")]
         fsm.act(
             "IDLE",  # waits for a command
-            If(self.command.re, NextValue(busy, 1), NextValue(found, 0), NextValue(own, 0), NextValue(error, Error.NONE), NextState("START")),
+            If(
+                self.command.re,
+                NextValue(busy, 1),
+                NextValue(found, 0),
+                NextValue(own, 0),
+                NextValue(error, Error.NONE),
+                NextState("START"),
+            ),
         )
         fsm.act(
             "START",
             If((command == Command.GET) | (command == Command.DELETE), NextState("OP"))
             .Elif(command == Command.PUT, NextState("TAKE"))
-            .Elif((command > Command.ABORT) | (state != Mux(command == Command.BEGIN, TxState.FREE, TxState.OPEN)), NextValue(error, Error.REFUSED), *end)
+            .Elif(
+                (command > Command.ABORT) | (state != Mux(command == Command.BEGIN, TxState.FREE, TxState.OPEN)),
+                NextValue(error, Error.REFUSED),
+                *end,
+            )
             .Else(NextState("TX")),
         )
         fsm.act(
@@ -118,7 +139,9 @@ class RecordTable(LiteXModule):
             NextState("STORE"),
             If(
                 ~have,
-                If(is_fresh, NextValue(fresh, fresh + 1), NextValue(place, fresh)).Else(given.source.ready.eq(1), NextValue(place, given.source.place)),
+                If(is_fresh, NextValue(fresh, fresh + 1), NextValue(place, fresh)).Else(
+                    given.source.ready.eq(1), NextValue(place, given.source.place)
+                ),
                 If(~is_fresh & ~given.source.valid, NextValue(have, 0), NextValue(error, Error.NO_PLACE), *end),
             ),
         )
@@ -132,7 +155,13 @@ class RecordTable(LiteXModule):
                 *end,
                 If(rsp.error, NextValue(error, Error.REFUSED))
                 .Elif(command == Command.PUT, NextValue(have, 0))
-                .Elif((command == Command.GET) & (rsp.location[30:] == PLACE), NextValue(own, rsp.own), NextValue(at, rsp.location), NextValue(busy, 1), NextState("READ")),
+                .Elif(
+                    (command == Command.GET) & (rsp.location[30:] == PLACE),
+                    NextValue(own, rsp.own),
+                    NextValue(at, rsp.location),
+                    NextValue(busy, 1),
+                    NextState("READ"),
+                ),
             ),
         )
         fsm.act("READ", NextState("READ-DATA"))
@@ -140,7 +169,9 @@ class RecordTable(LiteXModule):
         fsm.act(
             "TX",
             tx.valid.eq(1),
-            If(command == Command.BEGIN, tx.op.eq(TxOp.BEGIN)).Elif(command == Command.COMMIT, tx.op.eq(TxOp.COMMITTING)).Else(tx.op.eq(TxOp.ABORT)),
+            If(command == Command.BEGIN, tx.op.eq(TxOp.BEGIN))
+            .Elif(command == Command.COMMIT, tx.op.eq(TxOp.COMMITTING))
+            .Else(tx.op.eq(TxOp.ABORT)),
             If(tx.ready, If(command == Command.COMMIT, NextState("COMMIT")).Else(*end)),
         )
         fsm.act("COMMIT", tx.valid.eq(1), tx.op.eq(TxOp.COMMIT), If(tx.ready, *end))

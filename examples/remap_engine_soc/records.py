@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The record table as a program on a host sees it: over `litex.RemoteClient` of a board, or over a simulation's bus of the same shape (`regs`, `write`).
+"""The record table as a program on a host sees it: over `litex.RemoteClient` of a board, or over a simulation's bus of
+the same shape (`regs`, `write`).
 
-`Records(bus, base, bytes)` clears the map, as the engine wants it after a reset. Then `begin(3)`, `put(17, 0x1234, txid=3)`, which nobody else sees, and `commit(3)`: all do.
+`Records(bus, base, bytes)` clears the map, as the engine wants it after a reset. Then `begin(3)`, `put(17, 0x1234,
+txid=3)`, which nobody else sees, and `commit(3)`: all do.
 """
 
 from examples.remap_engine_soc.record_table import Command, Error

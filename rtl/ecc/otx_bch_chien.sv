@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chien search: the places of the errors of one word, `Width` bytes per clock, from the last byte to the first.
 //
-// `rsp` is the response of otx_bch_kes, `bytes` the length of the word with its parity, as `rsp_last` passes. Then `walks` comes for all bytes, Width at a time: `hit_byte`, the number of the last of them from the start of
-// the word, and `hit_mask`, their wrong bits, those of byte `hit_byte` - i at 8i; of the byte before the first of a word they are 0. `hit_valid`: any is wrong. `done` for a clock ends the word, after the last hit: `failed`
-// if the word has more errors than can be corrected (then the hits mean nothing), else `count` wrong bits. `failed` and `count` stay until the next `done`. `rsp_ready` is low during the search, which ends with the last
-// root: at most bytes / Width (rounded up) + 3 clocks from the last beat of `rsp` to `done`. Reset forgets the word.
+// `rsp` is the response of otx_bch_kes, `bytes` the length of the word with its parity, as `rsp_last` passes. Then
+// `walks` comes for all bytes, Width at a time: `hit_byte`, the number of the last of them from the start of the word,
+// and `hit_mask`, their wrong bits, those of byte `hit_byte` - i at 8i; of the byte before the first of a word they are
+// 0. `hit_valid`: any is wrong. `done` for a clock ends the word, after the last hit: `failed` if the word has more
+// errors than can be corrected (then the hits mean nothing), else `count` wrong bits. `failed` and `count` stay until
+// the next `done`. `rsp_ready` is low during the search, which ends with the last root: at most bytes / Width (rounded
+// up) + 3 clocks from the last beat of `rsp` to `done`. Reset forgets the word.
 
 `default_nettype none
 
@@ -54,10 +57,13 @@ module otx_bch_chien #(
   logic sums_valid_q, mask_valid_q, stop;
   logic [8*Width-1:0] mask_q;
 
-  // Bit 0 of the last byte is x^0 of the code word. An error at x^e makes alpha^-e a root, so term j (coefficient of x^j times the power of this byte's bit 0) goes on by alpha^(-8j) per byte and by
-  // alpha^(-j) per bit. All of it is worked out only in a search: what rests costs a simulation nothing.
-  // Each byte of a step has terms of its own: with common ones there are fewer cells, but so many wires between them and all sums that nextpnr did not route them. Those of byte i begin as many bytes further: on their way in, coefficient j goes through T - j
-  // places, at each times alpha^(8i), which is alpha^(-8ij) times what all have in common.
+  // Bit 0 of the last byte is x^0 of the code word. An error at x^e makes alpha^-e a root, so term j (coefficient of
+  // x^j times the power of this byte's bit 0) goes on by alpha^(-8j) per byte and by alpha^(-j) per bit. All of it is
+  // worked out only in a search: what rests costs a simulation nothing.
+  // Each byte of a step has terms of its own: with common ones there are fewer cells, but so many wires between them
+  // and all sums that nextpnr did not route them. Those of byte i begin as many bytes further: on their way in,
+  // coefficient j goes through T - j places, at each times alpha^(8i), which is alpha^(-8ij) times what all have in
+  // common.
   for (genvar i = 0; i < Width; i++) begin : g_byte
     localparam logic [511:0] Enter = otx_bch_pkg::transposed(otx_bch_pkg::powers(M, 8 * i, 1, M));
     logic [M-1:0] constant_q;  // coefficient of x^0
@@ -95,7 +101,9 @@ module otx_bch_chien #(
       for (genvar b = 0; b < 8; b++) begin : g_bit
         localparam logic [1023:0] Rows = otx_bch_pkg::group_rows(M, GroupSize * g + 1, b);
         logic [M-1:0] sum_q;
-        always_ff @(posedge clk) if (state_q == StSearch) for (int r = 0; r < M; r++) sum_q[r] <= ^(terms & Rows[64*r+:GroupSize*M]);
+        always_ff @(posedge clk)
+          if (state_q == StSearch)
+            for (int r = 0; r < M; r++) sum_q[r] <= ^(terms & Rows[64*r+:GroupSize*M]);
       end
     end
 
@@ -142,7 +150,7 @@ module otx_bch_chien #(
         found_q <= '0;
         at_q <= bytes - 1'b1;
         if (rsp_last && rsp_failed) begin
-          done <= 1'b1;
+          done   <= 1'b1;
           failed <= 1'b1;
         end else if (rsp_last) state_q <= StSearch;
       end

@@ -1,20 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // BCH parity, one byte per clock, of up to 16 chunks whose parity is sent later than their data.
 //
-// A byte counts in each clock with `in_valid`. Data: `in_parity` low, `in_first` with the first byte of the chunk, `out_byte` is `in_byte`. Parity: with `in_parity` high `out_byte` is the next of the M*T/8 parity
-// bytes of `in_chunk`, and `in_byte` is not looked at. With `in_check` too, `in_byte` is the parity byte that was read: `out_differs` is where it is wrong, and the chunk keeps these bytes: when all have passed they are
-// the remainder of the chunk as it was read, zero when it is a code word, and a second pass over its parity bytes without `in_check` gives them on `out_rest` (not inverted).
-// `out_byte` follows the inputs in the same clock; chunks may alternate from byte to byte; there is no pause between data and parity, nor between chunks.
-// A chunk may have any length up to (2^M - 1) / 8 bytes less the parity. The first bit of a byte is its bit 7. Inverted: the parity of the inverted data is sent inverted, so that FFh in all bytes is a code word
-// of every length, and an erased page with a few flipped bits is corrected like any other. No reset: the first byte of a chunk forgets what was there.
+// A byte counts in each clock with `in_valid`. Data: `in_parity` low, `in_first` with the first byte of the chunk,
+// `out_byte` is `in_byte`. Parity: with `in_parity` high `out_byte` is the next of the M*T/8 parity bytes of
+// `in_chunk`, and `in_byte` is not looked at. With `in_check` too, `in_byte` is the parity byte that was read:
+// `out_differs` is where it is wrong, and the chunk keeps these bytes: when all have passed they are the remainder of
+// the chunk as it was read, zero when it is a code word, and a second pass over its parity bytes without `in_check`
+// gives them on `out_rest` (not inverted).
+// `out_byte` follows the inputs in the same clock; chunks may alternate from byte to byte; there is no pause between
+// data and parity, nor between chunks.
+// A chunk may have any length up to (2^M - 1) / 8 bytes less the parity. The first bit of a byte is its bit 7.
+// Inverted: the parity of the inverted data is sent inverted, so that FFh in all bytes is a code word of every length,
+// and an erased page with a few flipped bits is corrected like any other. No reset: the first byte of a chunk forgets
+// what was there.
 
 `default_nettype none
 
 module otx_bch_encoder #(
-    parameter int M        = 13,   // field GF(2^M)
-    parameter int T        = 8,    // bits that can be corrected; M*T fills whole bytes
-    parameter int Chunks   = 8,    // 1 to 16
-    parameter bit Inverted = 1'b1,
+    parameter  int M         = 13,                              // field GF(2^M)
+    parameter  int T         = 8,                               // bits that can be corrected; M*T fills whole bytes
+    parameter  int Chunks    = 8,                               // 1 to 16
+    parameter  bit Inverted  = 1'b1,
     localparam int ChunkBits = Chunks > 1 ? $clog2(Chunks) : 1
 ) (
     input  logic                 clk,

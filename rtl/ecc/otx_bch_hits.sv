@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a search has found, until it is sure that the word can be corrected: up to T hits of otx_bch_chien in, wrong bytes out one by one.
+// What a search has found, until it is sure that the word can be corrected: up to T hits of otx_bch_chien in, wrong
+// bytes out one by one.
 //
-// `hit_*`: as from otx_bch_chien with the same Width; taken in every clock. `out_byte` and `out_mask` are the first byte with wrong bits that has not been taken, in the order of the search; `out_none`: there is none
-// (then the other two mean nothing). With `take` it is the next one's turn. A byte is there in the clock after its hit. `clear` forgets all; a `take` in the same clock does not count.
+// `hit_*`: as from otx_bch_chien with the same Width; taken in every clock. `out_byte` and `out_mask` are the first
+// byte with wrong bits that has not been taken, in the order of the search; `out_none`: there is none (then the other
+// two mean nothing). With `take` it is the next one's turn. A byte is there in the clock after its hit. `clear` forgets
+// all; a `take` in the same clock does not count.
 
 `default_nettype none
 
@@ -31,7 +34,7 @@ module otx_bch_hits #(
   logic ends;  // the byte is the last one of its hit
 
   assign {at, mask} = found[sent_q[HitBits-1:0]];
-  assign out_none = sent_q == hits_q;
+  assign out_none   = sent_q == hits_q;
 
   if (Width == 1) begin : g_one
     assign ends = 1'b1;

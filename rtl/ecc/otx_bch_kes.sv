@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Key equation of a binary BCH code: from syndromes to the error locator, by the inversionless Berlekamp-Massey algorithm on three multipliers.
+// Key equation of a binary BCH code: from syndromes to the error locator, by the inversionless Berlekamp-Massey
+// algorithm on three multipliers.
 //
-// `req`: T beats, S1, S3, S5 to S(2T-1). `rsp`: T + 1 beats in as many clocks, the coefficients of the locator from x^0 on (all times some common factor), `rsp_degree` what its degree must be; when more than T errors are
-// certain, one beat with `rsp_failed` instead. It does not wait: who asks must have room. One word at a time: `req_ready` is low from the last beat of a request to the last beat of its response.
-// Clocks from the last beat of `req` to the last of `rsp`: at most T * (T + 7) / 2, that is 60 for T = 8 and 372 for T = 24. Keep `req_valid` low in reset, which forgets the word.
+// `req`: T beats, S1, S3, S5 to S(2T-1). `rsp`: T + 1 beats in as many clocks, the coefficients of the locator from x^0
+// on (all times some common factor), `rsp_degree` what its degree must be; when more than T errors are certain, one
+// beat with `rsp_failed` instead. It does not wait: who asks must have room. One word at a time: `req_ready` is low
+// from the last beat of a request to the last beat of its response.
+// Clocks from the last beat of `req` to the last of `rsp`: at most T * (T + 7) / 2, that is 60 for T = 8 and 372 for T
+// = 24. Keep `req_valid` low in reset, which forgets the word.
 //
-// Step r of T has delta, the sum of locator[i] * S(2r+1-i), and makes locator = gamma * locator + delta * other; other = x^2 * (locator before the step, or other). One coefficient passes per clock, and with the
-// new ones comes the next delta. `other` stays where it is in memory while its exponents move: coefficient i is at place i - 2r.
-// A step ends with the degree of its locator. The degree d goes to 2r + 1 - d or stays: what it lacks of r + 1 while it is below, it is above later for as many steps. So all steps together have at most 1 + 2 + ... + T
-// coefficients besides x^0. The last step has all T, with zeroes behind the degree, and they leave as they are made.
+// Step r of T has delta, the sum of locator[i] * S(2r+1-i), and makes locator = gamma * locator + delta * other; other
+// = x^2 * (locator before the step, or other). One coefficient passes per clock, and with the new ones comes the next
+// delta. `other` stays where it is in memory while its exponents move: coefficient i is at place i - 2r.
+// A step ends with the degree of its locator. The degree d goes to 2r + 1 - d or stays: what it lacks of r + 1 while it
+// is below, it is above later for as many steps. So all steps together have at most 1 + 2 + ... + T coefficients
+// besides x^0. The last step has all T, with zeroes behind the degree, and they leave as they are made.
 
 `default_nettype none
 
@@ -68,13 +74,32 @@ module otx_bch_kes #(
   assign fails = state_q == StPass && degree > DegreeBits'(T);
   assign loads = state_q == StLoad && req_valid;
   assign place = n_q - {step_q[PlaceBits-2:0], 1'b0};
-  assign index = state_q == StLoad ? (HalfBits + 1)'(n_q) : (HalfBits + 1)'({step_q, 1'b0}) + (HalfBits + 1)'(3) - (HalfBits + 1)'(read_n_q);
+  assign index = state_q == StLoad ?
+      (HalfBits + 1)'(n_q) : (HalfBits + 1)'({step_q, 1'b0}) + (HalfBits + 1)'(3) - (HalfBits + 1)'(read_n_q);
   assign syndrome = index[0] ? odd[index[HalfBits:1]] : even[index[HalfBits:1]];
 
-  otx_gf_multiply #(.M(M), .Pairs(2)) update (.clk, .valid(read_q), .multiplies(1'b1), .from('0), .a({locator_q, other_q}), .b({gamma_q, delta_q}), .sum(new_q));
-  otx_gf_multiply #(.M(M)) discrepancy (
-      .clk, .valid(made_q || state_q == StTurn || (loads && n_q == 0)), .multiplies(made_q), .from(made_q ? sum_q : state_q == StTurn ? '0 : req_syndrome),
-      .a(new_q), .b(syndrome_q), .sum(sum_q)
+  otx_gf_multiply #(
+      .M(M),
+      .Pairs(2)
+  ) update (
+      .clk,
+      .valid(read_q),
+      .multiplies(1'b1),
+      .from('0),
+      .a({locator_q, other_q}),
+      .b({gamma_q, delta_q}),
+      .sum(new_q)
+  );
+  otx_gf_multiply #(
+      .M(M)
+  ) discrepancy (
+      .clk,
+      .valid(made_q || state_q == StTurn || (loads && n_q == 0)),
+      .multiplies(made_q),
+      .from(made_q ? sum_q : state_q == StTurn ? '0 : req_syndrome),
+      .a(new_q),
+      .b(syndrome_q),
+      .sum(sum_q)
   );
 
   assign req_ready = state_q == StLoad;
@@ -107,9 +132,9 @@ module otx_bch_kes #(
     drained_q <= state_q == StDrain && !drained_q;
     case (state_q)
       StLoad: begin
-        step_q <= '0;
+        step_q   <= '0;
         degree_q <= '0;
-        gamma_q <= M'(1);
+        gamma_q  <= M'(1);
         if (req_valid) begin
           n_q <= n_q + 1'b1;
           if (n_q == PlaceBits'(T - 1)) begin

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Constants of binary BCH codes over GF(2^m), m from 5 to 15, worked out at elaboration: no table is written by hand but the primitive polynomials.
+// Constants of binary BCH codes over GF(2^m), m from 5 to 15, worked out at elaboration: no table is written by hand
+// but the primitive polynomials.
 //
-// An element is a number whose bit i stands for alpha^i; alpha is a root of the primitive polynomial. The generator polynomial for t errors has the roots alpha^1, alpha^3 to alpha^(2t-1)
-// and their conjugates; `fits` tells whether these are m*t different ones and fill whole bytes, which the modules demand. Functions take m and t as arguments, so that one package serves all codes.
+// An element is a number whose bit i stands for alpha^i; alpha is a root of the primitive polynomial. The generator
+// polynomial for t errors has the roots alpha^1, alpha^3 to alpha^(2t-1) and their conjugates; `fits` tells whether
+// these are m*t different ones and fill whole bytes, which the modules demand. Functions take m and t as arguments, so
+// that one package serves all codes.
 
 `default_nettype none
 
@@ -59,7 +62,8 @@ package otx_bch_pkg;
     for (int r = 0; r < 16; r++) for (int c = 0; c < 32; c++) transposed[{4'(r), 5'(c)}] = columns[{5'(c), 4'(r)}];
   endfunction
 
-  // The sum of four terms at bit `b` of a byte, as 16 rows of 64: term `first` and the three after it, m bits each, term j times alpha^(-b*j).
+  // The sum of four terms at bit `b` of a byte, as 16 rows of 64: term `first` and the three after it, m bits each,
+  // term j times alpha^(-b*j).
   function automatic logic [1023:0] group_rows(input int m, input int first, input int b);
     logic [1023:0] columns;
     columns = 1024'd0;
@@ -70,7 +74,8 @@ package otx_bch_pkg;
 
   // The generator polynomial without its term x^(m*t).
   function automatic logic [1023:0] generator(input int m, input int t);
-    logic [287:0] factor, shifted, lanes, sum;  // the minimal polynomial of a root as it grows: 17 coefficients in lanes of 16 bits
+    // the minimal polynomial of a root as it grows: 17 coefficients in lanes of 16 bits
+    logic [287:0] factor, shifted, lanes, sum;
     logic [16:0] poly, root, a, square;
     logic [1023:0] whole, next;
     poly  = {1'b0, primitive_poly(m)} | 17'(1 << m);
@@ -88,7 +93,8 @@ package otx_bch_pkg;
         for (int i = 0; i < m; i++) begin
           if (root[5'(i)]) sum = sum ^ shifted;
           if (root[5'(i)]) square = square ^ a;
-          shifted = ((shifted & ~(lanes << (m - 1))) << 1) ^ (((shifted >> (m - 1)) & lanes) * 288'(poly[15:0] & 16'((1 << m) - 1)));
+          shifted = ((shifted & ~(lanes << (m - 1))) << 1) ^
+              (((shifted >> (m - 1)) & lanes) * 288'(poly[15:0] & 16'((1 << m) - 1)));
           a = (a << 1) ^ (a[5'(m-1)] ? poly : 17'd0);
         end
         factor = sum;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lets several decoders ask one otx_bch_kes: one word at a time, in turn.
 //
-// A decoder that asks keeps the key equation from the first beat of its request to the last of its answer. Among those that ask the next after the last one served is taken, one clock after the one before has
-// ended. Bit i of the `up` side is decoder i; all see the same answer beats, which do not wait, and `up_rsp_valid` tells whose they are. Reset forgets who is served; decoders and key equation must be reset with it.
+// A decoder that asks keeps the key equation from the first beat of its request to the last of its answer. Among those
+// that ask the next after the last one served is taken, one clock after the one before has ended. Bit i of the `up`
+// side is decoder i; all see the same answer beats, which do not wait, and `up_rsp_valid` tells whose they are. Reset
+// forgets who is served; decoders and key equation must be reset with it.
 
 `default_nettype none
 

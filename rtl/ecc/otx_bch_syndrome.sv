@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Syndromes of BCH code words, one byte per clock, of up to 16 words whose bytes may alternate.
 //
-// A byte counts in each clock with `in_valid`: `in_first` with the first byte of a word, `in_last` with its last parity byte; in between, bytes of other words may come. In the clock after the last byte `out_valid` is
-// high and the other outputs are those of that word: `out_clean`, all syndromes are zero; `out_erased`, at most T of its bits are 0, so that it is, or will be corrected to, FFh in all bytes (with Inverted);
-// `out_bytes`, its length with parity; `out_syndromes`, S1 lowest, then S3, S5 to S(2T-1). They stay until the next word's end. A word has at most (2^M - 1) / 8 bytes.
+// A byte counts in each clock with `in_valid`: `in_first` with the first byte of a word, `in_last` with its last parity
+// byte; in between, bytes of other words may come. In the clock after the last byte `out_valid` is high and the other
+// outputs are those of that word: `out_clean`, all syndromes are zero; `out_erased`, at most T of its bits are 0, so
+// that it is, or will be corrected to, FFh in all bytes (with Inverted); `out_bytes`, its length with parity;
+// `out_syndromes`, S1 lowest, then S3, S5 to S(2T-1). They stay until the next word's end. A word has at most (2^M - 1)
+// / 8 bytes.
 // Reset drops a word that has just ended; no other state needs one.
 
 `default_nettype none
 
 module otx_bch_syndrome #(
-    parameter int M        = 13,
-    parameter int T        = 8,
-    parameter int Chunks   = 8,
-    parameter bit Inverted = 1'b1,
-    localparam int ChunkBits = Chunks > 1 ? $clog2(Chunks) : 1,
+    parameter  int M          = 13,
+    parameter  int T          = 8,
+    parameter  int Chunks     = 8,
+    parameter  bit Inverted   = 1'b1,
+    localparam int ChunkBits  = Chunks > 1 ? $clog2(Chunks) : 1,
     localparam int LengthBits = M - 3
 ) (
     input  logic                  clk,
@@ -50,7 +53,9 @@ module otx_bch_syndrome #(
   // Horner: S(odd) times alpha^(8*odd), plus the new byte as a polynomial at alpha^odd.
   for (genvar s = 0; s < T; s++) begin : g_syndrome
     localparam int Odd = 2 * s + 1;
-    localparam logic [511:0] Rows = otx_bch_pkg::transposed((otx_bch_pkg::powers(M, 8 * Odd, 1, M) << (16 * 8)) | otx_bch_pkg::powers(M, 0, Odd, 8));
+    localparam logic [511:0] Rows = otx_bch_pkg::transposed(
+        (otx_bch_pkg::powers(M, 8 * Odd, 1, M) << (16 * 8)) | otx_bch_pkg::powers(M, 0, Odd, 8)
+    );
     logic [M-1:0] sums[Chunks];
     logic [M-1:0] now, sum_q;
     assign now = in_first ? '0 : sums[in_chunk];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sum of products in GF(2^M), in a register: with `valid`, `sum` becomes `from`, and with `multiplies` too `from` + a0*b0 + a1*b1 + ...; else it stays. The products are added as polynomials and reduced once.
+// Sum of products in GF(2^M), in a register: with `valid`, `sum` becomes `from`, and with `multiplies` too `from` +
+// a0*b0 + a1*b1 + ...; else it stays. The products are added as polynomials and reduced once.
 // All is worked out only when it is wanted: what rests costs a simulation nothing. No reset.
 
 `default_nettype none
@@ -21,11 +22,12 @@ module otx_gf_multiply #(
   always_ff @(posedge clk)
     if (valid) begin : step
       logic [2*M-2:0] whole;
-      logic [M-1:0] next;
+      logic [  M-1:0] next;
       next = from;
       if (multiplies) begin
         whole = '0;
-        for (int p = 0; p < Pairs; p++) for (int i = 0; i < M; i++) whole = whole ^ ((2 * M - 1)'(a[M*p+:M] & {M{b[M*p+i]}}) << i);
+        for (int p = 0; p < Pairs; p++)
+        for (int i = 0; i < M; i++) whole = whole ^ ((2 * M - 1)'(a[M*p+:M] & {M{b[M*p+i]}}) << i);
         for (int r = 0; r < M; r++) next[r] = from[r] ^ (^(whole & Rows[32*r+:2*M-1]));
       end
       sum <= next;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a page of 4,096 data bytes is divided into code words (docs/ecc.md), by T, the wrong bits of a chunk that can be corrected: 8 (chunks of 512 bytes, parity of 13) or 24 (1,024 and 42). The only place in the RTL that says so.
+// How a page of 4,096 data bytes is divided into code words (docs/ecc.md), by T, the wrong bits of a chunk that can be
+// corrected: 8 (chunks of 512 bytes, parity of 13) or 24 (1,024 and 42). The only place in the RTL that says so.
 
 `default_nettype none
 
 package otx_page_pkg;
-  localparam int DataBytes = 4096, SpareBytes = 24;  // of a page; of its spare bytes, those that the last chunk has beside its data
+  // of a page; of its spare bytes, those that the last chunk has beside its data
+  localparam int DataBytes = 4096, SpareBytes = 24;
 
   function automatic bit fits(input int t);
     fits = t == 8 || t == 24;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // CRC-32 of IEEE 802.3 (as zlib), one byte per clock.
 //
-// `start` begins a new sum; a byte counts in each clock with `byte_valid` high (not in the clock of `start`). `fix_valid` adds `fix`, what a correction of earlier bytes changes in the register. `sum` is the finished checksum of the bytes so far, valid in the
-// clock after the last byte; its bytes are stored lowest first. `residue` is high when the bytes so far end in their own checksum. Reset loses the sum.
+// `start` begins a new sum; a byte counts in each clock with `byte_valid` high (not in the clock of `start`).
+// `fix_valid` adds `fix`, what a correction of earlier bytes changes in the register. `sum` is the finished checksum of
+// the bytes so far, valid in the clock after the last byte; its bytes are stored lowest first. `residue` is high when
+// the bytes so far end in their own checksum. Reset loses the sum.
 
 `default_nettype none
 

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Picks the way that gets the bus next.
 //
-// A way whose turn is brief (commands and status only) goes before one that moves a page, so that arrays start early; but after `Patience` brief turns in a row a waiting page goes. Of pages, one that is read (`urgent`)
-// goes before the others, but not after another one that was read. Among equals, round robin.
-// Combinational from `request`, `brief` and `urgent`; `taken` (only with `pick_valid`) gives the turn to `pick_way`. A way keeps all three until its turn. While a way waits others get at most
-// Ways brief turns if its own is brief, else 2 * (Patience + 1) * Ways - 1 turns, and no more than (Patience + 1) * Ways - 1 where all pages are read or none is. Reset forgets whose turn it is.
+// A way whose turn is brief (commands and status only) goes before one that moves a page, so that arrays start early;
+// but after `Patience` brief turns in a row a waiting page goes. Of pages, one that is read (`urgent`) goes before the
+// others, but not after another one that was read. Among equals, round robin.
+// Combinational from `request`, `brief` and `urgent`; `taken` (only with `pick_valid`) gives the turn to `pick_way`. A
+// way keeps all three until its turn. While a way waits others get at most Ways brief turns if its own is brief, else 2
+// * (Patience + 1) * Ways - 1 turns, and no more than (Patience + 1) * Ways - 1 where all pages are read or none is.
+// Reset forgets whose turn it is.
 
 `default_nettype none
 
@@ -66,7 +69,8 @@ module otx_nand_arbiter #(
   end
 
 `ifdef FORMAL
-  // Any one way, `who`, and the turns that others got since it waits. Inductive: how many ways are between the last one of its class and it bounds the turns.
+  // Any one way, `who`, and the turns that others got since it waits. Inductive: how many ways are between the last one
+  // of its class and it bounds the turns.
   (* anyconst *) logic [3:0] who;
   logic started_q = 1'b0, waits, waited_q, was_brief_q, is_brief, was_urgent_q, is_urgent;
   logic [3:0] mine;
@@ -92,11 +96,13 @@ module otx_nand_arbiter #(
     assume (who < 4'(Ways));
     if (!started_q) assume (reset);
     if (taken) assume (pick_valid && !reset);
-    if (started_q && waited_q && !reset) assume (request[who] && brief[who] == was_brief_q && urgent[who] == was_urgent_q);
+    if (started_q && waited_q && !reset)
+      assume (request[who] && brief[who] == was_brief_q && urgent[who] == was_urgent_q);
     if (started_q && !reset) begin
       if (pick_valid) assert (pick_way < 4'(Ways) && request[pick_way]);
       if (|(request & brief) && (!page_waits || passed_q != Bits'(Patience))) assert (brief[pick_way]);
-      assert (last_brief_q < 4'(Ways) && last_page_q < 4'(Ways) && last_read_q < 4'(Ways) && passed_q <= Bits'(Patience));
+      assert (last_brief_q < 4'(Ways) && last_page_q < 4'(Ways) && last_read_q < 4'(Ways) &&
+              passed_q <= Bits'(Patience));
       if (!waited_q) assert (turns_q == 0);
       if (waits && is_brief) begin
         assert (turns_q <= 10'(Ways));

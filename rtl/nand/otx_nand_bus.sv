@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes one cycle at a time on the asynchronous (SDR) NAND bus: command, address, data-in or data-out byte, with every time between strobes.
+// Makes one cycle at a time on the asynchronous (SDR) NAND bus: command, address, data-in or data-out byte, with every
+// time between strobes.
 //
-// `req`: one cycle per beat, in order; `req_ready` is low until the bus may start that cycle. `req_ready` depends on `req_kind` (0 command, 1 address, 2 data in, 3 data out).
-// `rsp` has one beat per data-out cycle, in order, without back pressure: the asker must have room before it asks. `quiet`: all hold times are over, CE# may move.
-// Strobes: WE# and RE# fall in the clock after the cycle was taken. Cycles of one kind follow each other every we_low + we_high or re_low + re_high clocks. The data-out byte is sampled
-// `sample_after` clocks after RE# rose; `rsp` is one clock later. The counts come from otx_nand_times and change only while `quiet` is high and nothing is asked.
+// `req`: one cycle per beat, in order; `req_ready` is low until the bus may start that cycle. `req_ready` depends on
+// `req_kind` (0 command, 1 address, 2 data in, 3 data out).
+// `rsp` has one beat per data-out cycle, in order, without back pressure: the asker must have room before it asks.
+// `quiet`: all hold times are over, CE# may move.
+// Strobes: WE# and RE# fall in the clock after the cycle was taken. Cycles of one kind follow each other every we_low +
+// we_high or re_low + re_high clocks. The data-out byte is sampled `sample_after` clocks after RE# rose; `rsp` is one
+// clock later. The counts come from otx_nand_times and change only while `quiet` is high and nothing is asked.
 // The caller keeps CE# low around cycles, and waits for tCS, tRR and tWB. Reset ends a cycle at once and loses it.
 
 `default_nettype none

@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Error correction of one channel: puts parity into the page that is programmed, compares it in the page that is read, and asks otx_nand_corrector about the chunks that differ.
+// Error correction of one channel: puts parity into the page that is programmed, compares it in the page that is read,
+// and asks otx_nand_corrector about the chunks that differ.
 //
-// Layout: chunks of 512 data bytes (T=24: 1,024), the last with spare bytes 0-23 too; from spare byte 24 on their parity, 13 (42) bytes each. `start` begins a page at byte 0, with `from_last` at the data of the last chunk, which then is
-// the only chunk that counts. Bytes pass in order, one in a clock with `byte_valid`: `page_byte` in, `sent_byte` out in the same clock, which is the parity from spare byte 24 on. With `check` the page is one that is read.
-// After its last byte: `dirty`, some chunk is not a code word; `erased`, no chunk that counts has more than T bits that are 0. A written page is never erased: each of its code words has none, or 2T + 1 or more such bits, and the last chunk of a written page has some.
-// `repair` high until `repaired` (one clock): the wrong bits come on `fix`, for data bytes as {number in the page, mask}; spare bytes 0-19 are corrected by 20 clocks of `rotate`, in which the spare bytes go round, each XOR `rotate_mask`;
-// `sum_valid` with `sum`: XOR this to the CRC. `failed`: a chunk cannot be corrected (the chunks after it are then left as they are). `most`: most wrong bits of a chunk. All three stay until `start`.
+// Layout: chunks of 512 data bytes (T=24: 1,024), the last with spare bytes 0-23 too; from spare byte 24 on their
+// parity, 13 (42) bytes each. `start` begins a page at byte 0, with `from_last` at the data of the last chunk, which
+// then is the only chunk that counts. Bytes pass in order, one in a clock with `byte_valid`: `page_byte` in,
+// `sent_byte` out in the same clock, which is the parity from spare byte 24 on. With `check` the page is one that is
+// read.
+// After its last byte: `dirty`, some chunk is not a code word; `erased`, no chunk that counts has more than T bits that
+// are 0. A written page is never erased: each of its code words has none, or 2T + 1 or more such bits, and the last
+// chunk of a written page has some.
+// `repair` high until `repaired` (one clock): the wrong bits come on `fix`, for data bytes as {number in the page,
+// mask}; spare bytes 0-19 are corrected by 20 clocks of `rotate`, in which the spare bytes go round, each XOR
+// `rotate_mask`; `sum_valid` with `sum`: XOR this to the CRC. `failed`: a chunk cannot be corrected (the chunks after
+// it are then left as they are). `most`: most wrong bits of a chunk. All three stay until `start`.
 // Reset ends a repair; the rest needs none.
 
 `default_nettype none
@@ -81,10 +89,23 @@ module otx_nand_ecc #(
   logic in_data, in_fields, found;
 
   assign counts = !last_only_q || chunk_q == LastChunk;
-  assign asks = ask_valid && ask_ready;
+  assign asks   = ask_valid && ask_ready;
 
-  otx_bch_encoder #(.M(M), .T(T), .Chunks(Chunks)) encoder (
-      .clk, .in_valid(byte_valid || asks), .in_chunk(chunk_q), .in_first(first_q), .in_parity(parity_q), .in_check(check && byte_valid), .in_byte(page_byte), .out_byte(sent_byte), .out_rest(rest_byte), .out_differs(differs)
+  otx_bch_encoder #(
+      .M(M),
+      .T(T),
+      .Chunks(Chunks)
+  ) encoder (
+      .clk,
+      .in_valid(byte_valid || asks),
+      .in_chunk(chunk_q),
+      .in_first(first_q),
+      .in_parity(parity_q),
+      .in_check(check && byte_valid),
+      .in_byte(page_byte),
+      .out_byte(sent_byte),
+      .out_rest(rest_byte),
+      .out_differs(differs)
   );
 
   assign dirty = |dirty_q;
@@ -93,7 +114,8 @@ module otx_nand_ecc #(
   // Answer: what is in the data goes to `fix`, what is in the fields of the spare bytes waits for the turn of its byte.
   assign found = state_q == StFound && found_valid && !found_last;
   assign in_data = !found_byte[PlaceBits];
-  assign in_fields = chunk_q == LastChunk && found_byte[PlaceBits] && found_byte[PlaceBits-1:0] < PlaceBits'(SpareFields);
+  assign
+      in_fields = chunk_q == LastChunk && found_byte[PlaceBits] && found_byte[PlaceBits-1:0] < PlaceBits'(SpareFields);
   assign ask_valid = state_q == StAsk;
   assign ask_chunk = chunk_q;
   assign ask_byte = rest_byte;
@@ -103,7 +125,8 @@ module otx_nand_ecc #(
   assign rotate = found && in_fields;
   assign rotate_mask = rotate_q == found_byte[4:0] ? found_mask : '0;
   assign sum_valid = state_q == StFound && found_valid && found_last && !found_failed;
-  assign found_ready = state_q == StFound && (found_last || (in_data ? fix_ready : !in_fields || rotate_q == SpareFields - 1'b1));
+  assign found_ready = state_q == StFound &&
+      (found_last || (in_data ? fix_ready : !in_fields || rotate_q == SpareFields - 1'b1));
 
   always_ff @(posedge clk) begin
     if (byte_valid) begin : count
@@ -160,7 +183,7 @@ module otx_nand_ecc #(
         failed <= found_failed;
         if (!found_failed && found_count > most) most <= found_count;
         repaired <= found_failed;
-        state_q <= found_failed ? StPage : StLook;
+        state_q  <= found_failed ? StPage : StLook;
       end
     endcase
     if (start) begin

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Puts bytes together to 64-bit beats of a page, first byte lowest, `last` on beat number `Words`.
 //
-// `start` begins a page, when `empty`; bytes of a beat that was not finished are forgotten. A byte counts in each clock with `byte_valid`; `zero` sends one beat of zeroes instead, between whole beats.
-// There is no back pressure on these: the caller sends every eighth byte, or a zero beat, only when `room` is high, and none of them once `full` is. `room` stays high until the next beat is made.
-// `empty`: every beat has been taken. `full`: beat number `Words` has been made. A beat is offered in the clock after its last byte. Reset drops what it holds; `start` comes before the first byte.
+// `start` begins a page, when `empty`; bytes of a beat that was not finished are forgotten. A byte counts in each clock
+// with `byte_valid`; `zero` sends one beat of zeroes instead, between whole beats.
+// There is no back pressure on these: the caller sends every eighth byte, or a zero beat, only when `room` is high, and
+// none of them once `full` is. `room` stays high until the next beat is made.
+// `empty`: every beat has been taken. `full`: beat number `Words` has been made. A beat is offered in the clock after
+// its last byte. Reset drops what it holds; `start` comes before the first byte.
 
 `default_nettype none
 
@@ -27,14 +30,14 @@ module otx_nand_pack #(
   localparam int CountBits = $clog2(Words + 1);
 
   logic [55:0] word_q;  // the seven bytes that came last
-  logic [ 2:0] bytes_q;
+  logic [2:0] bytes_q;
   logic [CountBits-1:0] words_q;
   logic whole;
 
   assign whole = zero || (byte_valid && bytes_q == 3'd7);
-  assign room = !rdata_valid || rdata_ready;
+  assign room  = !rdata_valid || rdata_ready;
   assign empty = !rdata_valid;
-  assign full = words_q == CountBits'(Words);
+  assign full  = words_q == CountBits'(Words);
 
   always_ff @(posedge clk) begin
     if (rdata_ready) rdata_valid <= 1'b0;
@@ -98,7 +101,8 @@ module otx_nand_pack #(
     if (whole) assume (room && !full);
     if (start) assume (empty);
     if (!reset && past_q) begin
-      if (rdata_valid) assert (open_q && rdata_data == (zeroes_q ? 64'd0 : bytes) && rdata_last == (beats_q == CountBits'(Words - 1)));
+      if (rdata_valid)
+        assert (open_q && rdata_data == (zeroes_q ? 64'd0 : bytes) && rdata_last == (beats_q == CountBits'(Words - 1)));
       if (had_room_q) assert (room);
       if (open_q) begin
         assert (full == (beats_q + CountBits'(rdata_valid) == CountBits'(Words)));
@@ -111,13 +115,13 @@ module otx_nand_pack #(
   end
 
   check_stream #(
-      .Width(65),
+      .Width (65),
       .Source(1)
   ) check_rdata (
       .clk,
       .reset,
-      .valid(rdata_valid),
-      .ready(rdata_ready),
+      .valid  (rdata_valid),
+      .ready  (rdata_ready),
       .payload({rdata_last, rdata_data})
   );
   always_ff @(posedge clk) begin

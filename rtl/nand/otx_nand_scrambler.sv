@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Key bytes for the data of a page, so that no pattern a host writes is a pattern in the cells: each data byte is stored XOR its key. The row seeds them.
+// Key bytes for the data of a page, so that no pattern a host writes is a pattern in the cells: each data byte is
+// stored XOR its key. The row seeds them.
 //
-// The key is a maximum-length sequence: the register of CRC-32 (IEEE 802.3, reflected) over zeroes, from {row, 4Bh} and 16 bytes on; a byte's key is its low byte. So the keys of two rows differ by such a sequence, too.
-// `row` must be there one clock before the last clock of `load`; the key of byte 0 is valid one clock after `load`, and `take` goes to the next byte. Spare bytes have no key, so what a page is can be told
-// from its OOB whatever `On` is. With `On` 0 all keys are 0 and nothing is built. Reset does not touch it.
+// The key is a maximum-length sequence: the register of CRC-32 (IEEE 802.3, reflected) over zeroes, from {row, 4Bh} and
+// 16 bytes on; a byte's key is its low byte. So the keys of two rows differ by such a sequence, too.
+// `row` must be there one clock before the last clock of `load`; the key of byte 0 is valid one clock after `load`, and
+// `take` goes to the next byte. Spare bytes have no key, so what a page is can be told from its OOB whatever `On` is.
+// With `On` 0 all keys are 0 and nothing is built. Reset does not touch it.
 
 `default_nettype none
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cuts the 64-bit beats of a page into bytes, lowest first, for data-in cycles.
 //
-// `start` opens it for `Words` beats, when the bytes of the page before are all taken; outside of those `wdata_ready` is low. `byte_valid` while a byte waits; `byte_take` (only then) consumes it, and
-// `wdata_ready` depends on it. One byte per clock without gaps when beats come in time.
+// `start` opens it for `Words` beats, when the bytes of the page before are all taken; outside of those `wdata_ready`
+// is low. `byte_valid` while a byte waits; `byte_take` (only then) consumes it, and `wdata_ready` depends on it. One
+// byte per clock without gaps when beats come in time.
 // Reset drops what it holds.
 
 `default_nettype none
@@ -26,8 +27,8 @@ module otx_nand_unpack #(
   logic [3:0] bytes_q;  // left in word_q
   logic [CountBits-1:0] words_q;  // still to come
 
-  assign byte_valid = bytes_q != 0;
-  assign byte_data = word_q[7:0];
+  assign byte_valid  = bytes_q != 0;
+  assign byte_data   = word_q[7:0];
   assign wdata_ready = words_q != 0 && (bytes_q == 0 || (bytes_q == 1 && byte_take));
 
   always_ff @(posedge clk) begin
@@ -63,15 +64,15 @@ module otx_nand_unpack #(
     end
 
   always_ff @(posedge clk) begin
-    past_q <= 1'b1;
-    due_q <= wdata_valid && words_q != 0 && (bytes_q == 0 || byte_take) && !reset;
-    sent_q <= sent_q + (wdata_valid && wdata_ready ? 8'd8 : 8'd0);
+    past_q  <= 1'b1;
+    due_q   <= wdata_valid && words_q != 0 && (bytes_q == 0 || byte_take) && !reset;
+    sent_q  <= sent_q + (wdata_valid && wdata_ready ? 8'd8 : 8'd0);
     taken_q <= taken_q + 8'(byte_take);
-    left_q <= start ? {CountBits'(Words), 3'd0} : left_q - (CountBits + 3)'(byte_take);
+    left_q  <= start ? {CountBits'(Words), 3'd0} : left_q - (CountBits + 3)'(byte_take);
     if (reset) begin
-      sent_q <= '0;
+      sent_q  <= '0;
       taken_q <= '0;
-      left_q <= '0;
+      left_q  <= '0;
     end
   end
 
@@ -91,13 +92,13 @@ module otx_nand_unpack #(
   end
 
   check_stream #(
-      .Width(64),
+      .Width (64),
       .Source(0)
   ) check_wdata (
       .clk,
       .reset,
-      .valid(wdata_valid),
-      .ready(wdata_ready),
+      .valid  (wdata_valid),
+      .ready  (wdata_ready),
       .payload(wdata_data)
   );
   always_ff @(posedge clk) begin

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Queue of beats in a small memory that answers in the same clock (distributed memory on an FPGA).
 //
-// A beat of `up` is on offer at `down` from the next clock on, in order; one beat per clock in and out. `up_ready` is high while less than Depth beats are held; no output depends on an input in the
-// same clock. Keep `up_valid` low while `reset` is high; reset drops what it holds.
+// A beat of `up` is on offer at `down` from the next clock on, in order; one beat per clock in and out. `up_ready` is
+// high while less than Depth beats are held; no output depends on an input in the same clock. Keep `up_valid` low while
+// `reset` is high; reset drops what it holds.
 
 `default_nettype none
 
@@ -50,10 +51,10 @@ module otx_fifo #(
   logic [Bits:0] held;
   assign held = in_q - out_q;
   always_ff @(posedge clk) begin
-    sent_q <= sent_q + Width'(up_valid && up_ready);
+    sent_q  <= sent_q + Width'(up_valid && up_ready);
     taken_q <= taken_q + Width'(down_valid && down_ready);
     if (reset) begin
-      sent_q <= '0;
+      sent_q  <= '0;
       taken_q <= '0;
     end
   end
@@ -64,28 +65,29 @@ module otx_fifo #(
       assert (up_ready == (held != (Bits + 1)'(Depth)));
       // invariants: how many it holds, and which
       assert (held <= (Bits + 1)'(Depth) && sent_q == taken_q + Width'(held));
-      for (int i = 0; i < Depth; i++) if ((Bits + 1)'(i) < held) assert (beats[out_q[Bits-1:0]+Bits'(i)] == taken_q + Width'(i));
+      for (int i = 0; i < Depth; i++)
+      if ((Bits + 1)'(i) < held) assert (beats[out_q[Bits-1:0]+Bits'(i)] == taken_q + Width'(i));
     end
   end
 
   check_stream #(
-      .Width(Width),
+      .Width (Width),
       .Source(0)
   ) check_up (
       .clk,
       .reset,
-      .valid(up_valid),
-      .ready(up_ready),
+      .valid  (up_valid),
+      .ready  (up_ready),
       .payload(up_payload)
   );
   check_stream #(
-      .Width(Width),
+      .Width (Width),
       .Source(1)
   ) check_down (
       .clk,
       .reset,
-      .valid(down_valid),
-      .ready(down_ready),
+      .valid  (down_valid),
+      .ready  (down_ready),
       .payload(down_payload)
   );
   always_ff @(posedge clk) cover (!reset && !up_ready && taken_q == Width'(5));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stream register that cuts every path: no output depends on an input in the same clock.
 //
-// A beat of `up` leaves at `down` one clock later, in order; one beat per clock as long as `down_ready` stays high. Holds two beats: the second place takes the beat that
-// was already on its way when `down_ready` fell. Keep `up_valid` low while `reset` is high; reset drops what it holds.
+// A beat of `up` leaves at `down` one clock later, in order; one beat per clock as long as `down_ready` stays high.
+// Holds two beats: the second place takes the beat that was already on its way when `down_ready` fell. Keep `up_valid`
+// low while `reset` is high; reset drops what it holds.
 
 `default_nettype none
 
@@ -35,7 +36,7 @@ module otx_skid #(
       down_payload <= full_q ? second_q : up_payload;
       full_q <= 1'b0;
     end else if (up_valid && up_ready) begin
-      full_q <= 1'b1;
+      full_q   <= 1'b1;
       second_q <= up_payload;
     end
     if (reset) begin
@@ -48,10 +49,10 @@ module otx_skid #(
   // Beat n carries n: if the n-th beat that leaves carries n too, then none is lost, doubled, changed or out of order.
   logic [Width-1:0] sent_q, taken_q;  // beats that passed `up` and `down`
   always_ff @(posedge clk) begin
-    sent_q <= sent_q + Width'(up_valid && up_ready);
+    sent_q  <= sent_q + Width'(up_valid && up_ready);
     taken_q <= taken_q + Width'(down_valid && down_ready);
     if (reset) begin
-      sent_q <= '0;
+      sent_q  <= '0;
       taken_q <= '0;
     end
   end
@@ -66,23 +67,23 @@ module otx_skid #(
   end
 
   check_stream #(
-      .Width(Width),
+      .Width (Width),
       .Source(0)
   ) check_up (
       .clk,
       .reset,
-      .valid(up_valid),
-      .ready(up_ready),
+      .valid  (up_valid),
+      .ready  (up_ready),
       .payload(up_payload)
   );
   check_stream #(
-      .Width(Width),
+      .Width (Width),
       .Source(1)
   ) check_down (
       .clk,
       .reset,
-      .valid(down_valid),
-      .ready(down_ready),
+      .valid  (down_valid),
+      .ready  (down_ready),
       .payload(down_payload)
   );
   always_ff @(posedge clk) cover (!reset && full_q && taken_q == Width'(5));

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The processor of a SoC that is simulated for what the drive does, not for how long its firmware takes: the instructions run in C++ (rv32.cpp), from the same binary as
-// VexRiscv's. ROM, SRAM and the two big memories are reached without the bus; for anything else, the CSRs, this is a 32-bit Wishbone master (classic cycles).
+// The processor of a SoC that is simulated for what the drive does, not for how long its firmware takes: the
+// instructions run in C++ (rv32.cpp), from the same binary as VexRiscv's. ROM, SRAM and the two big memories are
+// reached without the bus; for anything else, the CSRs, this is a 32-bit Wishbone master (classic cycles).
 //
-// Up to PerClock instructions a clock, an access to a CSR after the other: a mount takes a fraction of VexRiscv's clocks. Reset: as VexRiscv's, at address Rom; SRAM keeps what it holds.
+// Up to PerClock instructions a clock, an access to a CSR after the other: a mount takes a fraction of VexRiscv's
+// clocks. Reset: as VexRiscv's, at address Rom; SRAM keeps what it holds.
 `default_nettype none
 
 module otx_sim_cpu #(
@@ -23,13 +25,26 @@ module otx_sim_cpu #(
     input wire wb_err,
     output reg wb_we
 );
-  import "DPI-C" function void otx_cpu_open(input int rom, input int sram, input int sram_bytes);
+  import "DPI-C" function void otx_cpu_open(
+    input int rom,
+    input int sram,
+    input int sram_bytes
+  );
   import "DPI-C" function void otx_cpu_reset();
   // {write, lanes, address, data} of the access that it waits for
-  import "DPI-C" function bit otx_cpu_run(input int most, output int address, output int data, output byte lanes, output bit write);
-  import "DPI-C" function void otx_cpu_answer(input int word, input bit error);
+  import "DPI-C" function bit otx_cpu_run(
+    input  int  most,
+    output int  address,
+    output int  data,
+    output byte lanes,
+    output bit  write
+  );
+  import "DPI-C" function void otx_cpu_answer(
+    input int word,
+    input bit error
+  );
 
-  int  address, data;
+  int address, data;
   byte lanes;
   bit  write;
 

@@ -12,7 +12,8 @@ namespace {
 constexpr uint32_t patience = 4000;
 
 // One word; false when the block breaks its contract.
-bool ask(Votx_nand_corrector& top, const uint8_t* remainder, uint8_t chunk, uint32_t stall, std::minstd_rand& random, otx_corrected& result) {
+bool ask(Votx_nand_corrector &top, const uint8_t *remainder, uint8_t chunk, uint32_t stall, std::minstd_rand &random,
+         otx_corrected &result) {
     result = {};
     size_t sent = 0;
     for (uint32_t waited = 0; waited < patience; waited++) {
@@ -22,7 +23,8 @@ bool ask(Votx_nand_corrector& top, const uint8_t* remainder, uint8_t chunk, uint
         top.fix_ready = stall == 0 || random() % 100 >= stall;
         top.clk = 0;
         top.eval();
-        const bool given = top.ask_valid && top.ask_ready, taken = top.fix_valid && top.fix_ready, last = taken && top.fix_last;
+        const bool given = top.ask_valid && top.ask_ready, taken = top.fix_valid && top.fix_ready,
+                   last = taken && top.fix_last;
         if (taken && last) {
             result.failed = top.fix_failed;
             result.count = top.fix_count;
@@ -44,7 +46,8 @@ bool ask(Votx_nand_corrector& top, const uint8_t* remainder, uint8_t chunk, uint
 
 }  // namespace
 
-extern "C" size_t otx_corrector_run(const uint8_t* remainders, const uint8_t* chunks, size_t words, uint32_t stall, uint64_t seed, otx_corrected* results) {
+extern "C" size_t otx_corrector_run(const uint8_t *remainders, const uint8_t *chunks, size_t words, uint32_t stall,
+                                    uint64_t seed, otx_corrected *results) {
     VerilatedContext context;
     Votx_nand_corrector top(&context);
     std::minstd_rand random(static_cast<uint32_t>(seed));
@@ -55,7 +58,9 @@ extern "C" size_t otx_corrector_run(const uint8_t* remainders, const uint8_t* ch
     }
     top.reset = 0;
     size_t done = 0;
-    while (done < words && ask(top, remainders + OTX_REMAINDER_BYTES * done, chunks[done], stall, random, results[done])) done++;
+    while (done < words &&
+           ask(top, remainders + OTX_REMAINDER_BYTES * done, chunks[done], stall, random, results[done]))
+        done++;
     top.final();
     return done;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements otx_ecc.h. A clock is: inputs, evaluate with clk low, look at the outputs, evaluate with clk high. ECC_M, ECC_T and ECC_USERS come from the build.
+// Implements otx_ecc.h. A clock is: inputs, evaluate with clk low, look at the outputs, evaluate with clk high. ECC_M,
+// ECC_T and ECC_USERS come from the build.
 #include "otx_ecc.h"
 
 #include <memory>
@@ -76,7 +77,8 @@ void otx_ecc_encode_stream(otx_ecc *ecc, uint16_t *stream, size_t bytes) {
     top.enc_valid = 0;
 }
 
-void otx_ecc_encode(otx_ecc *ecc, uint32_t chunk, const uint8_t *data, size_t bytes, uint8_t *parity, size_t parity_bytes) {
+void otx_ecc_encode(otx_ecc *ecc, uint32_t chunk, const uint8_t *data, size_t bytes, uint8_t *parity,
+                    size_t parity_bytes) {
     for (size_t i = 0; i < bytes; i++) {
         uint16_t word = uint16_t(data[i] | chunk << 8 | (i == 0) << 12);
         otx_ecc_encode_stream(ecc, &word, 1);
@@ -89,8 +91,8 @@ void otx_ecc_encode(otx_ecc *ecc, uint32_t chunk, const uint8_t *data, size_t by
     }
 }
 
-uint64_t otx_ecc_run(otx_ecc *ecc, const uint16_t *const streams[2], const size_t bytes[2], uint32_t gap, uint32_t stall, uint64_t seed, otx_ecc_result *const results[2],
-                     const size_t words[2]) {
+uint64_t otx_ecc_run(otx_ecc *ecc, const uint16_t *const streams[2], const size_t bytes[2], uint32_t gap,
+                     uint32_t stall, uint64_t seed, otx_ecc_result *const results[2], const size_t words[2]) {
     Votx_ecc_top &top = *ecc->top;
     size_t next[2] = {}, ended[2] = {}, fixing[2] = {}, settled[2] = {};
     bool offered[2] = {}, held[2] = {}, last_before[2] = {};
@@ -128,7 +130,8 @@ uint64_t otx_ecc_run(otx_ecc *ecc, const uint16_t *const streams[2], const size_
         ecc->low();
         clock++;
         for (int u = 0; u < ECC_USERS; u++) {
-            if (bool(top.end_valid >> u & 1) != last_before[u]) return fail("no end, or an end too many, in the clock after a last byte");
+            if (bool(top.end_valid >> u & 1) != last_before[u])
+                return fail("no end, or an end too many, in the clock after a last byte");
             if (top.end_valid >> u & 1) {
                 if (ended[u] == words[u]) return fail("an end too many");
                 otx_ecc_result &r = results[u][ended[u]++];
@@ -148,8 +151,10 @@ uint64_t otx_ecc_run(otx_ecc *ecc, const uint16_t *const streams[2], const size_
                 next[u]++;
                 moved = clock;
             } else if (offered[u]) ecc->waited++;
-            const uint64_t now = uint64_t(field(top.fix_byte, u, length_bits)) | uint64_t(field(top.fix_mask, u, 8)) << 16 | uint64_t(field(top.fix_count, u, degree_bits)) << 24 |
-                                 uint64_t(top.fix_last >> u & 1) << 32 | uint64_t(top.fix_failed >> u & 1) << 33 | uint64_t(field(top.fix_chunk, u, 3)) << 34;
+            const uint64_t now =
+                uint64_t(field(top.fix_byte, u, length_bits)) | uint64_t(field(top.fix_mask, u, 8)) << 16 |
+                uint64_t(field(top.fix_count, u, degree_bits)) << 24 | uint64_t(top.fix_last >> u & 1) << 32 |
+                uint64_t(top.fix_failed >> u & 1) << 33 | uint64_t(field(top.fix_chunk, u, 3)) << 34;
             const bool fix = top.fix_valid >> u & 1, is_last = top.fix_last >> u & 1;
             const uint64_t mask = is_last ? ~0xFFFFFFull : ~0ull;  // byte and mask mean nothing in the last beat
             if (held[u] && (!fix || (now & mask) != (beat[u] & mask))) return fail("fix changed before it was taken");

@@ -46,19 +46,59 @@ module otx_ecc_top #(
   logic [M-1:0] req_syndrome, rsp_coefficient;
   logic [DegreeBits-1:0] rsp_degree;
 
-  otx_bch_encoder #(.M(M), .T(T), .Inverted(Inverted)) encoder (
-      .clk, .in_valid(enc_valid), .in_chunk(enc_chunk), .in_first(enc_first), .in_parity(enc_parity), .in_check(1'b0), .in_byte(enc_byte), .out_byte(enc_out), .out_rest(enc_rest), .out_differs(enc_differs)
+  otx_bch_encoder #(
+      .M(M),
+      .T(T),
+      .Inverted(Inverted)
+  ) encoder (
+      .clk,
+      .in_valid(enc_valid),
+      .in_chunk(enc_chunk),
+      .in_first(enc_first),
+      .in_parity(enc_parity),
+      .in_check(1'b0),
+      .in_byte(enc_byte),
+      .out_byte(enc_out),
+      .out_rest(enc_rest),
+      .out_differs(enc_differs)
   );
   assign unused = &{enc_rest, enc_differs};  // seen by the tests of the channel
 
   for (genvar u = 0; u < Users; u++) begin : g_user
-    otx_bch_decoder #(.M(M), .T(T), .Inverted(Inverted)) decoder (
-        .clk, .reset, .in_valid(in_valid[u]), .in_ready(in_ready[u]), .in_chunk(in_chunk[3*u+:3]), .in_first(in_first[u]), .in_last(in_last[u]), .in_byte(in_byte[8*u+:8]),
-        .end_valid(end_valid[u]), .end_chunk(end_chunk[3*u+:3]), .end_clean(end_clean[u]), .end_erased(end_erased[u]),
-        .kes_req_valid(ask_valid[u]), .kes_req_ready(ask_ready[u]), .kes_req_syndrome(ask_syndrome[M*u+:M]), .kes_req_last(ask_last[u]),
-        .kes_rsp_valid(answer_valid[u]), .kes_rsp_coefficient(rsp_coefficient), .kes_rsp_last(rsp_last), .kes_rsp_degree(rsp_degree), .kes_rsp_failed(rsp_failed),
-        .fix_valid(fix_valid[u]), .fix_ready(fix_ready[u]), .fix_chunk(fix_chunk[3*u+:3]), .fix_byte(fix_byte[LengthBits*u+:LengthBits]), .fix_mask(fix_mask[8*u+:8]),
-        .fix_last(fix_last[u]), .fix_failed(fix_failed[u]), .fix_count(fix_count[DegreeBits*u+:DegreeBits])
+    otx_bch_decoder #(
+        .M(M),
+        .T(T),
+        .Inverted(Inverted)
+    ) decoder (
+        .clk,
+        .reset,
+        .in_valid(in_valid[u]),
+        .in_ready(in_ready[u]),
+        .in_chunk(in_chunk[3*u+:3]),
+        .in_first(in_first[u]),
+        .in_last(in_last[u]),
+        .in_byte(in_byte[8*u+:8]),
+        .end_valid(end_valid[u]),
+        .end_chunk(end_chunk[3*u+:3]),
+        .end_clean(end_clean[u]),
+        .end_erased(end_erased[u]),
+        .kes_req_valid(ask_valid[u]),
+        .kes_req_ready(ask_ready[u]),
+        .kes_req_syndrome(ask_syndrome[M*u+:M]),
+        .kes_req_last(ask_last[u]),
+        .kes_rsp_valid(answer_valid[u]),
+        .kes_rsp_coefficient(rsp_coefficient),
+        .kes_rsp_last(rsp_last),
+        .kes_rsp_degree(rsp_degree),
+        .kes_rsp_failed(rsp_failed),
+        .fix_valid(fix_valid[u]),
+        .fix_ready(fix_ready[u]),
+        .fix_chunk(fix_chunk[3*u+:3]),
+        .fix_byte(fix_byte[LengthBits*u+:LengthBits]),
+        .fix_mask(fix_mask[8*u+:8]),
+        .fix_last(fix_last[u]),
+        .fix_failed(fix_failed[u]),
+        .fix_count(fix_count[DegreeBits*u+:DegreeBits])
     );
   end
 
@@ -70,13 +110,40 @@ module otx_ecc_top #(
     assign req_syndrome = ask_syndrome;
     assign answer_valid[0] = rsp_valid;
   end else begin : g_share
-    otx_bch_share #(.M(M), .Users(Users)) share (
-        .clk, .reset, .up_req_valid(ask_valid), .up_req_ready(ask_ready), .up_req_syndrome(ask_syndrome), .up_req_last(ask_last), .up_rsp_valid(answer_valid),
-        .req_valid, .req_ready, .req_syndrome, .rsp_valid, .rsp_last
+    otx_bch_share #(
+        .M(M),
+        .Users(Users)
+    ) share (
+        .clk,
+        .reset,
+        .up_req_valid(ask_valid),
+        .up_req_ready(ask_ready),
+        .up_req_syndrome(ask_syndrome),
+        .up_req_last(ask_last),
+        .up_rsp_valid(answer_valid),
+        .req_valid,
+        .req_ready,
+        .req_syndrome,
+        .rsp_valid,
+        .rsp_last
     );
   end
 
-  otx_bch_kes #(.M(M), .T(T)) kes (.clk, .reset, .req_valid, .req_ready, .req_syndrome, .rsp_valid, .rsp_coefficient, .rsp_last, .rsp_degree, .rsp_failed);
+  otx_bch_kes #(
+      .M(M),
+      .T(T)
+  ) kes (
+      .clk,
+      .reset,
+      .req_valid,
+      .req_ready,
+      .req_syndrome,
+      .rsp_valid,
+      .rsp_coefficient,
+      .rsp_last,
+      .rsp_degree,
+      .rsp_failed
+  );
 endmodule
 
 `default_nettype wire

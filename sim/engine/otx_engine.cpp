@@ -17,7 +17,7 @@
 namespace {
 
 constexpr int reset_clocks = 4, start_clocks = 1000;  // most clocks from reset to a tx_ready
-constexpr uint8_t committed = 4, aborted = 5;  // of txState
+constexpr uint8_t committed = 4, aborted = 5;         // of txState
 
 // A beat of the table port as Verilator has it.
 template <class Wide>
@@ -36,7 +36,8 @@ uint32_t word(uint32_t kind, uint32_t value) { return kind << OTX_WORD_VALUE_BIT
 
 #define OTX_EIGHT(X, n) X(n##0) X(n##1) X(n##2) X(n##3) X(n##4) X(n##5) X(n##6) X(n##7)
 #define OTX_ALL_TXIDS(X) \
-    X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) OTX_EIGHT(X, 1) X(18) X(19) OTX_EIGHT(X, 2) X(28) X(29) X(30) X(31)
+    X(0)                 \
+    X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) OTX_EIGHT(X, 1) X(18) X(19) OTX_EIGHT(X, 2) X(28) X(29) X(30) X(31)
 
 uint32_t state_of(const Votx_remap_engine &top, uint8_t txid) {
     switch (txid) {
@@ -60,9 +61,8 @@ uint32_t count_of(const Votx_remap_engine &top, uint8_t txid) {
 
 // The rule of a stream: valid stays, with an unchanged payload, until the beat has passed.
 class Held {
-   public:
+  public:
     using Payload = std::array<uint64_t, 3>;
-
 
     bool broken(bool valid, bool ready, Payload payload) {
         const bool wrong = waiting_ && (!valid || payload != payload_);
@@ -71,7 +71,7 @@ class Held {
         return wrong;
     }
 
-   private:
+  private:
     bool waiting_ = false;
     Payload payload_ = {};
 };
@@ -100,7 +100,8 @@ size_t take(std::deque<T> &from, T *out, size_t max) {
 struct otx_engine {
     explicit otx_engine(const otx_engine_config &c)
         : top((context.threads(1), &context)),  // no pool of threads
-          memory({c.min_latency, c.max_latency, c.outstanding, c.stall_percent, c.adversary != 0, c.seed}, OTX_TABLE_BASE, OTX_TX_BASE, OTX_TABLE_BYTES),
+          memory({c.min_latency, c.max_latency, c.outstanding, c.stall_percent, c.adversary != 0, c.seed},
+                 OTX_TABLE_BASE, OTX_TX_BASE, OTX_TABLE_BYTES),
           random(c.seed ^ 0x0123'4567'89AB'CDEF),
           stall(c.stall_percent) {}
     ~otx_engine() { top.final(); }
@@ -126,7 +127,7 @@ struct otx_engine {
     std::string error;
     uint32_t beats = 0;  // OTX_BEAT_... of the last clock
 
-   private:
+  private:
     void put_inputs();
     void put_table();
     void look();
@@ -195,31 +196,45 @@ void otx_engine::put_table() {
 }
 
 void otx_engine::look_at_table() {
-    const otx::TableRequest q = {
-        {bool(top.table_ar_valid), top.table_ar_payload_addr, top.table_ar_payload_id, top.table_ar_payload_len, top.table_ar_payload_size, top.table_ar_payload_burst},
-        {bool(top.table_aw_valid), top.table_aw_payload_addr, top.table_aw_payload_id, top.table_aw_payload_len, top.table_aw_payload_size, top.table_aw_payload_burst},
-        bool(top.table_w_valid), from_port(top.table_w_payload_data), top.table_w_payload_strb, bool(top.table_w_payload_last), bool(top.table_r_ready), bool(top.table_b_ready)};
-    const auto flat = [](const otx::TableRequest::Address &a) { return Held::Payload{a.addr, uint64_t(a.id) << 24 | a.len << 16 | a.size << 8 | a.burst}; };
+    const otx::TableRequest q = {{bool(top.table_ar_valid), top.table_ar_payload_addr, top.table_ar_payload_id,
+                                  top.table_ar_payload_len, top.table_ar_payload_size, top.table_ar_payload_burst},
+                                 {bool(top.table_aw_valid), top.table_aw_payload_addr, top.table_aw_payload_id,
+                                  top.table_aw_payload_len, top.table_aw_payload_size, top.table_aw_payload_burst},
+                                 bool(top.table_w_valid),
+                                 from_port(top.table_w_payload_data),
+                                 top.table_w_payload_strb,
+                                 bool(top.table_w_payload_last),
+                                 bool(top.table_r_ready),
+                                 bool(top.table_b_ready)};
+    const auto flat = [](const otx::TableRequest::Address &a) {
+        return Held::Payload{a.addr, uint64_t(a.id) << 24 | a.len << 16 | a.size << 8 | a.burst};
+    };
     if (ar_rule.broken(q.ar.valid, top.table_ar_ready, flat(q.ar))) wrong("table_ar changed before it passed");
     if (aw_rule.broken(q.aw.valid, top.table_aw_ready, flat(q.aw))) wrong("table_aw changed before it passed");
-    if (w_rule.broken(q.w_valid, top.table_w_ready, {uint64_t(q.w_data), uint64_t(q.w_data >> 64), uint64_t(q.w_strb) << 1 | q.w_last})) wrong("table_w changed before it passed");
+    if (w_rule.broken(q.w_valid, top.table_w_ready,
+                      {uint64_t(q.w_data), uint64_t(q.w_data >> 64), uint64_t(q.w_strb) << 1 | q.w_last}))
+        wrong("table_w changed before it passed");
     memory.sample(q);
     if (!memory.error().empty()) wrong(memory.error().c_str());
 }
 
 void otx_engine::answer() {
-    const auto it = std::find_if(waiting.begin(), waiting.end(), [&](const Waiting &w) { return w.own == top.rsp_payload_tag; });
+    const auto it =
+        std::find_if(waiting.begin(), waiting.end(), [&](const Waiting &w) { return w.own == top.rsp_payload_tag; });
     if (it == waiting.end()) return wrong("a response without an op");
     const uint32_t location = word(top.rsp_payload_location_kind, top.rsp_payload_location_value);
-    rsps.push_back({it->tag, location, top.rsp_payload_own, top.rsp_payload_committing, top.rsp_payload_hit, top.rsp_payload_error, 0, it->taken, now});
+    rsps.push_back({it->tag, location, top.rsp_payload_own, top.rsp_payload_committing, top.rsp_payload_hit,
+                    top.rsp_payload_error, 0, it->taken, now});
     waiting.erase(it);
 }
 
 uint32_t otx_engine::beats_now() {
     uint32_t now = 0, bit = 1;
-    for (bool on : {op_offered && top.op_ready, top.rsp_valid && top.rsp_ready, tx_offered && top.tx_ready, top.released_valid && top.released_ready,
-                    top.table_ar_valid && top.table_ar_ready, top.table_r_valid && top.table_r_ready, top.table_aw_valid && top.table_aw_ready,
-                    top.table_b_valid && top.table_b_ready, bool(top.evCommitTaken), bool(top.evCommitVisible), bool(top.walking)}) {
+    for (bool on : {op_offered && top.op_ready, top.rsp_valid && top.rsp_ready, tx_offered && top.tx_ready,
+                    top.released_valid && top.released_ready, top.table_ar_valid && top.table_ar_ready,
+                    top.table_r_valid && top.table_r_ready, top.table_aw_valid && top.table_aw_ready,
+                    top.table_b_valid && top.table_b_ready, bool(top.evCommitTaken), bool(top.evCommitVisible),
+                    bool(top.walking)}) {
         now |= on ? bit : 0;
         bit <<= 1;
     }
@@ -237,14 +252,19 @@ void otx_engine::look_for_freed() {
 
 void otx_engine::look() {
     const uint32_t released = word(top.released_payload_kind, top.released_payload_value);
-    const uint32_t flags = uint32_t(top.rsp_payload_own) << 3 | top.rsp_payload_committing << 2 | top.rsp_payload_hit << 1 | top.rsp_payload_error;
-    if (rsp_rule.broken(top.rsp_valid, top.rsp_ready, {word(top.rsp_payload_location_kind, top.rsp_payload_location_value), uint64_t(top.rsp_payload_tag) << 8 | flags}))
+    const uint32_t flags = uint32_t(top.rsp_payload_own) << 3 | top.rsp_payload_committing << 2 |
+                           top.rsp_payload_hit << 1 | top.rsp_payload_error;
+    if (rsp_rule.broken(top.rsp_valid, top.rsp_ready,
+                        {word(top.rsp_payload_location_kind, top.rsp_payload_location_value),
+                         uint64_t(top.rsp_payload_tag) << 8 | flags}))
         wrong("rsp changed before it passed");
-    if (release_rule.broken(top.released_valid, top.released_ready, {released, 0})) wrong("released changed before it passed");
+    if (release_rule.broken(top.released_valid, top.released_ready, {released, 0}))
+        wrong("released changed before it passed");
     if (top.evCommitVisible) {
         events.push_back({OTX_EVENT_VISIBLE, 0, uint8_t(top.evTxid), committed, 0, now, now});
         visible = true;
-        if (state_of(top, uint8_t(top.evTxid)) != committed) wrong("evCommitVisible of a transaction that is not COMMITTED");
+        if (state_of(top, uint8_t(top.evTxid)) != committed)
+            wrong("evCommitVisible of a transaction that is not COMMITTED");
     }
     beats = beats_now();
     look_for_freed();
@@ -253,7 +273,8 @@ void otx_engine::look() {
     if (top.evCommitTaken) events.push_back({OTX_EVENT_TAKEN, 0, uint8_t(top.tx_payload_txid), 0, 0, now, now});
     if (tx_offered && top.tx_ready) {
         const TxRequest &t = txs.front();
-        events.push_back({OTX_EVENT_TX, t.op, t.txid, uint8_t(state_of(top, t.txid)), count_of(top, t.txid), now, t.offered});
+        events.push_back(
+            {OTX_EVENT_TX, t.op, t.txid, uint8_t(state_of(top, t.txid)), count_of(top, t.txid), now, t.offered});
         txs.pop_front();
         tx_offered = false;
     }
@@ -289,20 +310,24 @@ void otx_engine::start() {
 }
 
 bool otx_engine::holds(uint32_t until) const {
-    return (!(until & OTX_UNTIL_ANSWERED) || waiting_count() == 0) && (!(until & OTX_UNTIL_WALKED) || !top.walking) && (!(until & OTX_UNTIL_VISIBLE) || visible);
+    return (!(until & OTX_UNTIL_ANSWERED) || waiting_count() == 0) && (!(until & OTX_UNTIL_WALKED) || !top.walking) &&
+           (!(until & OTX_UNTIL_VISIBLE) || visible);
 }
 
 extern "C" {
 
 otx_engine *otx_engine_open(const otx_engine_config *c) {
-    if (c->min_latency < 1 || c->max_latency < c->min_latency || c->outstanding < 1 || c->stall_percent > 99) return nullptr;
+    if (c->min_latency < 1 || c->max_latency < c->min_latency || c->outstanding < 1 || c->stall_percent > 99)
+        return nullptr;
     auto engine = std::make_unique<otx_engine>(*c);
     engine->start();
     return engine.release();
 }
 
 void otx_engine_close(otx_engine *e) { delete e; }
-void otx_engine_ops(otx_engine *e, const otx_engine_op *ops, size_t count) { e->ops.insert(e->ops.end(), ops, ops + count); }
+void otx_engine_ops(otx_engine *e, const otx_engine_op *ops, size_t count) {
+    e->ops.insert(e->ops.end(), ops, ops + count);
+}
 void otx_engine_tx(otx_engine *e, uint8_t op, uint8_t txid) { e->txs.push_back({op, txid, 0}); }
 void otx_engine_take_releases(otx_engine *e, int take) { e->take_releases = take != 0; }
 

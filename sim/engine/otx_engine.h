@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The remap engine alone as a C library: hand over ops and tx requests, let clocks pass, take responses, releases and events. Streams are those of docs/interfaces.md,
-// "Remap engine"; only the ports of otx_remap_engine are used, and table memory is table_memory.h. Some million clocks per second.
+// The remap engine alone as a C library: hand over ops and tx requests, let clocks pass, take responses, releases and
+// events. Streams are those of docs/interfaces.md, "Remap engine"; only the ports of otx_remap_engine are used, and
+// table memory is table_memory.h. Some million clocks per second.
 //
-// Ops enter in the order they were handed over, tx requests too, the two streams side by side; in the clock in which both pass, tx comes first. Clock numbers count
-// rising edges since the end of reset: a beat that passes at edge n has clock n. The same calls give the same clocks. Any number of engines per process.
-// If the engine breaks a stream or AXI rule, or answers without an op, `otx_engine_step` stops for ever and `otx_engine_error` says why.
+// Ops enter in the order they were handed over, tx requests too, the two streams side by side; in the clock in which
+// both pass, tx comes first. Clock numbers count rising edges since the end of reset: a beat that passes at edge n has
+// clock n. The same calls give the same clocks. Any number of engines per process.
+// If the engine breaks a stream or AXI rule, or answers without an op, `otx_engine_step` stops for ever and
+// `otx_engine_error` says why.
 #ifndef OTX_ENGINE_H
 #define OTX_ENGINE_H
 
@@ -24,7 +27,8 @@ struct otx_engine_config {
     uint64_t seed;
 };
 
-// `location`, `new_location`: words, kind in bits 31:30. `tag` is the caller's, any 32 bits, and comes back with the response; responses come in the order of the engine.
+// `location`, `new_location`: words, kind in bits 31:30. `tag` is the caller's, any 32 bits, and comes back with the
+// response; responses come in the order of the engine.
 struct otx_engine_op {
     uint8_t op, has_tx, txid, last;
     uint32_t lpn, location, new_location, tag, blocks;
@@ -43,7 +47,9 @@ struct otx_engine_release {
 };
 
 enum {
-    OTX_EVENT_TX = 0,       // a tx request was taken: op, txid, its state and entries (`value`) in that clock, `offered` since when it had waited
+    // a tx request was taken: op, txid, its state and entries (`value`) in that clock, `offered` since when it had
+    // waited
+    OTX_EVENT_TX = 0,
     OTX_EVENT_TAKEN = 1,    // a COMMIT of txid was taken and is legal (port evCommitTaken)
     OTX_EVENT_VISIBLE = 2,  // first clock in which txid is COMMITTED (port evCommitVisible)
     OTX_EVENT_OP = 3,       // an op was taken: its caller's tag in `value`
@@ -56,12 +62,14 @@ struct otx_engine_event {
     uint64_t clock, offered;
 };
 
-// When a step ends before its clocks are over: everything handed over is taken and answered; no walk is pending; a COMMIT has become visible.
+// When a step ends before its clocks are over: everything handed over is taken and answered; no walk is pending; a
+// COMMIT has become visible.
 enum { OTX_UNTIL_ANSWERED = 1, OTX_UNTIL_WALKED = 2, OTX_UNTIL_VISIBLE = 4 };
 
 typedef struct otx_engine otx_engine;
 
-// An engine out of reset that takes requests. NULL if the configuration is wrong (a latency of 0, min over max, nothing outstanding, stalls of 100 % or more).
+// An engine out of reset that takes requests. NULL if the configuration is wrong (a latency of 0, min over max, nothing
+// outstanding, stalls of 100 % or more).
 otx_engine *otx_engine_open(const struct otx_engine_config *config);
 void otx_engine_close(otx_engine *engine);
 
@@ -82,15 +90,15 @@ size_t otx_engine_events(otx_engine *engine, struct otx_engine_event *out, size_
 
 // Beats of the last clock, a bit each.
 enum {
-    OTX_BEAT_OP = 1,         // op, rsp, tx, released passed
+    OTX_BEAT_OP = 1,  // op, rsp, tx, released passed
     OTX_BEAT_RSP = 2,
     OTX_BEAT_TX = 4,
     OTX_BEAT_RELEASED = 8,
-    OTX_BEAT_AR = 16,        // table memory: addresses and answers
+    OTX_BEAT_AR = 16,  // table memory: addresses and answers
     OTX_BEAT_R = 32,
     OTX_BEAT_AW = 64,
     OTX_BEAT_B = 128,
-    OTX_BEAT_TAKEN = 256,    // ports evCommitTaken, evCommitVisible, walking
+    OTX_BEAT_TAKEN = 256,  // ports evCommitTaken, evCommitVisible, walking
     OTX_BEAT_VISIBLE = 512,
     OTX_BEAT_WALKING = 1024,
 };

@@ -45,12 +45,16 @@ void TableMemory::put(uint32_t address, Word data, uint16_t strobes) {
 
 uint32_t TableMemory::get32(uint32_t address) const { return uint32_t(word(address & ~15u) >> 8 * (address & 12)); }
 
-void TableMemory::put32(uint32_t address, uint32_t value) { put(address & ~15u, Word(value) << 8 * (address & 12), uint16_t(0xF << (address & 12))); }
+void TableMemory::put32(uint32_t address, uint32_t value) {
+    put(address & ~15u, Word(value) << 8 * (address & 12), uint16_t(0xF << (address & 12)));
+}
 
 void TableMemory::check(const TableRequest::Address &a) {
     char words[120] = "";
-    if (a.burst != incr || a.size != size_of_word || a.addr % bytes_per_word) std::snprintf(words, sizeof words, "a burst at %08x is not INCR of whole words", a.addr);
-    else if ((a.addr & 4095) + (a.len + 1u) * bytes_per_word > 4096) std::snprintf(words, sizeof words, "a burst of %d beats at %08x crosses 4 KiB", a.len + 1, a.addr);
+    if (a.burst != incr || a.size != size_of_word || a.addr % bytes_per_word)
+        std::snprintf(words, sizeof words, "a burst at %08x is not INCR of whole words", a.addr);
+    else if ((a.addr & 4095) + (a.len + 1u) * bytes_per_word > 4096)
+        std::snprintf(words, sizeof words, "a burst of %d beats at %08x crosses 4 KiB", a.len + 1, a.addr);
     if (*words && error_.empty()) error_ = words;
     accesses_++;
 }
@@ -109,7 +113,8 @@ void TableMemory::land_up_to(size_t index) {
     for (size_t i = 0; i <= index; i++) {
         Write &w = writes_[i];
         if (w.landed || !w.complete) continue;
-        for (size_t b = 0; b < w.beats.size(); b++) put(w.addr + uint32_t(bytes_per_word * b), w.beats[b].data, w.beats[b].strobes);
+        for (size_t b = 0; b < w.beats.size(); b++)
+            put(w.addr + uint32_t(bytes_per_word * b), w.beats[b].data, w.beats[b].strobes);
         w.landed = true;
     }
 }

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table memory behind the remap engine: an AXI4 slave of 128-bit words, stepped once per clock.
 //
-// Per clock: `drive` says what the memory puts on its side of the port, then the engine is evaluated, then `sample` takes what the engine has put there; beats that
-// are valid and ready on both sides have passed. Latency: clocks from an address to its first read beat, from the last write beat to the answer; drawn between
-// `min_latency` and `max_latency` for each access. The map (below `tx_base`) starts as zeroes, the tx tables as a pattern that is not zero. Outside of the tables: SLVERR.
+// Per clock: `drive` says what the memory puts on its side of the port, then the engine is evaluated, then `sample`
+// takes what the engine has put there; beats that are valid and ready on both sides have passed. Latency: clocks from
+// an address to its first read beat, from the last write beat to the answer; drawn between `min_latency` and
+// `max_latency` for each access. The map (below `tx_base`) starts as zeroes, the tx tables as a pattern that is not
+// zero. Outside of the tables: SLVERR.
 //
-// `adversary` 0: everything in order, a write stands in memory when its last beat is taken. 1: as much disorder as AXI4 allows: answers of different ids in any
-// order, a read sees memory as it is at its address or at its beats, a write lands at its last beat or at its answer.
+// `adversary` 0: everything in order, a write stands in memory when its last beat is taken. 1: as much disorder as AXI4
+// allows: answers of different ids in any order, a read sees memory as it is at its address or at its beats, a write
+// lands at its last beat or at its answer.
 //
-// What AXI4 forbids the master (burst that is not INCR of whole words, crosses 4 KiB, wrong `last`) is kept as one line of words in `error`.
+// What AXI4 forbids the master (burst that is not INCR of whole words, crosses 4 KiB, wrong `last`) is kept as one line
+// of words in `error`.
 #ifndef OTX_TABLE_MEMORY_H
 #define OTX_TABLE_MEMORY_H
 
@@ -23,13 +27,13 @@ using Word = unsigned __int128;  // what a beat carries
 
 // Small and fast; the same numbers on every machine.
 class Random {
-   public:
+  public:
     explicit Random(uint64_t seed) : state_(seed) {}
     uint64_t next();
     uint32_t below(uint32_t n) { return uint32_t(next() >> 33) % n; }
     bool percent(uint32_t p) { return p && below(100) < p; }
 
-   private:
+  private:
     uint64_t state_;
 };
 
@@ -62,7 +66,7 @@ struct TableAnswer {
 };
 
 class TableMemory {
-   public:
+  public:
     // Addresses in bytes; `bytes` from `base` on are there.
     TableMemory(const TableConfig &config, uint32_t base, uint32_t tx_base, uint64_t bytes);
     ~TableMemory();
@@ -77,7 +81,7 @@ class TableMemory {
     uint64_t accesses() const { return accesses_; }
     const std::string &error() const { return error_; }
 
-   private:
+  private:
     struct Beat {
         Word data;
         uint16_t strobes;
@@ -117,7 +121,7 @@ class TableMemory {
     uint64_t now_ = 0, accesses_ = 0;
     std::deque<Read> reads_;
     std::deque<Write> writes_;
-    std::deque<Beat> loose_;              // write beats that are not a whole burst with an address yet
+    std::deque<Beat> loose_;             // write beats that are not a whole burst with an address yet
     int reading_ = -1, answering_ = -1;  // the burst and the write that are chosen
     TableAnswer answer_ = {};
     std::string error_;

@@ -49,20 +49,21 @@ struct Flash {
     }
 
     void tick() {
-        const bool reading = !reads.empty() && reads.front().due <= clock, writing = !writes.empty(), answering = !answers.empty() && answers.front().due <= clock;
+        const bool reading = !reads.empty() && reads.front().due <= clock, writing = !writes.empty(),
+                   answering = !answers.empty() && answers.front().due <= clock;
         bool offered[OTX_FLASH_CLIENTS];
         for (int c = 0; c < OTX_FLASH_CLIENTS; c++) offered[c] = !ops[c].empty();
-#define OTX_OFFER(CLIENT, NAME)                                    \
-    top.NAME##_valid = offered[CLIENT];                            \
-    if (offered[CLIENT]) {                                         \
-        const Op &o = ops[CLIENT].front();                         \
-        top.NAME##_payload_op = o.op;                              \
-        top.NAME##_payload_ppn = o.ppn;                            \
-        top.NAME##_payload_frame = o.frame;                        \
-        top.NAME##_payload_kind = 1;                               \
-        top.NAME##_payload_lpn = o.lpn;                            \
-        top.NAME##_payload_cookie = o.cookie;                      \
-    }                                                              \
+#define OTX_OFFER(CLIENT, NAME)               \
+    top.NAME##_valid = offered[CLIENT];       \
+    if (offered[CLIENT]) {                    \
+        const Op &o = ops[CLIENT].front();    \
+        top.NAME##_payload_op = o.op;         \
+        top.NAME##_payload_ppn = o.ppn;       \
+        top.NAME##_payload_frame = o.frame;   \
+        top.NAME##_payload_kind = 1;          \
+        top.NAME##_payload_lpn = o.lpn;       \
+        top.NAME##_payload_cookie = o.cookie; \
+    }                                         \
     top.NAME##Done_ready = 1
         OTX_OFFER(OTX_FLASH_WRITE, write);
         OTX_OFFER(OTX_FLASH_READ, read);
@@ -83,9 +84,11 @@ struct Flash {
         top.clk = 0;
         top.eval();
         if (top.frame_ar_valid && top.frame_ar_ready)
-            reads.push_back({word_of(top.frame_ar_payload_addr, top.frame_ar_payload_len), top.frame_ar_payload_len, top.frame_ar_payload_id, clock + latency});
+            reads.push_back({word_of(top.frame_ar_payload_addr, top.frame_ar_payload_len), top.frame_ar_payload_len,
+                             top.frame_ar_payload_id, clock + latency});
         if (top.frame_aw_valid && top.frame_aw_ready)
-            writes.push_back({word_of(top.frame_aw_payload_addr, top.frame_aw_payload_len), top.frame_aw_payload_len, top.frame_aw_payload_id, 0});
+            writes.push_back({word_of(top.frame_aw_payload_addr, top.frame_aw_payload_len), top.frame_aw_payload_len,
+                              top.frame_aw_payload_id, 0});
         if (reading && top.frame_r_ready) {
             reads.front().word++;
             if (reads.front().left-- == 0) reads.pop_front();
@@ -102,10 +105,11 @@ struct Flash {
             }
         }
         if (answering && top.frame_b_ready) answers.pop_front();
-#define OTX_PASS(CLIENT, NAME)                                                                                                              \
-    if (offered[CLIENT] && top.NAME##_ready) ops[CLIENT].pop_front();                                                                       \
-    if (top.NAME##Done_valid)                                                                                                               \
-    dones.push_back({CLIENT, top.NAME##Done_payload_cookie, top.NAME##Done_payload_status, 0, handed[top.NAME##Done_payload_cookie], clock})
+#define OTX_PASS(CLIENT, NAME)                                                                \
+    if (offered[CLIENT] && top.NAME##_ready) ops[CLIENT].pop_front();                         \
+    if (top.NAME##Done_valid)                                                                 \
+    dones.push_back({CLIENT, top.NAME##Done_payload_cookie, top.NAME##Done_payload_status, 0, \
+                     handed[top.NAME##Done_payload_cookie], clock})
         OTX_PASS(OTX_FLASH_WRITE, write);
         OTX_PASS(OTX_FLASH_READ, read);
         OTX_PASS(OTX_FLASH_LOG, log);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The flash back end with its dies (cocotb_tests/tb/tb_flash_backend.sv) as a C library: hand over ops, let clocks pass, take dones. Frame memory is inside: 64-bit beats, answers after
-// FRAME_LATENCY clocks, then one beat per clock in each direction.
+// The flash back end with its dies (cocotb_tests/tb/tb_flash_backend.sv) as a C library: hand over ops, let clocks
+// pass, take dones. Frame memory is inside: 64-bit beats, answers after FRAME_LATENCY clocks, then one beat per clock
+// in each direction.
 //
-// Ops of one client enter in the order they were handed over. Clock numbers count rising edges since the end of reset. The same calls give the same clocks. One drive per process, because the NAND model is one; it ends the process
-// with code 70 when a rule of the chips is broken. The library is built for one geometry (sim/flash/Makefile).
+// Ops of one client enter in the order they were handed over. Clock numbers count rising edges since the end of reset.
+// The same calls give the same clocks. One drive per process, because the NAND model is one; it ends the process with
+// code 70 when a rule of the chips is broken. The library is built for one geometry (sim/flash/Makefile).
 #ifndef OTX_FLASH_H
 #define OTX_FLASH_H
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The code of a page (docs/ecc.md, T = 8): eight chunks of 512 bytes, the last one with spare bytes 0 to 23; of each 104 parity bits that correct up to 8 wrong ones, data and parity inverted.
+// The code of a page (docs/ecc.md, T = 8): eight chunks of 512 bytes, the last one with spare bytes 0 to 23; of each
+// 104 parity bits that correct up to 8 wrong ones, data and parity inverted.
 
 #ifndef OTX_PAGE_CODE_H
 #define OTX_PAGE_CODE_H

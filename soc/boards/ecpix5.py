@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python3 soc/boards/ecpix5.py [--seed N | --seeds N N ...]`: bitstream and build/ecpix5/report.json for the LambdaConcept ECPIX-5 (LFE5UM5G-85F).
-With several seeds of the placer a table of them (build/ecpix5/seeds.json), and the bitstream of the fastest. Exit code 1 when the clock is not reached.
+"""`python3 soc/boards/ecpix5.py [--seed N | --seeds N N ...]`: bitstream and build/ecpix5/report.json for the
+LambdaConcept ECPIX-5 (LFE5UM5G-85F).
+With several seeds of the placer a table of them (build/ecpix5/seeds.json), and the bitstream of the fastest. Exit code
+1 when the clock is not reached.
 
-DDR3 (512 MiB) holds table memory in its lower and frame memory in its upper half: an AXI4 port of LiteDRAM for each, and a Wishbone port each for the CPU. The NAND
-channel (3.3 V, two ways) is on PMOD 0 to 2 as constraints/ecpix5.lpf says; the host port is CSRs, which a PC reaches over the board's USB UART (UARTBone, litex_server).
+DDR3 (512 MiB) holds table memory in its lower and frame memory in its upper half: an AXI4 port of LiteDRAM for each,
+and a Wishbone port each for the CPU. The NAND channel (3.3 V, two ways) is on PMOD 0 to 2 as constraints/ecpix5.lpf
+says; the host port is CSRs, which a PC reaches over the board's USB UART (UARTBone, litex_server).
 The firmware is in the ROM. Wrong arguments: one line, exit code 2.
 """
 
@@ -45,7 +48,8 @@ class Ddr3(MT41K256M16):
     """LiteDRAM gives this part's tRFC in clocks of the fastest grade; at our clock only the time counts."""
 
     speedgrade_timings = {
-        grade: _SpeedgradeTimings(tRP=t.tRP, tRCD=t.tRCD, tWR=t.tWR, tRFC=(None, 260), tFAW=t.tFAW, tRAS=t.tRAS) for grade, t in MT41K256M16.speedgrade_timings.items()
+        grade: _SpeedgradeTimings(tRP=t.tRP, tRCD=t.tRCD, tWR=t.tWR, tRFC=(None, 260), tFAW=t.tFAW, tRAS=t.tRAS)
+        for grade, t in MT41K256M16.speedgrade_timings.items()
     }
 
 
@@ -73,7 +77,16 @@ class Ecpix5(OtxSoC):
         self.crg = _CRG(platform, clk_freq)
         uart = dict(uart_name="crossover+uartbone", uart_fifo_depth=LOG_BYTES)
         # without LiteX' bus watchdog: its count would be in every answer to the CPU, and all that is on the bus answers
-        super().__init__(platform, g, clk_freq, **uart, bus_timeout=None, integrated_rom_size=ROM_BYTES, integrated_rom_init=firmware, integrated_sram_size=SRAM_BYTES)
+        super().__init__(
+            platform,
+            g,
+            clk_freq,
+            **uart,
+            bus_timeout=None,
+            integrated_rom_size=ROM_BYTES,
+            integrated_rom_init=firmware,
+            integrated_sram_size=SRAM_BYTES,
+        )
         self.ddrphy = ECP5DDRPHY(platform.request("ddram"), sys_clk_freq=clk_freq)
         self.comb += [self.crg.stop.eq(self.ddrphy.init.stop), self.crg.reset.eq(self.ddrphy.init.reset)]
         self.add_sdram("sdram", phy=self.ddrphy, module=Ddr3(clk_freq, "1:2"), with_soc_interconnect=False)
@@ -83,12 +96,22 @@ class Ecpix5(OtxSoC):
         self.add_nand(platform.request("nand"))
 
     def add_memory(self, name, axi, base, size, offset, half=HALF):
-        """Half of the DRAM, from byte `offset` on, for the core and at the same addresses for the CPU. What either has been told is written, both read."""
-        moved, ports = streams.axi_port(axi.id_width, axi.data_width), [self.sdram.crossbar.get_port() for _ in range(2)]
+        """Half of the DRAM, from byte `offset` on, for the core and at the same addresses for the CPU.
+
+        What either has been told is written, both read.
+        """
+        moved, ports = (
+            streams.axi_port(axi.id_width, axi.data_width),
+            [self.sdram.crossbar.get_port() for _ in range(2)],
+        )
         setattr(self, f"{name}_remap", AXIRemapper(axi, moved, origin=offset, size=half))
         wide = streams.axi_port(axi.id_width, ports[0].data_width)
         setattr(self, f"{name}_wide", DramAxi(moved, wide))
-        setattr(self, f"{name}_axi", LiteDRAMAXI2Native(wide, register_slices.buffered_port(self, f"{name}_commands", ports[0])))
+        setattr(
+            self,
+            f"{name}_axi",
+            LiteDRAMAXI2Native(wide, register_slices.buffered_port(self, f"{name}_commands", ports[0])),
+        )
         bus, far, near = (wishbone.Interface(data_width=32, address_width=32, addressing="word") for _ in range(3))
         setattr(self, f"{name}_slice", register_slices.WishboneSlice(bus, far))
         self.comb += [far.connect(near, omit={"adr"}), near.adr.eq(offset // 4 | far.adr & (half // 4 - 1))]
@@ -104,7 +127,9 @@ class Ecpix5(OtxSoC):
                 pad = getattr(pads, name)
                 self.comb += pad.eq(nand[name]) if driven else nand[name].eq(pad)
         for i in range(8):
-            self.specials += Instance("BB", i_I=nand["dq_o"][i], i_T=~nand["dq_oe"], o_O=nand["dq_i"][i], io_B=pads.dq[i])
+            self.specials += Instance(
+                "BB", i_I=nand["dq_o"][i], i_T=~nand["dq_oe"], o_O=nand["dq_i"][i], io_B=pads.dq[i]
+            )
 
 
 def sources():
@@ -121,25 +146,38 @@ def firmware_words():
 def report(placement):
     """What place and route reached, from nextpnr's own report."""
     p = placement
-    of_seed = {"seed": p.seed, "fmax_mhz": p.mhz, "clock": p.clock, "all_clocks_mhz": p.clocks, **p.used, "device_share": p.share}
+    of_seed = {
+        "seed": p.seed,
+        "fmax_mhz": p.mhz,
+        "clock": p.clock,
+        "all_clocks_mhz": p.clocks,
+        **p.used,
+        "device_share": p.share,
+    }
     return {"board": "ecpix5", "device": "LFE5UM5G-85F", **of_seed}
 
 
 def prepare(g):
-    """Geometry, core and firmware: the firmware needs the SoC's register addresses, which do not depend on the ROM's contents."""
+    """Geometry, core and firmware: the firmware needs the SoC's register addresses, which do not depend on the ROM's
+    contents.
+    """
     geometry.write(g, OUT)
     subprocess.run([str(ROOT / "tools/verilog.sh"), "ecpix5"], check=True)
     soc = Ecpix5(g, [0])
     soc.finalize()
     write_includes(soc, OUT / "software/include/generated")
-    (OUT / "csr.csv").write_text(get_csr_csv(soc.csr_regions, soc.constants, soc.mem_regions))  # for tools/board_host.py
+    # for tools/board_host.py
+    (OUT / "csr.csv").write_text(get_csr_csv(soc.csr_regions, soc.constants, soc.mem_regions))
     subprocess.run(["make", "-s", "-C", str(ROOT / "sw/firmware"), f"BUILD_DIR={OUT}"], check=True)
 
 
 def main(args):
     logging.disable(logging.INFO)
     words, numbers = args[:1], args[1:]
-    if args and not (all(n.isdigit() for n in numbers) and (words == ["--seed"] and len(numbers) == 1 or words == ["--seeds"] and numbers)):
+    if args and not (
+        all(n.isdigit() for n in numbers)
+        and (words == ["--seed"] and len(numbers) == 1 or words == ["--seeds"] and numbers)
+    ):
         print("usage: ecpix5.py [--seed N | --seeds N N ...]", file=sys.stderr)
         return 2
     g = geometry.preset("ecpix5")
@@ -158,7 +196,10 @@ def main(args):
         return 1
     (OUT / "report.json").write_text(json.dumps(report(best), indent=1) + "\n")
     used = best.used
-    print(f"ecpix5: {best.mhz} MHz of {g.clock_mhz} needed, {used['lut']} LUT4, {used['ff']} FF, {used['bram']} BRAM, {used['dsp']} DSP; {OUT.name}/report.json")
+    print(
+        f"ecpix5: {best.mhz} MHz of {g.clock_mhz} needed, {used['lut']} LUT4, {used['ff']} FF, {used['bram']} BRAM, "
+        f"{used['dsp']} DSP; {OUT.name}/report.json"
+    )
     return 0 if best.mhz >= g.clock_mhz else 1
 
 

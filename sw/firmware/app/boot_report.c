@@ -28,7 +28,8 @@ static void put_mode(uint32_t mode) {
 }
 
 static void put_capabilities(uint32_t capabilities) {
-    static const char *const names[] = {"set features", "cache read", "cache program", "multi-plane", "multi-plane read", "enhanced status", "read retry"};
+    static const char *const names[] = {"set features",     "cache read",      "cache program", "multi-plane",
+                                        "multi-plane read", "enhanced status", "read retry"};
     if (capabilities != 0) console_text("; lists ");
     for (uint32_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (capabilities >> i & 1u) {
@@ -88,7 +89,8 @@ static void put_out(const struct ftl_report *r) {
 static void put_lost(const struct ftl_lost *l) {
     if (l->log_pages != 0) {
         console_text("otx: ");
-        put_count(l->log_pages, " log page was begun and cannot be read\n", " log pages were begun and cannot be read\n");
+        put_count(l->log_pages, " log page was begun and cannot be read\n",
+                  " log pages were begun and cannot be read\n");
     }
     if (l->doubtful == 0) return;
     console_text("otx: ");
@@ -123,83 +125,67 @@ void boot_report_error(enum ftl_error error, const struct ftl_report *r) {
     if (r->readable) put_lost(&r->lost);
     console_text(r->readable ? "otx: read-only: " : "otx: not ready: ");
     switch (error) {
-    case FTL_ERR_CONFIG:
-        console_text("this firmware has no room for such a geometry");
-        break;
-    case FTL_ERR_DIE:
-        put_die(r);
-        console_text(" does not answer");
-        break;
-    case FTL_ERR_LOST:
-        put_die(r);
-        console_text(" does not answer, and the drive was made with it; nothing was changed");
-        break;
-    case FTL_ERR_PART:
-        put_die(r);
-        console_text(": unknown part, ID");
-        put_id(r->part.id);
-        break;
-    case FTL_ERR_PARAM:
-        put_die(r);
-        console_text(": its parameter page is unreadable");
-        break;
-    case FTL_ERR_PARTS:
-        put_die(r);
-        console_text(" is another part than die 0");
-        break;
-    case FTL_ERR_FIT:
-        console_text("the drive is built for another part than ");
-        console_text(r->part.name);
-        console_text(": ");
-        put_sizes(&r->part);
-        break;
-    case FTL_ERR_SPARE:
-        console_text(r->part.name);
-        console_text(" has ");
-        console_number(r->part.spare_bytes);
-        console_text(" spare bytes in a page, the drive needs ");
-        console_number(r->needed);
-        break;
-    case FTL_ERR_MODE:
-        put_die(r);
-        console_text(" does not come back from a timing mode");
-        break;
-    case FTL_ERR_NO_ROOT:
-        console_text("no valid root, and the drive is not blank; nothing was changed");
-        break;
-    case FTL_ERR_VERSION:
-        console_text("the root is of another format; nothing was changed");
-        break;
-    case FTL_ERR_GEOMETRY:
-        console_text("the root is of a drive of another geometry; nothing was changed");
-        break;
-    case FTL_ERR_MAP:
-        console_text("a map page that the root names cannot be read; nothing was changed");
-        break;
-    case FTL_ERR_LOG:
-        console_text("a log page contradicts itself; nothing was changed");
-        break;
-    case FTL_ERR_GAP:
-        console_text("a log page that was complete cannot be read, and what is behind it is left out; nothing was changed");
-        break;
-    case FTL_ERR_FADED:
-    case FTL_ERR_NO_BLOCK:
-        console_text("no free block for map and log");
-        break;
-    case FTL_ERR_PROGRAM:
-        console_text("the map cannot be written: too many programs fail");
-        break;
-    case FTL_ERR_ANCHOR:
-        console_text("no block for a new root is left that can be erased and written; the old root still counts");
-        break;
-    case FTL_ERR_BLOCKS:
-        console_number(r->good_blocks);
-        console_text(" good blocks are too few for this capacity, ");
-        console_number(r->needed);
-        console_text(" are needed; nothing was changed");
-        break;
-    case FTL_OK:
-        break;
+        case FTL_ERR_CONFIG: console_text("this firmware has no room for such a geometry"); break;
+        case FTL_ERR_DIE:
+            put_die(r);
+            console_text(" does not answer");
+            break;
+        case FTL_ERR_LOST:
+            put_die(r);
+            console_text(" does not answer, and the drive was made with it; nothing was changed");
+            break;
+        case FTL_ERR_PART:
+            put_die(r);
+            console_text(": unknown part, ID");
+            put_id(r->part.id);
+            break;
+        case FTL_ERR_PARAM:
+            put_die(r);
+            console_text(": its parameter page is unreadable");
+            break;
+        case FTL_ERR_PARTS:
+            put_die(r);
+            console_text(" is another part than die 0");
+            break;
+        case FTL_ERR_FIT:
+            console_text("the drive is built for another part than ");
+            console_text(r->part.name);
+            console_text(": ");
+            put_sizes(&r->part);
+            break;
+        case FTL_ERR_SPARE:
+            console_text(r->part.name);
+            console_text(" has ");
+            console_number(r->part.spare_bytes);
+            console_text(" spare bytes in a page, the drive needs ");
+            console_number(r->needed);
+            break;
+        case FTL_ERR_MODE:
+            put_die(r);
+            console_text(" does not come back from a timing mode");
+            break;
+        case FTL_ERR_NO_ROOT: console_text("no valid root, and the drive is not blank; nothing was changed"); break;
+        case FTL_ERR_VERSION: console_text("the root is of another format; nothing was changed"); break;
+        case FTL_ERR_GEOMETRY: console_text("the root is of a drive of another geometry; nothing was changed"); break;
+        case FTL_ERR_MAP: console_text("a map page that the root names cannot be read; nothing was changed"); break;
+        case FTL_ERR_LOG: console_text("a log page contradicts itself; nothing was changed"); break;
+        case FTL_ERR_GAP:
+            console_text(
+                "a log page that was complete cannot be read, and what is behind it is left out; nothing was changed");
+            break;
+        case FTL_ERR_FADED:
+        case FTL_ERR_NO_BLOCK: console_text("no free block for map and log"); break;
+        case FTL_ERR_PROGRAM: console_text("the map cannot be written: too many programs fail"); break;
+        case FTL_ERR_ANCHOR:
+            console_text("no block for a new root is left that can be erased and written; the old root still counts");
+            break;
+        case FTL_ERR_BLOCKS:
+            console_number(r->good_blocks);
+            console_text(" good blocks are too few for this capacity, ");
+            console_number(r->needed);
+            console_text(" are needed; nothing was changed");
+            break;
+        case FTL_OK: break;
     }
     console_text("\n");
 }

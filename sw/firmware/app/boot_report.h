@@ -5,7 +5,8 @@
 
 #include "ftl.h"
 
-/* "otx: formatted" or nothing, each die that the drive was made without, how many blocks are bad or nothing, then "otx: mounted generation ...", as the report says. */
+/* "otx: formatted" or nothing, each die that the drive was made without, how many blocks are bad or nothing, then "otx:
+ * mounted generation ...", as the report says. */
 void boot_report_mounted(const struct ftl_report *report);
 /* "otx: nand Samsung K9F8G08U0M, its own times; lists multi-plane": part, timing mode, what it can do. */
 void boot_report_part(const struct ftl_report *report);

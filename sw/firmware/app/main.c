@@ -54,8 +54,7 @@ int main(void) {
     };
     ftl_geometry_init(&ftl.geometry);
     if (!dram_start())
-        for (;;) {
-        }
+        for (;;) {}
     enum ftl_error error = ftl_mount(&ftl);
     if (error == FTL_OK || ftl.report.readable) boot_report_part(&ftl.report);
     if (error != FTL_OK) {
@@ -64,8 +63,7 @@ int main(void) {
             console_text("otx: ready\n");
             ftl_open_read_only();
         }
-        for (;;) {
-        }
+        for (;;) {}
     }
     boot_report_mounted(&ftl.report);
     console_text("otx: ready\n");

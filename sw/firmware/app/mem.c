@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The two functions that the compiler may call for copies and clears of structures. Built without turning loops back into calls of them. */
+/* The two functions that the compiler may call for copies and clears of structures. Built without turning loops back
+ * into calls of them. */
 #include <stddef.h>
 #include <stdint.h>
 

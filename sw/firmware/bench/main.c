@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In place of the firmware: fills a tx table with 1, 10, ... 60,000 entries and times the remap loop over them with the SoC's timer, one clock per count.
+/* In place of the firmware: fills a tx table with 1, 10, ... 60,000 entries and times the remap loop over them with the
+ * SoC's timer, one clock per count.
  *
- * A line per size and build on the UART: "remap O2 1,000 45,123", the clocks of the loop's call, up to 1,000 entries the better of two runs (the first one
- * fetches the code). The map is looked at after each run; a wrong word ends everything with "wrong". The last line is "done". The core is not enabled, so nobody else uses table memory. */
+ * A line per size and build on the UART: "remap O2 1,000 45,123", the clocks of the loop's call, up to 1,000 entries
+ * the better of two runs (the first one fetches the code). The map is looked at after each run; a wrong word ends
+ * everything with "wrong". The last line is "done". The core is not enabled, so nobody else uses table memory. */
 #include "hal.h"
 #include "mmio.h"
 
@@ -71,8 +73,7 @@ int main(void) {
                 uint32_t clocks = clocks_of(builds[b].run, map, table, filled);
                 if (look(map, filled, 0)) {
                     console_text("wrong\n");
-                    for (;;) {
-                    }
+                    for (;;) {}
                 }
                 if (clocks < best) best = clocks;
             }
@@ -86,6 +87,5 @@ int main(void) {
         }
     }
     console_text("done\n");
-    for (;;) {
-    }
+    for (;;) {}
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See remap_loop.h. REMAP is the name of this build of the loop. Entries and map do not overlap, so nothing keeps the compiler from reading ahead. */
+/* See remap_loop.h. REMAP is the name of this build of the loop. Entries and map do not overlap, so nothing keeps the
+ * compiler from reading ahead. */
 #include "remap_loop.h"
 
 void REMAP(uint32_t *restrict map, const struct remap_entry *restrict entry, uint32_t count) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Commit-remap as firmware does it (TxSSD, section III: COMMIT remaps the entries of the tx table to those of the mapping table; footnote 5: the remap function copies
- * them in memory): for each entry of a transaction, oldest first, the map word of its LPN becomes its location. One loop, compiled once per set of compiler options. */
+/* Commit-remap as firmware does it (TxSSD, section III: COMMIT remaps the entries of the tx table to those of the
+ * mapping table; footnote 5: the remap function copies them in memory): for each entry of a transaction, oldest first,
+ * the map word of its LPN becomes its location. One loop, compiled once per set of compiler options. */
 #ifndef REMAP_LOOP_H
 #define REMAP_LOOP_H
 

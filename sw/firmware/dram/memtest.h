@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A short test of the memories that share one DRAM: data lines, address lines, that no memory lies over the other, byte masks, a block over all banks.
+/* A short test of the memories that share one DRAM: data lines, address lines, that no memory lies over the other, byte
+ * masks, a block over all banks.
  *
- * Destroys what is there. Reads and writes through mem_peek and mem_poke, which the program around it supplies: the target's are in dram.c. */
+ * Destroys what is there. Reads and writes through mem_peek and mem_poke, which the program around it supplies: the
+ * target's are in dram.c. */
 #ifndef MEMTEST_H
 #define MEMTEST_H
 

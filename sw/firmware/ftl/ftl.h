@@ -11,10 +11,10 @@
 
 /* Which blocks are taken (ftl_blocks.h). */
 struct ftl_blocks {
-    uint32_t words;                 /* 32-bit words of a die in a set */
-    uint32_t frames;                /* frames of a set: pages of the bad-block table */
-    uint32_t cursor[FTL_MAX_DIES];  /* word at which the search in a die goes on */
-    uint32_t free[FTL_MAX_DIES];    /* free blocks per die and in all; counted by ftl_blocks_settle */
+    uint32_t words;                /* 32-bit words of a die in a set */
+    uint32_t frames;               /* frames of a set: pages of the bad-block table */
+    uint32_t cursor[FTL_MAX_DIES]; /* word at which the search in a die goes on */
+    uint32_t free[FTL_MAX_DIES];   /* free blocks per die and in all; counted by ftl_blocks_settle */
     uint32_t total;
     bool settled;
     uint32_t last_busy, last_live; /* block last put in, to make the same one again cheap */
@@ -36,7 +36,8 @@ struct ftl_bbt {
     } copy[2];
 };
 
-/* Blocks that hold something until a checkpoint (ftl_checkpoint.h), in order. When there are more, the oldest is forgotten, and not given back before the next mount. */
+/* Blocks that hold something until a checkpoint (ftl_checkpoint.h), in order. When there are more, the oldest is
+ * forgotten, and not given back before the next mount. */
 #define FTL_HOLDERS 160u
 struct ftl_holders {
     uint32_t block[FTL_HOLDERS];
@@ -58,7 +59,9 @@ static inline void ftl_holders_put(struct ftl_holders *h, uint32_t block_id) {
 struct ftl_lost {
     uint32_t dropped;   /* commands that the log has and the map has not */
     uint32_t log_pages; /* begun, and not readable */
-    uint32_t doubtful;  /* blocks named by the log whose page was begun and cannot be read: a program that was cut, or an acknowledged version that went bad */
+    /* blocks named by the log whose page was begun and cannot be read: a program that was cut, or an acknowledged
+     * version that went bad */
+    uint32_t doubtful;
     uint32_t lpn[FTL_DOUBTFUL]; /* of the first ones */
 };
 
@@ -69,9 +72,11 @@ struct ftl_root {
     struct ftl_lost lost;
     uint32_t log_page;  /* the first page of the log that counts, and where each lane has its first one from there on */
     uint64_t log_first; /* index of its first entry */
-    uint64_t map_first; /* index from which on entries change the map; those before are in it, and read for transactions that end later */
-    uint32_t lane_block[FTL_MAX_LANES], lane_page[FTL_MAX_LANES], lane_next[FTL_MAX_LANES]; /* lane_next: its block after that one, plus one; 0: a page there names it */
-    uint64_t out; /* dies that the drive was made without, one bit each */
+    /* index from which on entries change the map; those before are in it, and read for transactions that end later */
+    uint64_t map_first;
+    /* lane_next: its block after that one, plus one; 0: a page there names it */
+    uint32_t lane_block[FTL_MAX_LANES], lane_page[FTL_MAX_LANES], lane_next[FTL_MAX_LANES];
+    uint64_t out;    /* dies that the drive was made without, one bit each */
     uint32_t anchor; /* which of the anchors holds it */
     bool sealed;     /* it was complete */
     uint32_t frame;  /* where its page is, for the directory PPNs; valid until the next read into that frame */
@@ -83,11 +88,11 @@ struct ftl_report {
     bool readable; /* of a mount that failed: all can be read */
     uint32_t generation, log_pages, entries, blocks_free, blocks_bad;
     struct ftl_lost lost;
-    uint32_t die, channel, way;  /* of an error of a die */
-    uint64_t absent, out;        /* dies that do not answer; that the drive was made without */
-    uint32_t ways;               /* of a channel */
+    uint32_t die, channel, way; /* of an error of a die */
+    uint64_t absent, out;       /* dies that do not answer; that the drive was made without */
+    uint32_t ways;              /* of a channel */
     struct ftl_part part;
-    uint32_t mode, wanted_mode; /* timing mode, and the one that was tried first */
+    uint32_t mode, wanted_mode;   /* timing mode, and the one that was tried first */
     uint32_t needed, good_blocks; /* with FTL_ERR_BLOCKS; `needed` also with FTL_ERR_SPARE: spare bytes of a page */
 };
 
@@ -98,8 +103,9 @@ struct ftl {
     struct ftl_bbt bbt;
     struct ftl_root old_root;
     struct ftl_report report;
-    uint32_t anchors_written, anchors_erased; /* bit per anchor: its first pages are not blank; it was erased in this power-on and not written since */
-    bool map_must_move; /* a map page or directory is in an unwanted block */
+    /* bit per anchor: its first pages are not blank; it was erased in this power-on and not written since */
+    uint32_t anchors_written, anchors_erased;
+    bool map_must_move;                    /* a map page or directory is in an unwanted block */
     uint32_t lane_block[FTL_MAX_LANES][2]; /* the first two log blocks of each lane of the new generation */
     struct ftl_holders log[FTL_MAX_LANES]; /* blocks of each lane's log, from the root's first page on, in order */
     struct ftl_holders map;                /* blocks of the root's map pages and directories */
@@ -110,13 +116,16 @@ struct ftl {
 #define FTL_FRAME_ROOT 0u
 #define FTL_FRAME_DIRECTORY 1u
 #define FTL_FRAME_POOL 2u
-/* The last frames are the firmware's at any time: for a page that moves; for a checkpoint its root, a directory and a page of the map. */
+/* The last frames are the firmware's at any time: for a page that moves; for a checkpoint its root, a directory and a
+ * page of the map. */
 #define FTL_WORK_FRAMES 4u
 #define FTL_FRAME_MOVE(f) ((f)->geometry.frames - 1u)
 #define FTL_FRAME_NEW_ROOT(f) ((f)->geometry.frames - 2u)
 #define FTL_FRAME_NEW_DIRECTORY(f) ((f)->geometry.frames - 3u)
 #define FTL_FRAME_MAP(f) ((f)->geometry.frames - 4u)
 
-static inline uint32_t ftl_pool_frames(const struct ftl *f) { return f->geometry.frames - f->geometry.firmware_frames - FTL_FRAME_POOL; }
+static inline uint32_t ftl_pool_frames(const struct ftl *f) {
+    return f->geometry.frames - f->geometry.firmware_frames - FTL_FRAME_POOL;
+}
 
 #endif

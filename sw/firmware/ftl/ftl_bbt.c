@@ -23,7 +23,9 @@ static void page_op(struct ftl *f, enum hal_op op, uint32_t ppn, uint32_t frame,
     ftl_io_one(&f->io, &o, done);
 }
 
-static uint32_t ppn_of(const struct ftl *f, uint32_t copy, uint32_t block, uint32_t page) { return ftl_first_ppn(&f->geometry, ftl_table_block(&f->geometry, copy, block)) + page; }
+static uint32_t ppn_of(const struct ftl *f, uint32_t copy, uint32_t block, uint32_t page) {
+    return ftl_first_ppn(&f->geometry, ftl_table_block(&f->geometry, copy, block)) + page;
+}
 
 /* The place that comes next after *place in the blocks of a copy; only first pages are asked. False: no further one. */
 static bool next_place(struct ftl *f, uint32_t copy, struct place *place) {
@@ -34,7 +36,9 @@ static bool next_place(struct ftl *f, uint32_t copy, struct place *place) {
             page_op(f, HAL_READ_OOB, ppn_of(f, copy, b, page), 0, &d);
             if (d.status == FTL_PAGE_BLANK) break;
             struct place p = {.version = d.sequence, .block = b, .page = page};
-            if (d.status != FTL_PAGE_OK || d.kind != FTL_KIND_BBT || d.lpn != 0 || d.sequence == 0 || d.sequence >= CREDIBLE) continue;
+            if (d.status != FTL_PAGE_OK || d.kind != FTL_KIND_BBT || d.lpn != 0 || d.sequence == 0 ||
+                d.sequence >= CREDIBLE)
+                continue;
             if (d.sequence > f->bbt.seen) f->bbt.seen = d.sequence;
             if (comes_after(&p, place) && (best.version == 0 || comes_after(&best, &p))) best = p;
         }
@@ -47,7 +51,8 @@ static bool whole(struct ftl *f, enum hal_op op, uint32_t copy, const struct pla
     for (uint32_t part = 0; part < f->blocks.frames; part++) {
         struct hal_nand_done d;
         page_op(f, op, ppn_of(f, copy, p->block, p->page + part), ftl_blocks_bad_frame(f, part), &d);
-        if (d.status != FTL_PAGE_OK || d.kind != FTL_KIND_BBT || d.lpn != part || d.sequence != p->version) return false;
+        if (d.status != FTL_PAGE_OK || d.kind != FTL_KIND_BBT || d.lpn != part || d.sequence != p->version)
+            return false;
     }
     return true;
 }
@@ -58,8 +63,7 @@ bool ftl_bbt_load(struct ftl *f) {
     *t = (struct ftl_bbt){0};
     for (uint32_t c = 0; c < 2; c++) {
         struct place p = {.version = CREDIBLE};
-        while (next_place(f, c, &p) && !whole(f, HAL_VERIFY, c, &p)) {
-        }
+        while (next_place(f, c, &p) && !whole(f, HAL_VERIFY, c, &p)) {}
         t->copy[c] = (struct ftl_bbt_copy){.version = p.version, .holder = p.version != 0 ? p.block : NONE, .at = NONE};
         found[c] = p;
     }
@@ -73,8 +77,10 @@ bool ftl_bbt_load(struct ftl *f) {
         t->copy[c].holder = NONE;
     }
     if (t->version == 0) ftl_blocks_none_bad(f);
-    bool any = t->version != 0, twice = t->copy[0].version == t->copy[1].version; /* then the first of them was complete; one alone may fade and is written again */
-    if (!any || !twice || t->seen > t->version) t->version = t->seen + 1; /* what could not be read now must never count again */
+    /* then the first of them was complete; one alone may fade and is written again */
+    bool any = t->version != 0, twice = t->copy[0].version == t->copy[1].version;
+    /* what could not be read now must never count again */
+    if (!any || !twice || t->seen > t->version) t->version = t->seen + 1;
     return any;
 }
 
@@ -84,7 +90,9 @@ bool ftl_bbt_mark(struct ftl *f, uint32_t block_id) {
     return true;
 }
 
-static bool pending(const struct ftl_bbt *t, uint32_t c) { return !t->copy[c].lost && t->copy[c].version != t->version; }
+static bool pending(const struct ftl_bbt *t, uint32_t c) {
+    return !t->copy[c].lost && t->copy[c].version != t->version;
+}
 
 bool ftl_bbt_dirty(const struct ftl *f) { return pending(&f->bbt, 0) || pending(&f->bbt, 1); }
 
@@ -119,7 +127,10 @@ static void open_block(struct ftl *f, uint32_t copy) {
 
 static void program_part(struct ftl *f, uint32_t copy) {
     struct ftl_bbt_copy *c = &f->bbt.copy[copy];
-    struct hal_nand_op o = {.op = HAL_PROGRAM, .ppn = ppn_of(f, copy, c->at, c->page + c->part), .frame = ftl_blocks_bad_frame(f, c->part), .kind = FTL_KIND_BBT};
+    struct hal_nand_op o = {.op = HAL_PROGRAM,
+                            .ppn = ppn_of(f, copy, c->at, c->page + c->part),
+                            .frame = ftl_blocks_bad_frame(f, c->part),
+                            .kind = FTL_KIND_BBT};
     struct hal_nand_done d;
     o.lpn = c->part;
     o.sequence = c->writing = f->bbt.version;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The bad-block table (docs/decisions/011-failing-nand.md): set BAD of ftl_blocks.h and its two copies on NAND.
  *
- * A version of the table is f->blocks.frames pages of kind BBT, all with the version as their sequence; they follow one another in a block, versions too. Each
- * copy has three blocks of its own. The newest version with all its pages whole counts, wherever it is; a copy in a block that became bad is still read.
- * A block that an earlier session wrote gets no further page: a new version goes to the next good one of the three, erased just before, and to the one that
- * holds the copy's newest version only if there is no other and the other copy is not older. The older copy is written first. So one
- * whole version is there at any instant. A block that fails on the way becomes bad itself, which makes a newer version.
+ * A version of the table is f->blocks.frames pages of kind BBT, all with the version as their sequence; they follow one
+ * another in a block, versions too. Each copy has three blocks of its own. The newest version with all its pages whole
+ * counts, wherever it is; a copy in a block that became bad is still read.
+ * A block that an earlier session wrote gets no further page: a new version goes to the next good one of the three,
+ * erased just before, and to the one that holds the copy's newest version only if there is no other and the other copy
+ * is not older. The older copy is written first. So one whole version is there at any instant. A block that fails on
+ * the way becomes bad itself, which makes a newer version.
  * When none of the three can be used (bad, or named by the map) the copy is given up until the next
  * ftl_bbt_write(). */
 #ifndef FTL_BBT_H

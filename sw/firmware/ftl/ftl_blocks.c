@@ -5,7 +5,9 @@
 
 enum set { SET_BUSY = 0, SET_LIVE = 1, SET_BAD = 2, SET_DATA = 3, SETS = 4 };
 
-static uint32_t first_frame(const struct ftl *f, enum set set) { return f->geometry.frames - f->geometry.firmware_frames + (uint32_t)set * f->blocks.frames; }
+static uint32_t first_frame(const struct ftl *f, enum set set) {
+    return f->geometry.frames - f->geometry.firmware_frames + (uint32_t)set * f->blocks.frames;
+}
 
 /* Word `word` of a die in a set: the sets follow one another in the firmware's frames, each in frames of its own. */
 static uint32_t *word_of(struct ftl *f, enum set set, uint32_t die, uint32_t word) {
@@ -25,21 +27,25 @@ static void drop(struct ftl *f, enum set set, uint32_t block_id) {
 
 static bool put(struct ftl *f, enum set set, uint32_t block_id) {
     uint32_t block = ftl_block_of(&f->geometry, block_id);
-    uint32_t *word = word_of(f, set, ftl_die_of(&f->geometry, block_id), block / 32), bit = 1u << block % 32, old = *word;
+    uint32_t *word = word_of(f, set, ftl_die_of(&f->geometry, block_id), block / 32), bit = 1u << block % 32,
+             old = *word;
     *word = old | bit;
     return !(old & bit);
 }
 
 static void clear(struct ftl *f, enum set set) {
     const struct ftl_geometry *g = &f->geometry;
-    uint32_t *words = hal_frame(first_frame(f, set)), n = set == SET_BAD ? f->blocks.frames * FTL_PAGE_WORDS : g->dies * f->blocks.words; /* BAD goes to NAND in whole pages */
+    /* BAD goes to NAND in whole pages */
+    uint32_t *words = hal_frame(first_frame(f, set)),
+             n = set == SET_BAD ? f->blocks.frames * FTL_PAGE_WORDS : g->dies * f->blocks.words;
     for (uint32_t w = 0; w < n; w++) words[w] = 0;
     if (set == SET_BAD || set == SET_DATA) return;
     for (uint32_t die = 0; die < g->dies; die++)
         for (uint32_t b = g->blocks; b < f->blocks.words * 32; b++) *word_of(f, set, die, b / 32) |= 1u << b % 32;
 }
 
-/* Anchors and the table's blocks of a die, as bits of its first word: the first blocks of the first and of the last die. */
+/* Anchors and the table's blocks of a die, as bits of its first word: the first blocks of the first and of the last
+ * die. */
 static uint32_t kept_bits(const struct ftl_geometry *g, uint32_t die) {
     uint32_t here = g->dies == 1 ? FTL_KEPT_BLOCKS : die == 0 || die == g->dies - 1 ? FTL_KEPT_BLOCKS / 2 : 0;
     return (1u << here) - 1u;
@@ -47,7 +53,8 @@ static uint32_t kept_bits(const struct ftl_geometry *g, uint32_t die) {
 
 /* Blocks of a word that cannot be taken. */
 static uint32_t closed(struct ftl *f, uint32_t die, uint32_t word) {
-    uint32_t bits = *word_of(f, SET_LIVE, die, word) | *word_of(f, SET_BAD, die, word) | *word_of(f, SET_BUSY, die, word);
+    uint32_t bits =
+        *word_of(f, SET_LIVE, die, word) | *word_of(f, SET_BAD, die, word) | *word_of(f, SET_BUSY, die, word);
     return word == 0 ? bits | kept_bits(&f->geometry, die) : bits;
 }
 
@@ -80,7 +87,9 @@ enum ftl_error ftl_blocks_init(struct ftl *f) {
     const struct ftl_geometry *g = &f->geometry;
     b->words = (g->blocks + 31) / 32;
     b->frames = (g->dies * b->words + FTL_PAGE_WORDS - 1) / FTL_PAGE_WORDS;
-    if (g->dies > FTL_MAX_DIES || g->blocks < FTL_KEPT_BLOCKS || SETS * b->frames + FTL_WORK_FRAMES > g->firmware_frames || b->frames > g->pages) return FTL_ERR_CONFIG;
+    if (g->dies > FTL_MAX_DIES || g->blocks < FTL_KEPT_BLOCKS ||
+        SETS * b->frames + FTL_WORK_FRAMES > g->firmware_frames || b->frames > g->pages)
+        return FTL_ERR_CONFIG;
     b->last_busy = b->last_live = FTL_NO_BLOCK;
     b->settled = false;
     b->total = 0;
@@ -114,11 +123,14 @@ bool ftl_blocks_bad(struct ftl *f, uint32_t block_id) {
 
 bool ftl_blocks_is_bad(struct ftl *f, uint32_t block_id) { return has(f, SET_BAD, block_id); }
 
-bool ftl_blocks_is_taken(struct ftl *f, uint32_t block_id) { return has(f, SET_LIVE, block_id) || (!f->blocks.settled && has(f, SET_BUSY, block_id)); }
+bool ftl_blocks_is_taken(struct ftl *f, uint32_t block_id) {
+    return has(f, SET_LIVE, block_id) || (!f->blocks.settled && has(f, SET_BUSY, block_id));
+}
 
 bool ftl_blocks_unwanted(struct ftl *f, uint32_t block_id) {
     uint32_t block = ftl_block_of(&f->geometry, block_id);
-    return has(f, SET_BAD, block_id) || (block < 32 && kept_bits(&f->geometry, ftl_die_of(&f->geometry, block_id)) >> block & 1u);
+    return has(f, SET_BAD, block_id) ||
+           (block < 32 && kept_bits(&f->geometry, ftl_die_of(&f->geometry, block_id)) >> block & 1u);
 }
 
 uint32_t ftl_blocks_bad_frame(const struct ftl *f, uint32_t n) { return first_frame(f, SET_BAD) + n; }
@@ -129,14 +141,16 @@ uint32_t ftl_blocks_good(struct ftl *f) {
     const struct ftl_geometry *g = &f->geometry;
     uint32_t shut = FTL_KEPT_BLOCKS; /* and of the bad ones those that are not shut anyway */
     for (uint32_t die = 0; die < g->dies; die++)
-        for (uint32_t w = 0; w < f->blocks.words; w++) shut += count_ones(*word_of(f, SET_BAD, die, w) & ~(w == 0 ? kept_bits(g, die) : 0));
+        for (uint32_t w = 0; w < f->blocks.words; w++)
+            shut += count_ones(*word_of(f, SET_BAD, die, w) & ~(w == 0 ? kept_bits(g, die) : 0));
     return g->dies * g->blocks - shut;
 }
 
 uint32_t ftl_blocks_count_bad(struct ftl *f) {
     uint32_t n = 0;
     for (uint32_t die = 0; die < f->geometry.dies; die++)
-        for (uint32_t w = 0; w < f->blocks.words && !ftl_die_is_out(&f->geometry, die); w++) n += count_ones(*word_of(f, SET_BAD, die, w));
+        for (uint32_t w = 0; w < f->blocks.words && !ftl_die_is_out(&f->geometry, die); w++)
+            n += count_ones(*word_of(f, SET_BAD, die, w));
     return n;
 }
 
@@ -203,7 +217,8 @@ uint32_t ftl_blocks_data_word(struct ftl *f, uint32_t die, uint32_t word) {
     return word == 0 ? bits & ~kept_bits(&f->geometry, die) : bits;
 }
 
-/* Whether the drive that is recovered has written to the block: a log page that cannot be read now may name its pages, and be read by the next mount (rule keep). */
+/* Whether the drive that is recovered has written to the block: a log page that cannot be read now may name its pages,
+ * and be read by the next mount (rule keep). */
 static bool is_of_old_generation(struct ftl *f, uint32_t block_id) {
     struct hal_nand_op o = {.op = HAL_READ_OOB, .ppn = ftl_first_ppn(&f->geometry, block_id)};
     struct hal_nand_done d;

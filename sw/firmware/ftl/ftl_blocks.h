@@ -3,33 +3,38 @@
  *
  * BUSY  what the old root, its map and its log name; nothing of it is erased before the new root is whole
  * LIVE  what the new root names; from the new root on it counts instead of BUSY
- * BAD   blocks that are never erased, programmed or handed out again: the bad-block table (ftl_bbt.h). A bad block may hold live pages still
+ * BAD   blocks that are never erased, programmed or handed out again: the bad-block table (ftl_bbt.h). A bad block may
+ *       hold live pages still
  * DATA  blocks of LIVE that hold data of hosts and get no further page: those that can be collected (ftl_collect.h)
  *
- * A block that is taken is in BUSY and LIVE. ftl_blocks_settle() forgets BUSY and puts the mount reserve there: free blocks that stay untouched in this session. The next mount
- * may write to these only: every other free block may have been written in this session (rule keep), and a block that was collected is free without having been erased.
- * After that a taken block stays taken until ftl_blocks_release(). The anchors, where roots are, and the table's own blocks are given to nobody, whatever the
- * sets say; only BAD says something about them. */
+ * A block that is taken is in BUSY and LIVE. ftl_blocks_settle() forgets BUSY and puts the mount reserve there: free
+ * blocks that stay untouched in this session. The next mount may write to these only: every other free block may have
+ * been written in this session (rule keep), and a block that was collected is free without having been erased.
+ * After that a taken block stays taken until ftl_blocks_release(). The anchors, where roots are, and the table's own
+ * blocks are given to nobody, whatever the sets say; only BAD says something about them. */
 #ifndef FTL_BLOCKS_H
 #define FTL_BLOCKS_H
 
 #include "ftl.h"
 
 #define FTL_NO_BLOCK 0xffffffffu
-#define FTL_MOUNT_SPARE 4u     /* free blocks that a mount may lose to failing erases and programs */
+#define FTL_MOUNT_SPARE 4u /* free blocks that a mount may lose to failing erases and programs */
 #define FTL_FIRST_TABLE_BLOCK 2u
-#define FTL_ANCHORS 6u         /* blocks for roots; two that work are enough */
-#define FTL_KEPT_BLOCKS (FTL_ANCHORS + 2 * FTL_TABLE_BLOCKS) /* what is neither data's nor log's nor map's: the first blocks of the only die, or half of it of two */
+#define FTL_ANCHORS 6u /* blocks for roots; two that work are enough */
+/* what is neither data's nor log's nor map's: the first blocks of the only die, or half of it of two */
+#define FTL_KEPT_BLOCKS (FTL_ANCHORS + 2 * FTL_TABLE_BLOCKS)
 
 /* All sets empty. FTL_ERR_CONFIG: no room for the sets and FTL_WORK_FRAMES more, or for the kept blocks. */
 FTL_MUST_CHECK enum ftl_error ftl_blocks_init(struct ftl *f);
 /* Where the search for free blocks begins, so that erases spread. */
 void ftl_blocks_spread(struct ftl *f, uint32_t start);
 
-/* Anchor n < FTL_ANCHORS: in turn blocks 0, 1 and 5 of the first die and of the last one; blocks 0, 1 and 8 to 11 of the only one. The vendor guarantees the first. */
+/* Anchor n < FTL_ANCHORS: in turn blocks 0, 1 and 5 of the first die and of the last one; blocks 0, 1 and 8 to 11 of
+ * the only one. The vendor guarantees the first. */
 uint32_t ftl_anchor(const struct ftl_geometry *g, uint32_t n);
 bool ftl_is_anchor(const struct ftl_geometry *g, uint32_t block_id);
-/* Block n < FTL_TABLE_BLOCKS of copy 0 or 1 of the bad-block table: blocks 2 to 4 of the first die, and of the last one; 5 to 7 of the only one. */
+/* Block n < FTL_TABLE_BLOCKS of copy 0 or 1 of the bad-block table: blocks 2 to 4 of the first die, and of the last
+ * one; 5 to 7 of the only one. */
 uint32_t ftl_table_block(const struct ftl_geometry *g, uint32_t copy, uint32_t n);
 
 /* Puts the block of a page that exists into a set. */
@@ -48,7 +53,8 @@ bool ftl_blocks_unwanted(struct ftl *f, uint32_t block_id);
 uint32_t ftl_blocks_bad_frame(const struct ftl *f, uint32_t n);
 /* BAD := nothing. */
 void ftl_blocks_none_bad(struct ftl *f);
-/* How many blocks there are that are neither bad nor an anchor nor the table's; how many are bad, those of dies that are out not counted. */
+/* How many blocks there are that are neither bad nor an anchor nor the table's; how many are bad, those of dies that
+ * are out not counted. */
 uint32_t ftl_blocks_good(struct ftl *f);
 uint32_t ftl_blocks_count_bad(struct ftl *f);
 
@@ -56,7 +62,8 @@ uint32_t ftl_blocks_count_bad(struct ftl *f);
 void ftl_blocks_live_is_busy(struct ftl *f);
 void ftl_blocks_none_live(struct ftl *f);
 
-/* From now on only LIVE and BAD count, and the mount reserve, of which each die gives its share. Counts the free blocks beside it. */
+/* From now on only LIVE and BAD count, and the mount reserve, of which each die gives its share. Counts the free blocks
+ * beside it. */
 void ftl_blocks_settle(struct ftl *f);
 
 /* A block of LIVE gets no further page of a host: it becomes DATA. */
@@ -74,7 +81,8 @@ uint32_t ftl_blocks_take(struct ftl *f, uint32_t die);
 /* Takes a free block, of a die of that channel if there is one, else of any. */
 uint32_t ftl_blocks_take_near(struct ftl *f, uint32_t channel);
 
-/* Free blocks that stay untouched in a session so that the next mount has room for map and log before it may erase anything old. */
+/* Free blocks that stay untouched in a session so that the next mount has room for map and log before it may erase
+ * anything old. */
 uint32_t ftl_blocks_mount_reserve(const struct ftl_geometry *g);
 
 #endif

@@ -12,7 +12,8 @@ static void release(struct ftl *f, struct ftl_holders *h, uint32_t n) {
     for (uint32_t i = 0; i < h->n; i++) h->block[i] = h->block[i + n];
 }
 
-/* Which transactions are open: each that ends in the log from `ends` on has its first entry at `low` or later. One that is not seen open here has ended before `ends`, or begins at `low` or later. */
+/* Which transactions are open: each that ends in the log from `ends` on has its first entry at `low` or later. One that
+ * is not seen open here has ended before `ends`, or begins at `low` or later. */
 static void look(struct ftl_checkpoint *c) {
     uint64_t low = hal_log_head(), first;
     for (uint32_t t = 0; t < FTL_TXIDS; t++)
@@ -21,7 +22,8 @@ static void look(struct ftl_checkpoint *c) {
     c->ends = hal_log_head();
 }
 
-/* Notes a place every so many pages, the first one that begins behind the last look; when the list is full every second one goes. */
+/* Notes a place every so many pages, the first one that begins behind the last look; when the list is full every second
+ * one goes. */
 static void note_place(const struct ftl *f, struct ftl_checkpoint *c, const struct hal_log_place *now) {
     uint32_t last = c->places == 0 ? f->old_root.log_page : c->place[c->places - 1].at.page;
     if (c->every == 0) c->every = 1;
@@ -116,7 +118,12 @@ static bool compose(const struct ftl *f, uint32_t page) {
 
 /* Programs a frame into the next page: its PPN, or FTL_NO_PPN if that failed and has to be done again. */
 static uint32_t program(struct ftl *f, struct ftl_checkpoint *c, uint32_t kind, uint32_t number, uint32_t frame) {
-    struct hal_nand_op o = {.op = HAL_PROGRAM, .ppn = c->to++, .frame = frame, .kind = kind, .lpn = number, .sequence = c->root.map_sequence};
+    struct hal_nand_op o = {.op = HAL_PROGRAM,
+                            .ppn = c->to++,
+                            .frame = frame,
+                            .kind = kind,
+                            .lpn = number,
+                            .sequence = c->root.map_sequence};
     struct hal_nand_done d;
     c->left--;
     ftl_io_one(&f->io, &o, &d);
@@ -213,7 +220,8 @@ static void new_root(struct ftl *f, struct ftl_checkpoint *c) {
 /* Whether it is time. */
 static bool due(const struct ftl *f, const struct ftl_checkpoint *c, uint32_t page) {
     uint32_t pages = page - c->last;
-    return pages >= f->geometry.checkpoint_pages || (ftl_supply_low(f) && pages >= 2 * f->geometry.lanes * f->geometry.pages);
+    return pages >= f->geometry.checkpoint_pages ||
+           (ftl_supply_low(f) && pages >= 2 * f->geometry.lanes * f->geometry.pages);
 }
 
 void ftl_checkpoint_step(struct ftl *f, struct ftl_supply *s, struct ftl_checkpoint *c) {

@@ -1,22 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checkpoints while the drive works (docs/decisions/023-checkpoints.md): recovery is bounded by the log since the last one, and the log's blocks come back.
+/* Checkpoints while the drive works (docs/decisions/023-checkpoints.md): recovery is bounded by the log since the last
+ * one, and the log's blocks come back.
  *
  * When the log since the root's first page is longer than a setting, or blocks are short:
- *   1. Choose the start: the newest of the places noted along the log that is behind a durable watermark. The map will have what was logged before it. And choose where the log is to begin:
+ *   1. Choose the start: the newest of the places noted along the log that is behind a durable watermark. The map will
+ *      have what was logged before it. And choose where the log is to begin:
  *      the newest place before the first entry of every transaction that had not ended when the start was noted.
- *   2. Write the map, page by page, from table memory, as it is at that moment: NONE and NAND as they are; a chain's committed version (hal_lookup); a block that is in a
- *      frame as NONE, for its entry lies behind the watermark and so behind the start. Commands go on meanwhile, so the pages are of different moments.
- *   3. When the last word is written, take the log's head, and wait until it is behind a durable watermark: so the pages hold nothing that recovery would not count.
+ *   2. Write the map, page by page, from table memory, as it is at that moment: NONE and NAND as they are; a chain's
+ *      committed version (hal_lookup); a block that is in a frame as NONE, for its entry lies behind the watermark and
+ *      so behind the start. Commands go on meanwhile, so the pages are of different moments.
+ *   3. When the last word is written, take the log's head, and wait until it is behind a durable watermark: so the
+ *      pages hold nothing that recovery would not count.
  *   4. Write a root of this generation, with its seal, and erase the old one's anchor (ftl_root.h).
  *   5. Log blocks before the log's new beginning and the blocks of the old map are free.
- * Recovery reads that map and applies the log from the start on; of the entries before it only those of transactions that end behind it. For each block of the host the last entry from the
- * start on decides; if there is none, the map does. Entries that the map has already are applied again in log order, and come to the same end. A COMMIT before the start was visible
- * before step 2, so its blocks are in the map; one behind it finds all of its entries. (With only the log from the start on, a COMMIT that the map has and whose first entries
- * lie before it would be applied by half, over a plain write that it had won over.)
+ * Recovery reads that map and applies the log from the start on; of the entries before it only those of transactions
+ * that end behind it. For each block of the host the last entry from the start on decides; if there is none, the map
+ * does. Entries that the map has already are applied again in log order, and come to the same end. A COMMIT before the
+ * start was visible before step 2, so its blocks are in the map; one behind it finds all of its entries. (With only the
+ * log from the start on, a COMMIT that the map has and whose first entries lie before it would be applied by half, over
+ * a plain write that it had won over.)
  *
- * Cut on the way, recovery finds the old root with its map and log, or the new one: what one of them needs is free only when the other is erased.
- * A step programs one page or erases one block, when nothing else of the firmware is in flight. A program that fails makes its block bad, and the page is written
- * again in another one. Without a block for it the checkpoint is given up and begun again later; nothing has changed then. A transaction that stays open keeps the log from its first entry on. */
+ * Cut on the way, recovery finds the old root with its map and log, or the new one: what one of them needs is free only
+ * when the other is erased.
+ * A step programs one page or erases one block, when nothing else of the firmware is in flight. A program that fails
+ * makes its block bad, and the page is written again in another one. Without a block for it the checkpoint is given up
+ * and begun again later; nothing has changed then. A transaction that stays open keeps the log from its first entry on.
+ * */
 #ifndef FTL_CHECKPOINT_H
 #define FTL_CHECKPOINT_H
 
@@ -28,12 +37,13 @@
 struct ftl_checkpoint {
     struct ftl_place {
         struct hal_log_place at;
-        uint64_t low; /* no transaction that ends behind it has an entry before this one */
+        uint64_t low;                  /* no transaction that ends behind it has an entry before this one */
     } place[FTL_PLACES], begin, start; /* oldest first; begin: of the log; start: of what is not in the map */
     uint32_t places, every;            /* pages of the log between two of them */
     uint64_t low, ends;                /* of the last look at the transactions; ends 0: none that no place has used */
-    uint64_t durable;                  /* the durable watermark as it was a round ago: what became durable then is visible now */
-    uint32_t last;                     /* page where the last checkpoint has its start */
+    /* the durable watermark as it was a round ago: what became durable then is visible now */
+    uint64_t durable;
+    uint32_t last; /* page where the last checkpoint has its start */
     enum { FTL_CHECKPOINT_NONE, FTL_CHECKPOINT_MAP, FTL_CHECKPOINT_SETTLE } state;
     struct ftl_holders map; /* blocks of the new map */
     uint32_t to, left;      /* its next page, pages left in its block */
@@ -42,7 +52,7 @@ struct ftl_checkpoint {
     bool composed;          /* the page, or directory, is in its frame and not on NAND yet */
     uint64_t end, noted;    /* index that must be behind a durable watermark; a note stands below */
     struct ftl_root root;
-    uint32_t done;          /* checkpoints */
+    uint32_t done; /* checkpoints */
 };
 
 /* One round. */

@@ -10,7 +10,9 @@ static uint16_t *count_of(uint32_t block_id) {
     return (uint16_t *)hal_frame(FTL_FRAME_POOL + block_id / BLOCKS_OF_FRAME) + block_id % BLOCKS_OF_FRAME;
 }
 
-uint32_t ftl_collect_frames(const struct ftl_geometry *g) { return ftl_block_id(g, g->dies - 1, g->blocks - 1) / BLOCKS_OF_FRAME + 1; }
+uint32_t ftl_collect_frames(const struct ftl_geometry *g) {
+    return ftl_block_id(g, g->dies - 1, g->blocks - 1) / BLOCKS_OF_FRAME + 1;
+}
 
 void ftl_collect_count(struct ftl *f) {
     const struct ftl_geometry *g = &f->geometry;
@@ -109,16 +111,19 @@ static bool search(struct ftl *f, struct ftl_collect *c) {
     return c->seen >= FTL_COLLECT_WINDOW || c->words >= g->dies * f->blocks.words;
 }
 
-/* The collector cannot go on by itself. No block is left, not even for a page that could not be programmed, and one such page may be what holds up the watermark; or none to move to, and no
- * ticket waits; or the log takes no more moves and notes. */
-static bool stuck(const struct ftl *f, const struct ftl_supply *s, const struct ftl_retire *r, const struct ftl_collect *c) {
+/* The collector cannot go on by itself. No block is left, not even for a page that could not be programmed, and one
+ * such page may be what holds up the watermark; or none to move to, and no ticket waits; or the log takes no more moves
+ * and notes. */
+static bool stuck(const struct ftl *f, const struct ftl_supply *s, const struct ftl_retire *r,
+                  const struct ftl_collect *c) {
     if (f->blocks.total == 0 && (c->tickets == 0 || hal_log_mark() < c->ticket[0].head)) return true;
     return (c->starved && c->tickets == 0) || (s->log_full != 0 && (r->move.waits || hal_moving() || c->tickets != 0));
 }
 
 void ftl_collect_step(struct ftl *f, struct ftl_supply *s, struct ftl_retire *r, struct ftl_collect *c) {
     if (c->tickets != 0 && ripe(c)) use_ticket(f, c);
-    if (c->victim != 0 && !ftl_retire_has(r, c->victim - 1) && ftl_retire_settled(r) && c->tickets < FTL_TICKETS) end_victim(f, r, c);
+    if (c->victim != 0 && !ftl_retire_has(r, c->victim - 1) && ftl_retire_settled(r) && c->tickets < FTL_TICKETS)
+        end_victim(f, r, c);
     if (f->blocks.total > ftl_supply_kept_from_moves(&f->geometry)) c->starved = false;
     if (stuck(f, s, r, c)) s->hopeless = true;
     else if (c->tickets != 0 || c->victim != 0 || !ftl_supply_low(f)) s->hopeless = false;

@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Garbage collection: blocks come back while the drive runs (docs/decisions/022-collection.md).
  *
- * When free blocks are few (ftl_supply_low) a cursor goes over the DATA blocks. Of each FTL_COLLECT_WINDOW that it meets the one with the fewest live pages (hal_live) is the
- * victim, unless all its pages are live; so the choice costs the same at any capacity. Its live pages move as those of a failing block do (ftl_retire.h). A block without live
+ * When free blocks are few (ftl_supply_low) a cursor goes over the DATA blocks. Of each FTL_COLLECT_WINDOW that it
+ * meets the one with the fewest live pages (hal_live) is the victim, unless all its pages are live; so the choice costs
+ * the same at any capacity. Its live pages move as those of a failing block do (ftl_retire.h). A block without live
  * pages takes a ticket: {block, log head}. It is free (ftl_blocks_release) when three things are true (rule erase):
- *   - all that was logged before the ticket is behind a durable watermark, so that recovery never needs what the block holds;
- *   - every read that could have found one of its pages has ended: a turn of the reads that began after the ticket is over;
+ *   - all that was logged before the ticket is behind a durable watermark, so that recovery never needs what the block
+ *     holds;
+ *   - every read that could have found one of its pages has ended: a turn of the reads that began after the ticket is
+ *     over;
  *   - it still has no live page.
- * It is erased before its next use, as every block. A durable watermark that does not come up by itself is asked for with a note in the log.
+ * It is erased before its next use, as every block. A durable watermark that does not come up by itself is asked for
+ * with a note in the log.
  *
- * A victim whose pages did not all move (one cannot be read, or is just being rescued) is set aside until the next mount. `hopeless` of ftl_supply.h is set
- * when the cursor has been all round and found nothing: all is live, so a writer gets CAPACITY. It is
- * set, too, while no block is left to move to and no ticket waits, and when the log, which moves and notes need, gets no further block: what would end that is not the collector's. */
+ * A victim whose pages did not all move (one cannot be read, or is just being rescued) is set aside until the next
+ * mount. `hopeless` of ftl_supply.h is set when the cursor has been all round and found nothing: all is live, so a
+ * writer gets CAPACITY. It is set, too, while no block is left to move to and no ticket waits, and when the log, which
+ * moves and notes need, gets no further block: what would end that is not the collector's. */
 #ifndef FTL_COLLECT_H
 #define FTL_COLLECT_H
 
@@ -23,12 +28,12 @@
 #define FTL_TICKETS 16u
 
 struct ftl_collect {
-    uint32_t die, word;              /* where the cursor is: 32 blocks of a die */
-    uint32_t seen, words;            /* blocks that this search has met; words since the last block that was worth it */
-    uint32_t best, best_live;        /* of them, plus one; 0: none */
-    uint32_t victim;                 /* its pages move; plus one; 0: none */
+    uint32_t die, word;       /* where the cursor is: 32 blocks of a die */
+    uint32_t seen, words;     /* blocks that this search has met; words since the last block that was worth it */
+    uint32_t best, best_live; /* of them, plus one; 0: none */
+    uint32_t victim;          /* its pages move; plus one; 0: none */
     struct {
-        uint32_t block, turn;        /* turn: the first one of the reads that counts */
+        uint32_t block, turn; /* turn: the first one of the reads that counts */
         uint64_t head;
     } ticket[FTL_TICKETS];
     uint32_t tickets, turn;          /* turn: how many were begun */
@@ -40,7 +45,8 @@ struct ftl_collect {
 /* Frames of a mount that ftl_collect_count() uses. */
 uint32_t ftl_collect_frames(const struct ftl_geometry *g);
 
-/* Before hal_enable(), after ftl_blocks_settle(): the blocks that the map names become DATA, and the hardware gets the counts of their pages. */
+/* Before hal_enable(), after ftl_blocks_settle(): the blocks that the map names become DATA, and the hardware gets the
+ * counts of their pages. */
 void ftl_collect_count(struct ftl *f);
 
 /* One round: never waits for the NAND. */

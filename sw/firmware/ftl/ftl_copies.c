@@ -7,7 +7,9 @@
 
 #define PROGRAM_TRIES 16u /* a die that always fails shall not take all its blocks into the table */
 
-static uint32_t die_of(const struct ftl *f, uint32_t ppn) { return ftl_die_of(&f->geometry, ppn >> f->geometry.page_bits); }
+static uint32_t die_of(const struct ftl *f, uint32_t ppn) {
+    return ftl_die_of(&f->geometry, ppn >> f->geometry.page_bits);
+}
 
 void ftl_copies_begun(const struct ftl *f, struct ftl_copies *c, const struct ftl_suspect *page) {
     uint32_t die = die_of(f, page->ppn), n = FTL_IN_FLIGHT(&f->geometry);
@@ -19,7 +21,8 @@ void ftl_copies_begun(const struct ftl *f, struct ftl_copies *c, const struct ft
 }
 
 static bool is_it(const struct ftl *f, const struct ftl_suspect *s, const struct hal_nand_done *d) {
-    return d->status == FTL_PAGE_OK && d->kind == FTL_KIND_DATA && d->lpn == s->lpn && d->sequence == s->sequence && d->generation == f->old_root.generation;
+    return d->status == FTL_PAGE_OK && d->kind == FTL_KIND_DATA && d->lpn == s->lpn && d->sequence == s->sequence &&
+           d->generation == f->old_root.generation;
 }
 
 static enum ftl_error open_block(struct ftl *f, struct ftl_copies *c) {
@@ -34,7 +37,11 @@ static enum ftl_error open_block(struct ftl *f, struct ftl_copies *c) {
 /* Programs the words of the frame, in another block if that fails. */
 static enum ftl_error program(struct ftl *f, struct ftl_copies *c, struct ftl_suspect *s) {
     for (;;) {
-        struct hal_nand_op o = {.op = HAL_PROGRAM, .frame = FTL_FRAME_MOVE(f), .kind = FTL_KIND_DATA, .lpn = s->lpn, .sequence = s->sequence};
+        struct hal_nand_op o = {.op = HAL_PROGRAM,
+                                .frame = FTL_FRAME_MOVE(f),
+                                .kind = FTL_KIND_DATA,
+                                .lpn = s->lpn,
+                                .sequence = s->sequence};
         struct hal_nand_done d;
         enum ftl_error error = c->left == 0 ? open_block(f, c) : FTL_OK;
         if (error != FTL_OK) return error;

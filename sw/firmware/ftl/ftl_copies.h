@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copies of pages whose program may have been cut (docs/architecture.md, rules of the mount: rewrite).
  *
- * A die runs the programs of data pages in the order of their log entries, one after the other, or FTL_IN_FLIGHT at once on a part that can do that. So a page of which that many later
- * ones of its die were begun had ended when power failed. Only the last ones that were begun, FTL_IN_FLIGHT on each die, may fade: those that read well are read once more, and the
- * words of that read go to a fresh page, before anything counts them. The page of a RELOCATE was complete before its entry was logged. */
+ * A die runs the programs of data pages in the order of their log entries, one after the other, or FTL_IN_FLIGHT at
+ * once on a part that can do that. So a page of which that many later ones of its die were begun had ended when power
+ * failed. Only the last ones that were begun, FTL_IN_FLIGHT on each die, may fade: those that read well are read once
+ * more, and the words of that read go to a fresh page, before anything counts them. The page of a RELOCATE was complete
+ * before its entry was logged. */
 #ifndef FTL_COPIES_H
 #define FTL_COPIES_H
 
@@ -25,8 +27,8 @@ struct ftl_copies {
 /* The page of a MAP entry was begun. Called in log order. */
 void ftl_copies_begun(const struct ftl *f, struct ftl_copies *c, const struct ftl_suspect *page);
 
-/* Copies all that are whole; one that cannot be read any more is whole no longer. Blocks that the log names are BUSY; nothing is in flight. FTL_ERR_NO_BLOCK, FTL_ERR_PROGRAM: there is no block for them, or too many
- * programs failed. */
+/* Copies all that are whole; one that cannot be read any more is whole no longer. Blocks that the log names are BUSY;
+ * nothing is in flight. FTL_ERR_NO_BLOCK, FTL_ERR_PROGRAM: there is no block for them, or too many programs failed. */
 FTL_MUST_CHECK enum ftl_error ftl_copies_make(struct ftl *f, struct ftl_copies *c);
 
 /* Where the page `ppn` of log entry `index` is from now on. */

@@ -20,7 +20,8 @@ void ftl_geometry_init(struct ftl_geometry *g) {
 }
 
 uint32_t ftl_block_id(const struct ftl_geometry *g, uint32_t die, uint32_t block) {
-    if (g->ways == 1u << g->way_bits) return die << g->block_bits | block; /* a division takes longer than a page's OOB */
+    /* a division takes longer than a page's OOB */
+    if (g->ways == 1u << g->way_bits) return die << g->block_bits | block;
     uint32_t channel = die / g->ways, way = die % g->ways;
     return ((channel << g->way_bits) | way) << g->block_bits | block;
 }
@@ -32,11 +33,14 @@ uint32_t ftl_die_of(const struct ftl_geometry *g, uint32_t block_id) {
     return (upper >> g->way_bits) * g->ways + (upper & ((1u << g->way_bits) - 1u));
 }
 
-uint32_t ftl_block_of(const struct ftl_geometry *g, uint32_t block_id) { return block_id & ((1u << g->block_bits) - 1u); }
+uint32_t ftl_block_of(const struct ftl_geometry *g, uint32_t block_id) {
+    return block_id & ((1u << g->block_bits) - 1u);
+}
 
 bool ftl_block_exists(const struct ftl_geometry *g, uint32_t block_id) {
     uint32_t upper = block_id >> g->block_bits;
-    return ftl_block_of(g, block_id) < g->blocks && (upper & ((1u << g->way_bits) - 1u)) < g->ways && (upper >> g->way_bits) < g->channels;
+    return ftl_block_of(g, block_id) < g->blocks && (upper & ((1u << g->way_bits) - 1u)) < g->ways &&
+           (upper >> g->way_bits) < g->channels;
 }
 
 uint32_t ftl_dies_count(uint64_t set) {

@@ -13,14 +13,17 @@ struct ftl_geometry {
     uint32_t channels, ways, blocks, pages, lbas; /* blocks per way, pages per block */
     uint32_t frames, firmware_frames;             /* all frames; the last ones are the firmware's for good */
     uint32_t tx_slots;                            /* 16-byte slots of a txid's work area, a power of two */
-    uint64_t nand_id;                             /* of the part whose own times the controller has; five bytes, first one lowest */
-    uint32_t nand_modes;                          /* bit m: SDR timing mode m may be used on this board */
-    uint32_t cache_ops, planes;                   /* cache operations may be used; planes that may program and erase together, 1: each block alone */
-    uint32_t read_retries;                        /* read levels that are tried beyond level 0, at most 7 */
-    uint32_t spare_bytes;                         /* of a page that the controller uses */
-    uint32_t patrol_clocks;                       /* an idle drive looks at a page for wrong bits every so many clocks; 0: never */
-    uint32_t checkpoint_pages;                    /* a checkpoint is made when the log is so many pages long */
-    uint32_t missing_dies;                        /* so many dies may be absent when the drive is formatted */
+    /* of the part whose own times the controller has; five bytes, first one lowest */
+    uint64_t nand_id;
+    uint32_t nand_modes; /* bit m: SDR timing mode m may be used on this board */
+    /* cache operations may be used; planes that may program and erase together, 1: each block alone */
+    uint32_t cache_ops, planes;
+    uint32_t read_retries; /* read levels that are tried beyond level 0, at most 7 */
+    uint32_t spare_bytes;  /* of a page that the controller uses */
+    /* an idle drive looks at a page for wrong bits every so many clocks; 0: never */
+    uint32_t patrol_clocks;
+    uint32_t checkpoint_pages; /* a checkpoint is made when the log is so many pages long */
+    uint32_t missing_dies;     /* so many dies may be absent when the drive is formatted */
     /* derived by ftl_geometry_init */
     uint32_t dies, lanes, way_bits, block_bits, page_bits, map_pages, directories;
     /* found by the mount (ftl_dies.h) */
@@ -35,7 +38,9 @@ uint32_t ftl_block_id(const struct ftl_geometry *g, uint32_t die, uint32_t block
 uint32_t ftl_first_ppn(const struct ftl_geometry *g, uint32_t block_id);
 uint32_t ftl_die_of(const struct ftl_geometry *g, uint32_t block_id);
 /* Whether a set of dies, one bit each, has this one. No 64-bit shift by a variable, which would need libgcc. */
-static inline bool ftl_dies_has(uint64_t set, uint32_t die) { return ((uint32_t)(die < 32 ? set : set >> 32) >> (die & 31u) & 1u) != 0; }
+static inline bool ftl_dies_has(uint64_t set, uint32_t die) {
+    return ((uint32_t)(die < 32 ? set : set >> 32) >> (die & 31u) & 1u) != 0;
+}
 static inline bool ftl_die_is_out(const struct ftl_geometry *g, uint32_t die) { return ftl_dies_has(g->out, die); }
 uint32_t ftl_block_of(const struct ftl_geometry *g, uint32_t block_id);
 /* Whether this drive has such a block. What comes from flash is asked here before it is used. */

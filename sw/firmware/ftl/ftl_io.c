@@ -37,8 +37,7 @@ bool ftl_io_ready(struct ftl_io *io) {
 }
 
 void ftl_io_get(struct ftl_io *io, struct hal_nand_done *done) {
-    while (!ftl_io_ready(io)) {
-    }
+    while (!ftl_io_ready(io)) {}
     uint32_t place = PLACE(io->got);
     *done = io->done[place];
     io->arrived &= ~(1u << place);

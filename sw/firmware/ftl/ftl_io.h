@@ -12,8 +12,8 @@
 struct ftl_io {
     const struct ftl_geometry *geometry;
     struct hal_nand_done done[HAL_NAND_DEPTH];
-    uint32_t put, got;  /* numbers of operations put and got so far */
-    uint32_t arrived;   /* bit per place: its result is here */
+    uint32_t put, got; /* numbers of operations put and got so far */
+    uint32_t arrived;  /* bit per place: its result is here */
 };
 
 /* Whether one more can be put. */

@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The commit log of the generation of f->old_root, from the root's first page on, as it is found on flash. Page numbers and entry indexes are those of the generation.
+/* The commit log of the generation of f->old_root, from the root's first page on, as it is found on flash. Page numbers
+ * and entry indexes are those of the generation.
  *
- * ftl_log_scan() walks it: page k is in lane k mod lanes, the pages of a lane follow one another in a block and then in the block that the
- * header names as next. A page counts when it is whole and is a LOG page of this drive, generation and number; the log ends before the first
- * page that is nowhere. OOBs are probed several at a time, so that only pages that look right are read.
- * A page whose program failed was written again at the place after: (block, page + 1) from pages 0 to 2 of a block, else page 0 of the next block. So a page that
- * is not where it should be is looked for at FTL_LOG_PLACES places after that: a page has four places, and the page before it may have been
- * found at the first of its own four, which failed but can be read. A copy that failed is as good as its successor.
- * A page is begun only when the one before it in its lane is complete, and pages are begun in order. So where a page is missing the log ends, unless a page that is `lanes` or more further on can be read: then the
- * missing one was complete, and the log has a gap (rule log-end).
- * Afterwards any page can be had by number. A log that fits in the free frames is read once, a longer one again in runs of 16 pages. A page that cannot be read again, though it is asked for several times, has faded:
+ * ftl_log_scan() walks it: page k is in lane k mod lanes, the pages of a lane follow one another in a block and then in
+ * the block that the header names as next. A page counts when it is whole and is a LOG page of this drive, generation
+ * and number; the log ends before the first page that is nowhere. OOBs are probed several at a time, so that only pages
+ * that look right are read.
+ * A page whose program failed was written again at the place after: (block, page + 1) from pages 0 to 2 of a block,
+ * else page 0 of the next block. So a page that is not where it should be is looked for at FTL_LOG_PLACES places after
+ * that: a page has four places, and the page before it may have been found at the first of its own four, which failed
+ * but can be read. A copy that failed is as good as its successor.
+ * A page is begun only when the one before it in its lane is complete, and pages are begun in order. So where a page is
+ * missing the log ends, unless a page that is `lanes` or more further on can be read: then the missing one was
+ * complete, and the log has a gap (rule log-end).
+ * Afterwards any page can be had by number. A log that fits in the free frames is read once, a longer one again in runs
+ * of 16 pages. A page that cannot be read again, though it is asked for several times, has faded:
  * it was cut in its program, or went bad. The caller scans once more, and the log ends there or has its gap there.
- * The PPNs of its pages are kept in the upper halves of the work areas of txids 1 to 31, the lower halves are the replay's: room for 4 million pages. */
+ * The PPNs of its pages are kept in the upper halves of the work areas of txids 1 to 31, the lower halves are the
+ * replay's: room for 4 million pages. */
 #ifndef FTL_LOG_H
 #define FTL_LOG_H
 
@@ -21,13 +27,15 @@
 #define FTL_LOG_PLACES 7u
 
 struct ftl_log {
-    uint32_t limit;     /* given: no page from this one on counts; FTL_NO_LIMIT at first */
-    uint32_t base;      /* number of the first page: the root's */
-    uint32_t pages;     /* number of the page after the last one */
-    bool gap;           /* page `pages` was complete and cannot be read */
-    uint32_t unread;    /* pages behind the end, or in the gap, that were begun and cannot be read; 0 or 1 for each lane, more if programs failed */
-    uint64_t entries;   /* index after the last entry */
-    uint64_t watermark; /* the newest: all entries below it are complete */
+    uint32_t limit; /* given: no page from this one on counts; FTL_NO_LIMIT at first */
+    uint32_t base;  /* number of the first page: the root's */
+    uint32_t pages; /* number of the page after the last one */
+    bool gap;       /* page `pages` was complete and cannot be read */
+    /* pages behind the end, or in the gap, that were begun and cannot be read; 0 or 1 for each lane, more if programs
+     * failed */
+    uint32_t unread;
+    uint64_t entries;              /* index after the last entry */
+    uint64_t watermark;            /* the newest: all entries below it are complete */
     uint32_t window, window_pages; /* the pages that are in frames */
 };
 
@@ -39,10 +47,12 @@ FTL_MUST_CHECK enum ftl_error ftl_log_scan(struct ftl *f, struct ftl_log *log);
 /* Whether page k is in a frame. */
 bool ftl_log_has(const struct ftl_log *log, uint32_t k);
 
-/* The words of page k, base <= k < pages, good until the next call. Unless ftl_log_has(k), no operation may be in flight. FTL_ERR_FADED: it cannot be read any more, and
- * log->limit is set for the next scan. */
+/* The words of page k, base <= k < pages, good until the next call. Unless ftl_log_has(k), no operation may be in
+ * flight. FTL_ERR_FADED: it cannot be read any more, and log->limit is set for the next scan. */
 FTL_MUST_CHECK enum ftl_error ftl_log_page(struct ftl *f, struct ftl_log *log, uint32_t k, const uint32_t **page);
 
-static inline uint32_t ftl_log_count(const uint32_t *page) { return page[FTL_LOG_COUNT] >> FTL_LOG_COUNT_SHIFT & 0xffffu; }
+static inline uint32_t ftl_log_count(const uint32_t *page) {
+    return page[FTL_LOG_COUNT] >> FTL_LOG_COUNT_SHIFT & 0xffffu;
+}
 
 #endif

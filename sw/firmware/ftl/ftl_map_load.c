@@ -4,7 +4,8 @@
 
 static bool is_page(const struct ftl *f, const struct hal_nand_done *done, uint32_t kind, uint32_t lpn) {
     const struct ftl_root *r = &f->old_root;
-    return done->status == FTL_PAGE_OK && done->kind == kind && done->lpn == lpn && done->sequence == r->map_sequence && done->generation == r->map_generation;
+    return done->status == FTL_PAGE_OK && done->kind == kind && done->lpn == lpn && done->sequence == r->map_sequence &&
+           done->generation == r->map_generation;
 }
 
 /* A block with pages of the map: BUSY, and if it is unwanted the map has to be written anew. */
@@ -50,7 +51,8 @@ static enum ftl_error load_directory(struct ftl *f, uint32_t d, uint32_t ppn) {
     ftl_io_one(&f->io, &o, &done);
     if (!is_page(f, &done, FTL_KIND_DIRECTORY, d)) return FTL_ERR_MAP;
     const uint32_t *ppns = hal_frame(FTL_FRAME_DIRECTORY);
-    uint32_t first = d * FTL_PAGE_WORDS, end = first + FTL_PAGE_WORDS < g->map_pages ? first + FTL_PAGE_WORDS : g->map_pages, put = first;
+    uint32_t first = d * FTL_PAGE_WORDS,
+             end = first + FTL_PAGE_WORDS < g->map_pages ? first + FTL_PAGE_WORDS : g->map_pages, put = first;
     enum ftl_error error = FTL_OK;
     for (uint32_t m = first; m < end; m++) {
         for (; put < end && ftl_io_room(&f->io) && put < m + HAL_NAND_DEPTH; put++) {
@@ -66,7 +68,9 @@ static enum ftl_error load_directory(struct ftl *f, uint32_t d, uint32_t ppn) {
             continue;
         }
         ftl_io_get(&f->io, &done);
-        if (error == FTL_OK) error = is_page(f, &done, FTL_KIND_MAP, m) ? copy_in(f, m, FTL_FRAME_POOL + m % HAL_NAND_DEPTH) : FTL_ERR_MAP;
+        if (error == FTL_OK)
+            error =
+                is_page(f, &done, FTL_KIND_MAP, m) ? copy_in(f, m, FTL_FRAME_POOL + m % HAL_NAND_DEPTH) : FTL_ERR_MAP;
     }
     return error;
 }

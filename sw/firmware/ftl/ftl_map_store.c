@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pages go round robin over the dies, each die with one open block; blocks are erased for all dies at once when all open ones are full. A page whose program
- * fails is programmed again when nothing is in flight; its block becomes bad and gets no further page, what it holds stays until the next mount. */
+/* Pages go round robin over the dies, each die with one open block; blocks are erased for all dies at once when all
+ * open ones are full. A page whose program fails is programmed again when nothing is in flight; its block becomes bad
+ * and gets no further page, what it holds stays until the next mount. */
 #include "ftl_bbt.h"
 #include "ftl_blocks.h"
 #include "ftl_erase.h"
 #include "ftl_map.h"
 
-#define PROGRAM_TRIES 64u /* program failures survived in one mount: a die that fails always shall not take all its blocks into the table */
+/* program failures survived in one mount: a die that fails always shall not take all its blocks into the table */
+#define PROGRAM_TRIES 64u
 
 struct writer {
     uint32_t next[FTL_MAX_DIES], left[FTL_MAX_DIES]; /* open block per die */
@@ -66,15 +68,18 @@ static enum ftl_error collect(struct ftl *f, struct writer *w, const uint32_t *p
     return ++w->tries > PROGRAM_TRIES ? FTL_ERR_PROGRAM : FTL_OK;
 }
 
-static void start(struct ftl *f, struct writer *w, uint32_t kind, const struct ftl_root *root, uint32_t *ppns, struct write write) {
-    struct hal_nand_op o = {.op = HAL_PROGRAM, .frame = write.frame, .kind = kind, .lpn = write.page, .sequence = root->map_sequence};
+static void start(struct ftl *f, struct writer *w, uint32_t kind, const struct ftl_root *root, uint32_t *ppns,
+                  struct write write) {
+    struct hal_nand_op o = {
+        .op = HAL_PROGRAM, .frame = write.frame, .kind = kind, .lpn = write.page, .sequence = root->map_sequence};
     o.ppn = ppns[write.page % FTL_PAGE_WORDS] = next_page(f, w);
     w->flight[w->put++ % HAL_NAND_DEPTH] = write;
     ftl_io_put(&f->io, &o);
 }
 
 /* Until nothing is in flight and nothing is left that failed. */
-static enum ftl_error drain(struct ftl *f, struct writer *w, uint32_t kind, const struct ftl_root *root, uint32_t *ppns) {
+static enum ftl_error drain(struct ftl *f, struct writer *w, uint32_t kind, const struct ftl_root *root,
+                            uint32_t *ppns) {
     enum ftl_error error = FTL_OK;
     while (error == FTL_OK) {
         while (!ftl_io_empty(&f->io) && error == FTL_OK) error = collect(f, w, ppns);
@@ -85,7 +90,8 @@ static enum ftl_error drain(struct ftl *f, struct writer *w, uint32_t kind, cons
     return error;
 }
 
-static enum ftl_error program(struct ftl *f, struct writer *w, uint32_t kind, const struct ftl_root *root, uint32_t *ppns, uint32_t page, uint32_t frame) {
+static enum ftl_error program(struct ftl *f, struct writer *w, uint32_t kind, const struct ftl_root *root,
+                              uint32_t *ppns, uint32_t page, uint32_t frame) {
     enum ftl_error error = FTL_OK;
     while (!ftl_io_room(&f->io) && error == FTL_OK) error = collect(f, w, ppns);
     if (error == FTL_OK && (w->fails != 0 || !any_open(f, w))) {
@@ -116,14 +122,17 @@ static bool copy_out(struct ftl *f, uint32_t map_page, uint32_t frame) {
 enum ftl_error ftl_map_store(struct ftl *f, struct ftl_root *root) {
     const struct ftl_geometry *g = &f->geometry;
     struct writer w = {.pages_to_go = g->map_pages + g->directories};
-    uint32_t *ppns = hal_frame(FTL_FRAME_DIRECTORY), *directory_ppns = hal_frame(root->frame) + FTL_ROOT_DIRECTORY, ring = 0;
+    uint32_t *ppns = hal_frame(FTL_FRAME_DIRECTORY), *directory_ppns = hal_frame(root->frame) + FTL_ROOT_DIRECTORY,
+             ring = 0;
     enum ftl_error error = FTL_OK;
     f->map.n = 0;
     for (uint32_t d = 0; d < g->directories && error == FTL_OK; d++) {
         bool any = false;
         for (uint32_t i = 0; i < FTL_PAGE_WORDS; i++) ppns[i] = FTL_NO_PPN;
-        for (uint32_t m = d * FTL_PAGE_WORDS; m < g->map_pages && m < (d + 1) * FTL_PAGE_WORDS && error == FTL_OK; m++) {
-            /* twice as many frames as operations; after a failure one page at a time, so no frame is filled that is still to be programmed */
+        for (uint32_t m = d * FTL_PAGE_WORDS; m < g->map_pages && m < (d + 1) * FTL_PAGE_WORDS && error == FTL_OK;
+             m++) {
+            /* twice as many frames as operations; after a failure one page at a time, so no frame is filled that is
+             * still to be programmed */
             if (w.tries != 0) error = drain(f, &w, FTL_KIND_MAP, root, ppns);
             uint32_t frame = FTL_FRAME_POOL + ring;
             while (!ftl_io_room(&f->io) && error == FTL_OK) error = collect(f, &w, ppns);

@@ -20,16 +20,20 @@ static enum ftl_error take(struct ftl *f, uint32_t die, bool *bad) {
 }
 
 static void start(struct ftl *f, uint32_t block_id, uint32_t n) {
-    struct hal_nand_op o = {.op = HAL_READ_MARK, .ppn = ftl_first_ppn(&f->geometry, block_id) + marked_page(&f->geometry, n)};
+    struct hal_nand_op o = {.op = HAL_READ_MARK,
+                            .ppn = ftl_first_ppn(&f->geometry, block_id) + marked_page(&f->geometry, n)};
     ftl_io_put(&f->io, &o);
 }
 
 /* Operation `number` of all: dies change fastest, so that all of them work. */
-static uint32_t block_of(const struct ftl_geometry *g, uint32_t number) { return ftl_block_id(g, number % g->dies, number / g->dies / 3); }
+static uint32_t block_of(const struct ftl_geometry *g, uint32_t number) {
+    return ftl_block_id(g, number % g->dies, number / g->dies / 3);
+}
 
 enum ftl_error ftl_marks_read(struct ftl *f) {
     const struct ftl_geometry *g = &f->geometry;
-    uint32_t all = g->dies * g->blocks * 3, put = 0, root = f->old_root.sequence != 0 ? ftl_anchor(g, f->old_root.anchor) : FTL_NO_BLOCK;
+    uint32_t all = g->dies * g->blocks * 3, put = 0,
+             root = f->old_root.sequence != 0 ? ftl_anchor(g, f->old_root.anchor) : FTL_NO_BLOCK;
     enum ftl_error error = FTL_OK;
     for (uint32_t got = 0; got < all; got++) {
         for (; put < all && ftl_io_room(&f->io); put++) start(f, block_of(g, put), put / g->dies % 3);

@@ -15,23 +15,28 @@
 #include "ftl_supply.h"
 
 static bool config_fits(const struct ftl_geometry *g) {
-    return g->dies <= FTL_MAX_DIES && g->directories <= FTL_MAX_DIRECTORIES && g->frames >= g->firmware_frames + FTL_FRAME_POOL + 2 * HAL_NAND_DEPTH &&
-           (g->tx_slots & (g->tx_slots - 1)) == 0 && g->tx_slots != 0 && ftl_collect_frames(g) <= g->frames - g->firmware_frames - FTL_FRAME_POOL;
+    return g->dies <= FTL_MAX_DIES && g->directories <= FTL_MAX_DIRECTORIES &&
+           g->frames >= g->firmware_frames + FTL_FRAME_POOL + 2 * HAL_NAND_DEPTH &&
+           (g->tx_slots & (g->tx_slots - 1)) == 0 && g->tx_slots != 0 &&
+           ftl_collect_frames(g) <= g->frames - g->firmware_frames - FTL_FRAME_POOL;
 }
 
-/* What is bad: the table, or if there is none the factory marks; and the root with that known. In an anchor that the table calls bad a root failed to
- * program: it does not count, even if it can be read. And what is in bad anchors does not tell a first format that was cut from a drive in use. */
+/* What is bad: the table, or if there is none the factory marks; and the root with that known. In an anchor that the
+ * table calls bad a root failed to program: it does not count, even if it can be read. And what is in bad anchors does
+ * not tell a first format that was cut from a drive in use. */
 static enum ftl_error find_bad_blocks(struct ftl *f, bool *blank) {
     if (!ftl_bbt_load(f)) return ftl_marks_read(f);
-    bool void_root = !*blank && (!f->old_root.sealed || ftl_blocks_is_bad(f, ftl_anchor(&f->geometry, f->old_root.anchor)));
+    bool void_root =
+        !*blank && (!f->old_root.sealed || ftl_blocks_is_bad(f, ftl_anchor(&f->geometry, f->old_root.anchor)));
     return void_root ? ftl_root_find(f, blank) : FTL_OK;
 }
 
-/* Blocks for all LPNs, and two that wait for data on each die that is not out; what this mount takes, and what the next one needs; for each lane what it gets
- * ahead of data, and what is kept back for it; two anchors. */
+/* Blocks for all LPNs, and two that wait for data on each die that is not out; what this mount takes, and what the next
+ * one needs; for each lane what it gets ahead of data, and what is kept back for it; two anchors. */
 static enum ftl_error enough_blocks(struct ftl *f) {
     const struct ftl_geometry *g = &f->geometry;
-    uint32_t data = (g->lbas + g->pages - 1) / g->pages + 2 * ftl_dies_used(g), log = (FTL_LOG_RESERVE + FTL_LANE_AHEAD + FTL_AHEAD) * g->lanes;
+    uint32_t data = (g->lbas + g->pages - 1) / g->pages + 2 * ftl_dies_used(g),
+             log = (FTL_LOG_RESERVE + FTL_LANE_AHEAD + FTL_AHEAD) * g->lanes;
     f->report.good_blocks = ftl_blocks_good(f);
     f->report.needed = data + log + 2 * ftl_blocks_mount_reserve(g) - FTL_MOUNT_SPARE + ftl_supply_kept(g);
     if (f->report.good_blocks < f->report.needed) return FTL_ERR_BLOCKS;
@@ -51,7 +56,8 @@ static enum ftl_error choose_log_blocks(struct ftl *f) {
 }
 
 /* Writes the new root; f->old_root is the one it follows. */
-static enum ftl_error new_generation(struct ftl *f, bool blank, bool changed, const struct ftl_lost *lost, struct ftl_root *root) {
+static enum ftl_error new_generation(struct ftl *f, bool blank, bool changed, const struct ftl_lost *lost,
+                                     struct ftl_root *root) {
     *root = f->old_root;
     root->sequence++;
     root->generation++;
@@ -77,8 +83,10 @@ static enum ftl_error new_generation(struct ftl *f, bool blank, bool changed, co
     return error;
 }
 
-/* Map and log of f->old_root, applied. Once more as long as a log page that could be read cannot be read again; each time the log ends earlier, or has its gap there.
- * FTL_ERR_GAP, FTL_ERR_NO_BLOCK, FTL_ERR_PROGRAM: map and log are applied as far as they can be, and nothing may be written. */
+/* Map and log of f->old_root, applied. Once more as long as a log page that could be read cannot be read again; each
+ * time the log ends earlier, or has its gap there.
+ * FTL_ERR_GAP, FTL_ERR_NO_BLOCK, FTL_ERR_PROGRAM: map and log are applied as far as they can be, and nothing may be
+ * written. */
 static enum ftl_error recover(struct ftl *f, struct ftl_log *log, struct ftl_lost *lost) {
     enum ftl_error error, readable = FTL_OK; /* readable: why the drive will be read-only */
     log->limit = FTL_NO_LIMIT;
@@ -164,8 +172,7 @@ void ftl_open(struct ftl *f) {
     hal_full(false);
     hal_enable();
     for (uint32_t i = 0; i < 2 * f->geometry.lanes; i++) {
-        while (!(hal_log_room() >> i / 2 & 1u)) {
-        }
+        while (!(hal_log_room() >> i / 2 & 1u)) {}
         hal_log_block(i / 2, f->lane_block[i / 2][i % 2]);
         ftl_holders_put(&f->log[i / 2], f->lane_block[i / 2][i % 2]);
     }

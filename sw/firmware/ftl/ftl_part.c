@@ -2,14 +2,39 @@
 #include "ftl_part.h"
 
 #define MICRON 0x2cu /* JEDEC ID of the maker */
-#define ID(a, b, c, d, e) ((uint64_t)(a) | (uint64_t)(b) << 8 | (uint64_t)(c) << 16 | (uint64_t)(d) << 24 | (uint64_t)(e) << 32)
+#define ID(a, b, c, d, e) \
+    ((uint64_t)(a) | (uint64_t)(b) << 8 | (uint64_t)(c) << 16 | (uint64_t)(d) << 24 | (uint64_t)(e) << 32)
 
-/* Modes: those whose times are not shorter than the part's own in any place, as far as its times are known (docs/boards.md); mode 0 is for all.
- * K9F8G08U0M: tCLS, tALS and tDS of 12 ns are more than mode 3 keeps. IDs and sizes of the others: Linux, drivers/mtd/nand/raw/nand_ids.c. */
+/* Modes: those whose times are not shorter than the part's own in any place, as far as its times are known
+ * (docs/boards.md); mode 0 is for all.
+ * K9F8G08U0M: tCLS, tALS and tDS of 12 ns are more than mode 3 keeps. IDs and sizes of the others: Linux,
+ * drivers/mtd/nand/raw/nand_ids.c. */
 static const struct ftl_part table[] = {
-    {.id = ID(0xec, 0xd3, 0x10, 0xa6, 0x64), .name = "Samsung K9F8G08U0M", .page_bytes = 4096, .spare_bytes = 128, .pages = 64, .blocks = 4096, .luns = 1, .modes = 7, .capabilities = FTL_CAN_MULTI_PLANE},
-    {.id = ID(0x98, 0xdc, 0x90, 0x26, 0x76), .name = "Toshiba TC58NVG2S0F", .page_bytes = 4096, .spare_bytes = 224, .pages = 64, .blocks = 2048, .luns = 1, .modes = 1},
-    {.id = ID(0x98, 0xd3, 0x90, 0x26, 0x76), .name = "Toshiba TC58NVG3S0F", .page_bytes = 4096, .spare_bytes = 232, .pages = 64, .blocks = 4096, .luns = 1, .modes = 1},
+    {.id = ID(0xec, 0xd3, 0x10, 0xa6, 0x64),
+     .name = "Samsung K9F8G08U0M",
+     .page_bytes = 4096,
+     .spare_bytes = 128,
+     .pages = 64,
+     .blocks = 4096,
+     .luns = 1,
+     .modes = 7,
+     .capabilities = FTL_CAN_MULTI_PLANE},
+    {.id = ID(0x98, 0xdc, 0x90, 0x26, 0x76),
+     .name = "Toshiba TC58NVG2S0F",
+     .page_bytes = 4096,
+     .spare_bytes = 224,
+     .pages = 64,
+     .blocks = 2048,
+     .luns = 1,
+     .modes = 1},
+    {.id = ID(0x98, 0xd3, 0x90, 0x26, 0x76),
+     .name = "Toshiba TC58NVG3S0F",
+     .page_bytes = 4096,
+     .spare_bytes = 232,
+     .pages = 64,
+     .blocks = 4096,
+     .luns = 1,
+     .modes = 1},
 };
 
 bool ftl_part_of_id(uint64_t id, struct ftl_part *part) {
@@ -31,7 +56,8 @@ static uint32_t number(const uint32_t *words, uint32_t at, uint32_t bytes) {
 
 /* ONFI 4.0 section 5.7.1: polynomial 8005h, initial value 4F4Eh, over the first 254 bytes; four bits at a time. */
 static bool whole(const uint32_t *copy) {
-    static const uint16_t step[16] = {0x0000, 0x8005, 0x800f, 0x000a, 0x801b, 0x001e, 0x0014, 0x8011, 0x8033, 0x0036, 0x003c, 0x8039, 0x0028, 0x802d, 0x8027, 0x0022};
+    static const uint16_t step[16] = {0x0000, 0x8005, 0x800f, 0x000a, 0x801b, 0x001e, 0x0014, 0x8011,
+                                      0x8033, 0x0036, 0x003c, 0x8039, 0x0028, 0x802d, 0x8027, 0x0022};
     uint32_t crc = 0x4f4e;
     for (uint32_t i = 0; i < FTL_PARAM_BYTES - 2; i++) {
         uint32_t byte = byte_at(copy, i);
@@ -52,7 +78,8 @@ static uint32_t text(char *to, uint32_t at, const uint32_t *copy, uint32_t from,
     return end;
 }
 
-/* Read levels beyond level 0. The vendor's block of the page, which starts at byte 164 with its revision, is known of one maker; byte 180 counts all levels (Linux, drivers/mtd/nand/raw/nand_micron.c). */
+/* Read levels beyond level 0. The vendor's block of the page, which starts at byte 164 with its revision, is known of
+ * one maker; byte 180 counts all levels (Linux, drivers/mtd/nand/raw/nand_micron.c). */
 static uint32_t retries(const uint32_t *copy) {
     uint32_t levels = byte_at(copy, 180);
     if (byte_at(copy, 64) != MICRON || number(copy, 164, 2) == 0 || levels == 0) return 0;
@@ -71,8 +98,9 @@ static void parse(const uint32_t *copy, struct ftl_part *part) {
     part->blocks = number(copy, 96, 4);
     part->luns = number(copy, 100, 1);
     part->modes = (number(copy, 129, 2) & 0x3fu) | 1u;
-    part->capabilities = (optional & 4 ? FTL_CAN_SET_FEATURES : 0u) | (optional & 2 ? FTL_CAN_CACHE_READ : 0u) | (optional & 1 ? FTL_CAN_CACHE_PROGRAM : 0u) | (optional & 8 ? FTL_CAN_STATUS_ENHANCED : 0u) |
-                (features & 8 ? FTL_CAN_MULTI_PLANE : 0u) | (features & 64 ? FTL_CAN_MULTI_PLANE_READ : 0u);
+    part->capabilities = (optional & 4 ? FTL_CAN_SET_FEATURES : 0u) | (optional & 2 ? FTL_CAN_CACHE_READ : 0u) |
+                         (optional & 1 ? FTL_CAN_CACHE_PROGRAM : 0u) | (optional & 8 ? FTL_CAN_STATUS_ENHANCED : 0u) |
+                         (features & 8 ? FTL_CAN_MULTI_PLANE : 0u) | (features & 64 ? FTL_CAN_MULTI_PLANE_READ : 0u);
     part->planes = part->capabilities & FTL_CAN_MULTI_PLANE ? 1u << (byte_at(copy, 113) & 15u) : 1u;
     part->retries = part->capabilities & FTL_CAN_SET_FEATURES ? retries(copy) : 0;
     if (part->retries != 0) part->capabilities |= FTL_CAN_READ_RETRY;
@@ -101,11 +129,14 @@ uint32_t ftl_part_use(const struct ftl_part *p, const struct ftl_geometry *g) {
     bool cache_ops = g->cache_ops != 0;
     uint32_t levels = p->retries < g->read_retries ? p->retries : g->read_retries;
     if (!p->onfi) return 0;
-    return (p->capabilities & FTL_CAN_CACHE_PROGRAM && cache_ops ? 1u : 0u) | (p->capabilities & FTL_CAN_CACHE_READ && cache_ops ? 2u : 0u) | (g->planes > 1 && p->planes == g->planes ? 4u : 0u) |
-           (p->capabilities & FTL_CAN_STATUS_ENHANCED ? 8u : 0u) | levels << 4;
+    return (p->capabilities & FTL_CAN_CACHE_PROGRAM && cache_ops ? 1u : 0u) |
+           (p->capabilities & FTL_CAN_CACHE_READ && cache_ops ? 2u : 0u) |
+           (g->planes > 1 && p->planes == g->planes ? 4u : 0u) | (p->capabilities & FTL_CAN_STATUS_ENHANCED ? 8u : 0u) |
+           levels << 4;
 }
 
 bool ftl_part_same(const struct ftl_part *a, const struct ftl_part *b) {
-    return a->id == b->id && a->page_bytes == b->page_bytes && a->spare_bytes == b->spare_bytes && a->pages == b->pages && a->blocks == b->blocks && a->luns == b->luns && a->modes == b->modes && a->capabilities == b->capabilities && a->planes == b->planes &&
-           a->retries == b->retries;
+    return a->id == b->id && a->page_bytes == b->page_bytes && a->spare_bytes == b->spare_bytes &&
+           a->pages == b->pages && a->blocks == b->blocks && a->luns == b->luns && a->modes == b->modes &&
+           a->capabilities == b->capabilities && a->planes == b->planes && a->retries == b->retries;
 }

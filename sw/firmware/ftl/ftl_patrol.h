@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Looks at pages that nobody reads (docs/decisions/012-pages-written-again.md).
  *
- * While the drive is idle, a page every geometry.patrol_clocks is read by VERIFY, which moves no data; the pages of all LPNs in turn, as the map names them. Of one with
- * many corrected bits the hardware reports the same as when the host reads it, and ftl_retire.h moves it. So this module only reads: it has no list and decides nothing. Versions of
- * open transactions and data that is still in a frame are passed over. Where it was is forgotten when power fails. */
+ * While the drive is idle, a page every geometry.patrol_clocks is read by VERIFY, which moves no data; the pages of all
+ * LPNs in turn, as the map names them. Of one with many corrected bits the hardware reports the same as when the host
+ * reads it, and ftl_retire.h moves it. So this module only reads: it has no list and decides nothing. Versions of open
+ * transactions and data that is still in a frame are passed over. Where it was is forgotten when power fails. */
 #ifndef FTL_PATROL_H
 #define FTL_PATROL_H
 

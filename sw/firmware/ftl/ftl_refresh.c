@@ -3,7 +3,9 @@
 
 void ftl_refresh_take(const struct ftl *f, struct ftl_refresh *r) {
     uint32_t ppn;
-    if (!hal_weak_page(&ppn) || r->pages == FTL_REFRESH_PAGES || !ftl_block_exists(&f->geometry, ppn >> f->geometry.page_bits)) return;
+    if (!hal_weak_page(&ppn) || r->pages == FTL_REFRESH_PAGES ||
+        !ftl_block_exists(&f->geometry, ppn >> f->geometry.page_bits))
+        return;
     for (uint32_t i = 0; i < r->pages; i++)
         if (r->page[i].ppn == ppn) return;
     r->page[r->pages].ppn = ppn;

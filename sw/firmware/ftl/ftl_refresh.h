@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The list of pages that the host has read, or the patrol verified, with many corrected bits. ftl_retire.c moves them (there too: when, and which are left where they are).
+/* The list of pages that the host has read, or the patrol verified, with many corrected bits. ftl_retire.c moves them
+ * (there too: when, and which are left where they are).
  *
- * A page is in the list once; one that does not fit is forgotten, because its next read reports it again. With each stands how far the log was when it
- * was reported. */
+ * A page is in the list once; one that does not fit is forgotten, because its next read reports it again. With each
+ * stands how far the log was when it was reported. */
 #ifndef FTL_REFRESH_H
 #define FTL_REFRESH_H
 

@@ -8,22 +8,20 @@ enum ftl_error ftl_check_entry(struct ftl *f, const struct ftl_entry *e) {
     const struct ftl_geometry *g = &f->geometry;
     uint32_t block = FTL_WORD_VALUE(e->location) >> g->page_bits;
     switch (e->kind) {
-    case FTL_RELOCATE:
-        if (!ftl_block_exists(g, FTL_WORD_VALUE(e->arg) >> g->page_bits)) return FTL_ERR_LOG;
-        ftl_blocks_busy(f, FTL_WORD_VALUE(e->arg) >> g->page_bits);
-        /* fall through */
-    case FTL_MAP:
-        if (e->lpn >= g->lbas || FTL_WORD_KIND(e->location) != FTL_WORD_KIND_NAND || !ftl_block_exists(g, block)) return FTL_ERR_LOG;
-        ftl_blocks_busy(f, block);
-        return FTL_OK;
-    case FTL_TRIM:
-        return e->lpn < g->lbas && e->arg <= g->lbas - e->lpn ? FTL_OK : FTL_ERR_LOG;
-    case FTL_COMMIT:
-    case FTL_ABORT:
-    case FTL_NOTE:
-        return FTL_OK;
-    default:
-        return FTL_ERR_LOG; /* of a later version of this format */
+        case FTL_RELOCATE:
+            if (!ftl_block_exists(g, FTL_WORD_VALUE(e->arg) >> g->page_bits)) return FTL_ERR_LOG;
+            ftl_blocks_busy(f, FTL_WORD_VALUE(e->arg) >> g->page_bits);
+            /* fall through */
+        case FTL_MAP:
+            if (e->lpn >= g->lbas || FTL_WORD_KIND(e->location) != FTL_WORD_KIND_NAND || !ftl_block_exists(g, block))
+                return FTL_ERR_LOG;
+            ftl_blocks_busy(f, block);
+            return FTL_OK;
+        case FTL_TRIM: return e->lpn < g->lbas && e->arg <= g->lbas - e->lpn ? FTL_OK : FTL_ERR_LOG;
+        case FTL_COMMIT:
+        case FTL_ABORT:
+        case FTL_NOTE: return FTL_OK;
+        default: return FTL_ERR_LOG; /* of a later version of this format */
     }
 }
 
@@ -33,7 +31,8 @@ static uint32_t word_of(const struct ftl *f, const struct ftl_replay *r, const s
 }
 
 static enum ftl_error apply_in_tx(struct ftl *f, struct ftl_replay *r, const struct ftl_entry *e, uint64_t index) {
-    uint32_t txid = e->serial % FTL_TXIDS, n = e->kind == FTL_TRIM ? e->arg : 1, word = e->kind == FTL_TRIM ? FTL_WORD_NONE : word_of(f, r, e, index);
+    uint32_t txid = e->serial % FTL_TXIDS, n = e->kind == FTL_TRIM ? e->arg : 1,
+             word = e->kind == FTL_TRIM ? FTL_WORD_NONE : word_of(f, r, e, index);
     enum ftl_error error = FTL_OK;
     bool fresh;
     struct ftl_tx_seen *t = ftl_tx_of(r->tx, e->serial, &fresh);
@@ -60,39 +59,37 @@ static enum ftl_error apply(struct ftl *f, struct ftl_replay *r, const struct ft
     if (mapped && e->flags & FTL_ENTRY_IN_TX) return apply_in_tx(f, r, e, index);
     if (mapped && in_map) return FTL_OK;
     switch (e->kind) {
-    case FTL_MAP:
-        if (ftl_is_out(r, index)) return FTL_OK;
-        if (too_late && e->flags & FTL_ENTRY_ORDERED) {
-            if (e->i == 0) r->lost->dropped++;
+        case FTL_MAP:
+            if (ftl_is_out(r, index)) return FTL_OK;
+            if (too_late && e->flags & FTL_ENTRY_ORDERED) {
+                if (e->i == 0) r->lost->dropped++;
+                return FTL_OK;
+            }
+            hal_map()[e->lpn] = word_of(f, r, e, index);
+            return FTL_OK;
+        case FTL_TRIM:
+            if (too_late) r->lost->dropped++;
+            else
+                for (uint32_t i = 0; i < e->arg; i++) hal_map()[e->lpn + i] = FTL_WORD_NONE;
+            return FTL_OK;
+        case FTL_RELOCATE: {
+            uint32_t from = FTL_WORD_NAND(FTL_WORD_VALUE(e->arg));
+            if (ftl_is_out(r, index)) return FTL_OK;
+            if (!in_map && hal_map()[e->lpn] == from) hal_map()[e->lpn] = e->location;
+            ftl_txlist_relocate(&r->lists, e->lpn, from, e->location);
             return FTL_OK;
         }
-        hal_map()[e->lpn] = word_of(f, r, e, index);
-        return FTL_OK;
-    case FTL_TRIM:
-        if (too_late) r->lost->dropped++;
-        else
-            for (uint32_t i = 0; i < e->arg; i++) hal_map()[e->lpn + i] = FTL_WORD_NONE;
-        return FTL_OK;
-    case FTL_RELOCATE: {
-        uint32_t from = FTL_WORD_NAND(FTL_WORD_VALUE(e->arg));
-        if (ftl_is_out(r, index)) return FTL_OK;
-        if (!in_map && hal_map()[e->lpn] == from) hal_map()[e->lpn] = e->location;
-        ftl_txlist_relocate(&r->lists, e->lpn, from, e->location);
-        return FTL_OK;
-    }
-    case FTL_COMMIT:
-        apply_commit(r, e, index, f->old_root.map_first);
-        return FTL_OK;
-    case FTL_NOTE:
-        return FTL_OK;
-    default: /* ABORT */
-        r->tx[e->serial % FTL_TXIDS].seen = 0;
-        r->lists.items[e->serial % FTL_TXIDS] = 0;
-        return FTL_OK;
+        case FTL_COMMIT: apply_commit(r, e, index, f->old_root.map_first); return FTL_OK;
+        case FTL_NOTE: return FTL_OK;
+        default: /* ABORT */
+            r->tx[e->serial % FTL_TXIDS].seen = 0;
+            r->lists.items[e->serial % FTL_TXIDS] = 0;
+            return FTL_OK;
     }
 }
 
-/* Walks the log from (page, entry) on. With `head` it stops at the first entry that belongs to the tail and leaves its place in r. */
+/* Walks the log from (page, entry) on. With `head` it stops at the first entry that belongs to the tail and leaves its
+ * place in r. */
 static enum ftl_error walk(struct ftl *f, struct ftl_replay *r, uint32_t k, uint32_t entry, bool head) {
     for (; k < r->log->pages; k++, entry = 0) {
         const uint32_t *page;
@@ -103,7 +100,8 @@ static enum ftl_error walk(struct ftl *f, struct ftl_replay *r, uint32_t k, uint
             struct ftl_entry e;
             ftl_entry_unpack(page + FTL_LOG_ENTRY + entry * FTL_ENTRY_WORDS, &e);
             bool group = e.kind == FTL_MAP && e.i == 0 && e.n > 1 && !(e.flags & FTL_ENTRY_IN_TX);
-            uint64_t end = first + entry + (group ? e.n : 1); /* a group that reaches past the watermark is judged as a whole */
+            /* a group that reaches past the watermark is judged as a whole */
+            uint64_t end = first + entry + (group ? e.n : 1);
             if (head && end > r->log->watermark) {
                 r->tail_page = k;
                 r->tail_entry = entry;

@@ -26,7 +26,9 @@ struct ftl_replay {
     struct ftl_copies *copies;
 };
 
-static inline bool ftl_bit(const uint32_t *bits, uint64_t index) { return (bits[(uint32_t)index % FTL_WATERMARK_RING / 32] >> (uint32_t)index % 32 & 1u) != 0; }
+static inline bool ftl_bit(const uint32_t *bits, uint64_t index) {
+    return (bits[(uint32_t)index % FTL_WATERMARK_RING / 32] >> (uint32_t)index % 32 & 1u) != 0;
+}
 
 static inline void ftl_set_bit(uint32_t *bits, uint64_t index, bool set) {
     uint32_t *word = &bits[(uint32_t)index % FTL_WATERMARK_RING / 32], shift = (uint32_t)index % 32;
@@ -48,7 +50,8 @@ static inline struct ftl_tx_seen *ftl_tx_of(struct ftl_tx_seen *tx, uint32_t ser
 /* Checks that an entry names only what this drive has; its blocks become BUSY. */
 FTL_MUST_CHECK enum ftl_error ftl_check_entry(struct ftl *f, const struct ftl_entry *e);
 
-/* Judges the tail: sets `out`, `bad_epoch` and counts what it drops and what is doubtful. With `write` the old root is left alone among the anchors (ftl_root_alone), then pages that may fade are copied. */
+/* Judges the tail: sets `out`, `bad_epoch` and counts what it drops and what is doubtful. With `write` the old root is
+ * left alone among the anchors (ftl_root_alone), then pages that may fade are copied. */
 FTL_MUST_CHECK enum ftl_error ftl_replay_tail(struct ftl *f, struct ftl_replay *r, bool write);
 
 #endif

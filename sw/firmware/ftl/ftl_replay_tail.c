@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The judgement of the tail (ftl_replay.h, step 2), in walks: which pages are complete, and copies of those that may fade; which failed pages a RELOCATE replaces, from the end to
- * the front so that chains need no recursion; which blocks are doubtful; which groups and COMMITs count. */
+/* The judgement of the tail (ftl_replay.h, step 2), in walks: which pages are complete, and copies of those that may
+ * fade; which failed pages a RELOCATE replaces, from the end to the front so that chains need no recursion; which
+ * blocks are doubtful; which groups and COMMITs count. */
 #include "ftl_replay_state.h"
 #include "ftl_root.h"
 
-#define RESCUES FTL_PAGE_WORDS /* failed pages with a complete replacement; more than there can be entries past a watermark */
+/* failed pages with a complete replacement; more than there can be entries past a watermark */
+#define RESCUES FTL_PAGE_WORDS
 
 /* What a VERIFY in flight must find. */
 struct expected {
@@ -13,7 +15,9 @@ struct expected {
     bool map;
 };
 
-static const uint32_t *entry_at(const uint32_t *page, uint32_t entry) { return page + FTL_LOG_ENTRY + entry * FTL_ENTRY_WORDS; }
+static const uint32_t *entry_at(const uint32_t *page, uint32_t entry) {
+    return page + FTL_LOG_ENTRY + entry * FTL_ENTRY_WORDS;
+}
 
 static bool names_page(const struct ftl_entry *e) { return e->kind == FTL_MAP || e->kind == FTL_RELOCATE; }
 
@@ -21,11 +25,13 @@ static void collect(struct ftl *f, struct ftl_replay *r, const struct expected *
     struct hal_nand_done d;
     const struct expected *w = &want[f->io.got % HAL_NAND_DEPTH];
     ftl_io_get(&f->io, &d);
-    bool complete = d.status == FTL_PAGE_OK && d.kind == FTL_KIND_DATA && d.lpn == w->lpn && d.sequence == w->sequence && d.generation == f->old_root.generation;
+    bool complete = d.status == FTL_PAGE_OK && d.kind == FTL_KIND_DATA && d.lpn == w->lpn &&
+                    d.sequence == w->sequence && d.generation == f->old_root.generation;
     if (!complete) ftl_set_out(r, w->index, true);
     if (d.status == FTL_PAGE_BLANK) return;
     ftl_set_bit(r->begun, w->index, !complete);
-    struct ftl_suspect page = {.index = w->index, .sequence = w->sequence, .lpn = w->lpn, .ppn = w->ppn, .whole = complete};
+    struct ftl_suspect page = {
+        .index = w->index, .sequence = w->sequence, .lpn = w->lpn, .ppn = w->ppn, .whole = complete};
     if (w->map) ftl_copies_begun(f, r->copies, &page);
 }
 
@@ -46,7 +52,11 @@ static enum ftl_error verify(struct ftl *f, struct ftl_replay *r, bool *relocate
             if (!names_page(&e) || first + entry < r->log->watermark) continue;
             *relocates = *relocates || e.kind == FTL_RELOCATE;
             if (!ftl_io_room(&f->io)) collect(f, r, want);
-            want[f->io.put % HAL_NAND_DEPTH] = (struct expected){.index = first + entry, .sequence = e.sequence, .lpn = e.lpn, .ppn = FTL_WORD_VALUE(e.location), .map = e.kind == FTL_MAP};
+            want[f->io.put % HAL_NAND_DEPTH] = (struct expected){.index = first + entry,
+                                                                 .sequence = e.sequence,
+                                                                 .lpn = e.lpn,
+                                                                 .ppn = FTL_WORD_VALUE(e.location),
+                                                                 .map = e.kind == FTL_MAP};
             struct hal_nand_op o = {.op = HAL_VERIFY, .ppn = FTL_WORD_VALUE(e.location)};
             ftl_io_put(&f->io, &o);
         }
@@ -100,7 +110,9 @@ static enum ftl_error doubt(struct ftl *f, struct ftl_replay *r) {
         for (uint32_t count = ftl_log_count(page); entry < count; entry++) {
             struct ftl_entry e;
             ftl_entry_unpack(entry_at(page, entry), &e);
-            if (first + entry < r->log->watermark || e.kind != FTL_MAP || !ftl_is_out(r, first + entry) || !ftl_bit(r->begun, first + entry)) continue;
+            if (first + entry < r->log->watermark || e.kind != FTL_MAP || !ftl_is_out(r, first + entry) ||
+                !ftl_bit(r->begun, first + entry))
+                continue;
             if (r->lost->doubtful < FTL_DOUBTFUL) r->lost->lpn[r->lost->doubtful] = e.lpn;
             r->lost->doubtful++;
         }
@@ -108,7 +120,8 @@ static enum ftl_error doubt(struct ftl *f, struct ftl_replay *r) {
     return FTL_OK;
 }
 
-/* The plain group that begins at `entry`: drops it whole unless all its members are there and complete. Returns how many entries it has. */
+/* The plain group that begins at `entry`: drops it whole unless all its members are there and complete. Returns how
+ * many entries it has. */
 static uint32_t judge_group(struct ftl_replay *r, const uint32_t *page, uint32_t entry, uint64_t index) {
     struct ftl_entry head, e;
     uint32_t count = ftl_log_count(page), n = 0;
@@ -127,7 +140,8 @@ static uint32_t judge_group(struct ftl_replay *r, const uint32_t *page, uint32_t
     return n;
 }
 
-static void judge_commit(struct ftl_replay *r, const struct ftl_tx_seen *tx, const struct ftl_entry *e, uint64_t index) {
+static void judge_commit(struct ftl_replay *r, const struct ftl_tx_seen *tx, const struct ftl_entry *e,
+                         uint64_t index) {
     const struct ftl_tx_seen *t = &tx[e->serial % FTL_TXIDS];
     bool ours = t->seen != 0 && t->serial == e->serial;
     if (e->arg == (ours ? t->seen : 0) && (!ours || t->whole)) return;

@@ -42,12 +42,14 @@ static bool is_live(uint32_t lpn, uint32_t ppn, bool chains) {
 }
 
 static bool is_data(const struct ftl *f, const struct hal_nand_done *d, uint32_t generation) {
-    return d->status == FTL_PAGE_OK && d->kind == FTL_KIND_DATA && d->generation <= generation && d->lpn < f->geometry.lbas;
+    return d->status == FTL_PAGE_OK && d->kind == FTL_KIND_DATA && d->generation <= generation &&
+           d->lpn < f->geometry.lbas;
 }
 
 /* An erased block to move pages to. False: there is none. */
 static bool open_block(struct ftl *f, struct ftl_retire *r) {
-    uint32_t block = f->blocks.total > ftl_supply_kept_from_moves(&f->geometry) ? ftl_blocks_take_near(f, 0) : FTL_NO_BLOCK;
+    uint32_t block =
+        f->blocks.total > ftl_supply_kept_from_moves(&f->geometry) ? ftl_blocks_take_near(f, 0) : FTL_NO_BLOCK;
     if (block == FTL_NO_BLOCK) return false;
     struct hal_nand_op o = {.op = HAL_ERASE, .ppn = ftl_first_ppn(&f->geometry, block)};
     struct hal_nand_done d;
@@ -63,7 +65,12 @@ static bool open_block(struct ftl *f, struct ftl_retire *r) {
 
 /* Copies the page into this module's block; the move waits then. False: the program failed. */
 static bool copy(struct ftl *f, struct ftl_retire *r, uint32_t from, const struct hal_nand_done *page) {
-    struct hal_nand_op o = {.op = HAL_PROGRAM, .ppn = r->to, .frame = FTL_FRAME_MOVE(f), .kind = FTL_KIND_DATA, .lpn = page->lpn, .sequence = page->sequence};
+    struct hal_nand_op o = {.op = HAL_PROGRAM,
+                            .ppn = r->to,
+                            .frame = FTL_FRAME_MOVE(f),
+                            .kind = FTL_KIND_DATA,
+                            .lpn = page->lpn,
+                            .sequence = page->sequence};
     struct hal_nand_done d;
     ftl_io_one(&f->io, &o, &d);
     if (d.status != FTL_PAGE_OK) {
@@ -117,7 +124,9 @@ static void refresh(struct ftl *f, struct ftl_retire *r) {
     if (moved || !ftl_supply_plenty(f) || done_with(move_page(f, r, ppn, false))) ftl_refresh_drop(&r->refresh);
 }
 
-static bool job_ready(const struct ftl_retire *r) { return r->jobs != 0 && !r->move.waits && hal_log_mark() >= r->job[0].head; }
+static bool job_ready(const struct ftl_retire *r) {
+    return r->jobs != 0 && !r->move.waits && hal_log_mark() >= r->job[0].head;
+}
 
 void ftl_retire_step(struct ftl *f, struct ftl_supply *s, struct ftl_retire *r) {
     take_event(f, s, r);
@@ -130,7 +139,8 @@ void ftl_retire_step(struct ftl *f, struct ftl_supply *s, struct ftl_retire *r) 
         ftl_blocks_close(f, r->full - 1);
         r->full = 0;
     }
-    bool table = ftl_bbt_dirty(f), ready = job_ready(r); /* asked once: the mark may rise at any time, and only what held the erases may go on */
+    /* asked once: the mark may rise at any time, and only what held the erases may go on */
+    bool table = ftl_bbt_dirty(f), ready = job_ready(r);
     s->hold = (table || ready) && !ftl_io_empty(&f->io);
     if (s->hold) return;
     if (table) ftl_bbt_step(f);
@@ -152,4 +162,6 @@ bool ftl_retire_has(const struct ftl_retire *r, uint32_t block) {
 
 bool ftl_retire_settled(const struct ftl_retire *r) { return !r->move.waits && !hal_moving(); }
 
-bool ftl_retire_idle(const struct ftl *f, const struct ftl_retire *r) { return !ftl_bbt_dirty(f) && r->jobs == 0 && r->refresh.pages == 0 && !r->move.waits; }
+bool ftl_retire_idle(const struct ftl *f, const struct ftl_retire *r) {
+    return !ftl_bbt_dirty(f) && r->jobs == 0 && r->refresh.pages == 0 && !r->move.waits;
+}

@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blocks that fail while the drive runs (docs/decisions/011-failing-nand.md): into the table, another block for data, then the live pages move. And pages that the host
- * has read with many corrected bits (docs/ecc.md): they move in the same way, when nothing else is to be done.
+/* Blocks that fail while the drive runs (docs/decisions/011-failing-nand.md): into the table, another block for data,
+ * then the live pages move. And pages that the host has read with many corrected bits (docs/ecc.md): they move in the
+ * same way, when nothing else is to be done.
  *
- * A block whose program failed is a job. When all that was logged before the event is complete, its pages are gone through one by one: a DATA page that the
- * map may name (its word names this page, or is a chain) is read, programmed into a block of this module and handed over as a move, which changes the
- * map only if somebody still holds the old page. A page that cannot be read stays where it is, and reads say so. Bad blocks that still hold
- * live pages when the drive is mounted are jobs, too, and so are blocks of the bad-block table in which an earlier version of this format put data.
- * A job that does not fit in the list, a page that was given a place before the event and logged after it, and all moves when the free blocks
- * run out, are left to the next mount: the pages stay where they are and are read from there.
+ * A block whose program failed is a job. When all that was logged before the event is complete, its pages are gone
+ * through one by one: a DATA page that the map may name (its word names this page, or is a chain) is read, programmed
+ * into a block of this module and handed over as a move, which changes the map only if somebody still holds the old
+ * page. A page that cannot be read stays where it is, and reads say so. Bad blocks that still hold live pages when the
+ * drive is mounted are jobs, too, and so are blocks of the bad-block table in which an earlier version of this format
+ * put data.
+ * A job that does not fit in the list, a page that was given a place before the event and logged after it, and all
+ * moves when the free blocks run out, are left to the next mount: the pages stay where they are and are read from
+ * there.
  *
- * A page with many corrected bits moves only if the map names it, not under a chain, and while free blocks are plenty (ftl_supply_plenty); else it is forgotten, and
- * so is one that cannot be read. Its next read reports it again. It waits for the table, for jobs that can go on and for all erases of ftl_supply.h.
+ * A page with many corrected bits moves only if the map names it, not under a chain, and while free blocks are plenty
+ * (ftl_supply_plenty); else it is forgotten, and so is one that cannot be read. Its next read reports it again. It
+ * waits for the table, for jobs that can go on and for all erases of ftl_supply.h.
  *
- * A page that moves is read and programmed as the data of its LPN with its own sequence; cut at any instant, the old page still counts. */
+ * A page that moves is read and programmed as the data of its LPN with its own sequence; cut at any instant, the old
+ * page still counts. */
 #ifndef FTL_RETIRE_H
 #define FTL_RETIRE_H
 
@@ -41,8 +47,8 @@ struct ftl_retire {
 /* After ftl_open(): what the mount leaves to do. *r is zero. */
 void ftl_retire_begin(struct ftl *f, struct ftl_retire *r);
 
-/* One round: events at once, a write of the table or one page when ftl_supply.h has nothing in flight (it is asked to pause for that). Waits at most for one page
- * to be read and programmed, or for one erase. */
+/* One round: events at once, a write of the table or one page when ftl_supply.h has nothing in flight (it is asked to
+ * pause for that). Waits at most for one page to be read and programmed, or for one erase. */
 void ftl_retire_step(struct ftl *f, struct ftl_supply *s, struct ftl_retire *r);
 
 /* The live pages of a closed block that is not bad shall move too (ftl_collect.h), at once. False: not now. */

@@ -30,13 +30,15 @@ static bool all_blank(struct ftl *f, uint32_t block_id, uint32_t from) {
     return true;
 }
 
-/* Whether a first page says that this drive was in use. In the table's blocks a bad-block table, or the rest of one, says nothing. */
+/* Whether a first page says that this drive was in use. In the table's blocks a bad-block table, or the rest of one,
+ * says nothing. */
 static bool in_use(struct ftl *f, uint32_t block_id, const struct hal_nand_done *done) {
     if (ftl_blocks_is_bad(f, block_id) || done->status == FTL_PAGE_BLANK) return false;
     return !ftl_blocks_unwanted(f, block_id) || (done->status == FTL_PAGE_OK && done->kind != FTL_KIND_BBT);
 }
 
-/* Whether no block outside the anchors was ever begun. VERIFY: the table's pages are not taken for others by a torn OOB. */
+/* Whether no block outside the anchors was ever begun. VERIFY: the table's pages are not taken for others by a torn
+ * OOB. */
 static bool nothing_else_written(struct ftl *f) {
     const struct ftl_geometry *g = &f->geometry;
     bool blank = true;
@@ -65,7 +67,8 @@ static uint64_t read_root(struct ftl *f, uint32_t block_id, uint32_t page) {
     const uint32_t *w = hal_frame(FTL_FRAME_ROOT);
     struct hal_nand_done done;
     page_op(f, HAL_READ, block_id, page, &done);
-    bool root = done.status == FTL_PAGE_OK && done.kind == FTL_KIND_ROOT && w[FTL_ROOT_MAGIC] == FTL_ROOT_MAGIC_LO && w[FTL_ROOT_MAGIC + 1] == FTL_ROOT_MAGIC_HI;
+    bool root = done.status == FTL_PAGE_OK && done.kind == FTL_KIND_ROOT && w[FTL_ROOT_MAGIC] == FTL_ROOT_MAGIC_LO &&
+                w[FTL_ROOT_MAGIC + 1] == FTL_ROOT_MAGIC_HI;
     return root ? done.sequence : 0;
 }
 
@@ -98,8 +101,10 @@ static enum ftl_error take(struct ftl *f, uint32_t anchor) {
     const uint32_t *w = hal_frame(FTL_FRAME_ROOT);
     struct ftl_root *r = &f->old_root;
     if (w[FTL_ROOT_VERSION_WORD] != FTL_ROOT_VERSION && w[FTL_ROOT_VERSION_WORD] != 3) return FTL_ERR_VERSION;
-    if (w[FTL_ROOT_CHANNELS] != g->channels || w[FTL_ROOT_WAYS] != g->ways || w[FTL_ROOT_BLOCKS] != g->blocks) return FTL_ERR_GEOMETRY;
-    if (w[FTL_ROOT_PAGES] != g->pages || w[FTL_ROOT_LBAS] != g->lbas || w[FTL_ROOT_LANES] != g->lanes) return FTL_ERR_GEOMETRY;
+    if (w[FTL_ROOT_CHANNELS] != g->channels || w[FTL_ROOT_WAYS] != g->ways || w[FTL_ROOT_BLOCKS] != g->blocks)
+        return FTL_ERR_GEOMETRY;
+    if (w[FTL_ROOT_PAGES] != g->pages || w[FTL_ROOT_LBAS] != g->lbas || w[FTL_ROOT_LANES] != g->lanes)
+        return FTL_ERR_GEOMETRY;
     if (w[FTL_ROOT_DIRECTORIES] > g->directories) return FTL_ERR_GEOMETRY;
     if (ftl_dies_count(out_of(w)) > g->missing_dies) return FTL_ERR_GEOMETRY;
     r->sequence = ftl_get48(w, FTL_ROOT_SEQUENCE);
@@ -149,17 +154,20 @@ static bool has_seal(struct ftl *f, uint32_t anchor) {
     return false;
 }
 
-/* What is on a die that one of the roots was made without is no root of this drive: the chip has come from another one. */
+/* What is on a die that one of the roots was made without is no root of this drive: the chip has come from another one.
+ * */
 static void leave_foreign(struct ftl *f, uint64_t *sequence) {
     uint64_t out = 0;
     for (uint32_t i = 0; i < FTL_ANCHORS * ROOT_PAGES; i++)
-        if (sequence[i] != 0 && read_root(f, ftl_anchor(&f->geometry, i / ROOT_PAGES), i % ROOT_PAGES) != 0) out |= out_of(hal_frame(FTL_FRAME_ROOT));
+        if (sequence[i] != 0 && read_root(f, ftl_anchor(&f->geometry, i / ROOT_PAGES), i % ROOT_PAGES) != 0)
+            out |= out_of(hal_frame(FTL_FRAME_ROOT));
     for (uint32_t i = 0; i < FTL_ANCHORS * ROOT_PAGES; i++)
         if (ftl_dies_has(out, ftl_die_of(&f->geometry, ftl_anchor(&f->geometry, i / ROOT_PAGES)))) sequence[i] = 0;
 }
 
 enum ftl_error ftl_root_find(struct ftl *f, bool *none) {
-    uint64_t sequence[FTL_ANCHORS * ROOT_PAGES], newest = 0, oldest = NOT_KNOWN; /* 0: no root there; newest: of those with a seal */
+    /* 0: no root there; newest: of those with a seal */
+    uint64_t sequence[FTL_ANCHORS * ROOT_PAGES], newest = 0, oldest = NOT_KNOWN;
     uint32_t place = 0, in_frame = 0;
     f->old_root = (struct ftl_root){0};
     f->anchors_written = 0;
@@ -181,7 +189,9 @@ enum ftl_error ftl_root_find(struct ftl *f, bool *none) {
     uint32_t anchor = place / ROOT_PAGES;
     *none = oldest == NOT_KNOWN || (newest == 0 && f->anchors_written == 1u << anchor);
     if (*none) return FTL_OK;
-    if (in_frame != place && read_root(f, ftl_anchor(&f->geometry, anchor), place % ROOT_PAGES) == 0) return FTL_ERR_NO_ROOT; /* it faded: the next mount chooses again */
+    /* it faded: the next mount chooses again */
+    if (in_frame != place && read_root(f, ftl_anchor(&f->geometry, anchor), place % ROOT_PAGES) == 0)
+        return FTL_ERR_NO_ROOT;
     f->old_root.sealed = newest != 0;
     return take(f, anchor);
 }
@@ -261,7 +271,8 @@ void ftl_root_alone(struct ftl *f) {
     if (f->old_root.sequence == 0) return;
     uint32_t suspects = f->anchors_written | 1u << neighbour(f, 1) | 1u << neighbour(f, FTL_ANCHORS - 1);
     for (uint32_t a = 0; a < FTL_ANCHORS; a++)
-        if (suspects & ~own & ~f->anchors_erased & 1u << a && !ftl_blocks_is_bad(f, ftl_anchor(&f->geometry, a))) (void)erase_anchor(f, a);
+        if (suspects & ~own & ~f->anchors_erased & 1u << a && !ftl_blocks_is_bad(f, ftl_anchor(&f->geometry, a)))
+            (void)erase_anchor(f, a);
 }
 
 enum ftl_error ftl_root_write(struct ftl *f, struct ftl_root *root) {
@@ -273,7 +284,9 @@ enum ftl_error ftl_root_write(struct ftl *f, struct ftl_root *root) {
         if (ftl_blocks_is_bad(f, id)) continue;
         if (!(f->anchors_erased & 1u << root->anchor) && !erase_anchor(f, root->anchor)) continue;
         f->anchors_erased &= ~(1u << root->anchor);
-        if (program(f, root, FTL_KIND_ROOT, 0, ROOT_PAGES) && program(f, root, FTL_KIND_SEAL, FTL_SEAL_PAGE, SEAL_TRIES)) return FTL_OK;
+        if (program(f, root, FTL_KIND_ROOT, 0, ROOT_PAGES) &&
+            program(f, root, FTL_KIND_SEAL, FTL_SEAL_PAGE, SEAL_TRIES))
+            return FTL_OK;
         (void)ftl_bbt_mark(f, id);
         ftl_bbt_write(f); /* before another anchor is touched */
     }

@@ -12,15 +12,19 @@ typedef enum ftl_error look(struct ftl *f, uint32_t die, const struct hal_nand_d
 
 static uint32_t frame_of(uint32_t die) { return FTL_FRAME_POOL + die % HAL_NAND_DEPTH; }
 
-/* One operation on every die, as many at a time as there is room for. The first error counts and names its die in the report. If dies may be missing, one that does not
- * answer is none: it is out. */
+/* One operation on every die, as many at a time as there is room for. The first error counts and names its die in the
+ * report. If dies may be missing, one that does not answer is none: it is out. */
 static enum ftl_error each_die(struct ftl *f, enum hal_op op, uint32_t kind, uint32_t lpn, look *look) {
     const struct ftl_geometry *g = &f->geometry;
     enum ftl_error first = FTL_OK;
     uint32_t started = 0;
     for (uint32_t die = 0; die < g->dies; die++) {
         while (started < g->dies && ftl_io_room(&f->io)) {
-            struct hal_nand_op o = {.op = op, .ppn = ftl_first_ppn(g, ftl_block_id(g, started, 0)), .frame = frame_of(started), .kind = kind, .lpn = lpn};
+            struct hal_nand_op o = {.op = op,
+                                    .ppn = ftl_first_ppn(g, ftl_block_id(g, started, 0)),
+                                    .frame = frame_of(started),
+                                    .kind = kind,
+                                    .lpn = lpn};
             started++;
             ftl_io_put(&f->io, &o);
         }
@@ -68,7 +72,8 @@ static bool same_copy(const uint32_t *a, const uint32_t *b) {
     return true;
 }
 
-/* A first copy that is the whole one of the first die needs no second look: its CRC takes as long as the page on the bus. */
+/* A first copy that is the whole one of the first die needs no second look: its CRC takes as long as the page on the
+ * bus. */
 static enum ftl_error take_page(struct ftl *f, uint32_t die, const struct hal_nand_done *done) {
     struct ftl_part part = {.id = f->report.part.id};
     uint32_t *page = hal_frame(frame_of(die)), *first = hal_frame(FTL_FRAME_DIRECTORY);
@@ -126,7 +131,8 @@ enum ftl_error ftl_scan(struct ftl *f) {
     if (!fits(&r->part, &f->geometry)) return FTL_ERR_FIT;
     r->needed = f->geometry.spare_bytes;
     if (r->part.spare_bytes < r->needed) return FTL_ERR_SPARE;
-    if (r->part.retries != 0) error = each_die(f, HAL_SET_FEATURES, READ_RETRY, 0, answered); /* a reset command may leave a level as it was */
+    /* a reset command may leave a level as it was */
+    if (r->part.retries != 0) error = each_die(f, HAL_SET_FEATURES, READ_RETRY, 0, answered);
     if (error != FTL_OK) return error;
     hal_nand_capabilities(ftl_part_use(&r->part, &f->geometry));
     r->mode = r->wanted_mode = best_mode(&r->part, &f->geometry);

@@ -4,7 +4,9 @@
 #include "ftl_bbt.h"
 #include "ftl_blocks.h"
 
-static struct ftl_queue *queue_of(struct ftl_supply *s, uint32_t number) { return number < FTL_MAX_DIES ? &s->die[number] : &s->lane[number - FTL_MAX_DIES]; }
+static struct ftl_queue *queue_of(struct ftl_supply *s, uint32_t number) {
+    return number < FTL_MAX_DIES ? &s->die[number] : &s->lane[number - FTL_MAX_DIES];
+}
 
 static void collect(struct ftl *f, struct ftl_supply *s) {
     while (ftl_io_ready(&f->io)) {
@@ -67,22 +69,31 @@ static bool supply_log(struct ftl *f, struct ftl_supply *s) {
     return content;
 }
 
-uint32_t ftl_checkpoint_blocks(const struct ftl_geometry *g) { return (g->map_pages + g->directories + g->pages - 1) / g->pages; }
+uint32_t ftl_checkpoint_blocks(const struct ftl_geometry *g) {
+    return (g->map_pages + g->directories + g->pages - 1) / g->pages;
+}
 
-uint32_t ftl_supply_kept_from_moves(const struct ftl_geometry *g) { return FTL_RESCUE_BLOCKS + ftl_checkpoint_blocks(g); }
+uint32_t ftl_supply_kept_from_moves(const struct ftl_geometry *g) {
+    return FTL_RESCUE_BLOCKS + ftl_checkpoint_blocks(g);
+}
 
 uint32_t ftl_supply_kept(const struct ftl_geometry *g) { return ftl_supply_kept_from_moves(g) + FTL_COLLECT_BLOCKS; }
 
-static uint32_t data_reserve(const struct ftl *f) { return ftl_supply_kept(&f->geometry) + FTL_LOG_RESERVE * f->geometry.lanes; }
+static uint32_t data_reserve(const struct ftl *f) {
+    return ftl_supply_kept(&f->geometry) + FTL_LOG_RESERVE * f->geometry.lanes;
+}
 
 bool ftl_supply_low(const struct ftl *f) { return f->blocks.total <= data_reserve(f) + ftl_dies_used(&f->geometry); }
 
-bool ftl_supply_plenty(const struct ftl *f) { return f->blocks.total > data_reserve(f) + f->geometry.dies * f->geometry.blocks / FTL_PLENTY_SHARE; }
+bool ftl_supply_plenty(const struct ftl *f) {
+    return f->blocks.total > data_reserve(f) + f->geometry.dies * f->geometry.blocks / FTL_PLENTY_SHARE;
+}
 
 /* Whether data may take one more block. */
 static bool data_may(const struct ftl *f, const struct ftl_supply *s) {
     if (f->blocks.total > data_reserve(f)) return true;
-    return s->owed != 0 && (s->dry || f->blocks.total > ftl_supply_kept(&f->geometry) + FTL_LOG_LAST * f->geometry.lanes);
+    return s->owed != 0 &&
+           (s->dry || f->blocks.total > ftl_supply_kept(&f->geometry) + FTL_LOG_LAST * f->geometry.lanes);
 }
 
 /* The die gets a block; the one that it has surely left is closed. */

@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The running drive's erased blocks: erase ahead, hand over.
  *
- * The log comes first: while data still gets blocks, its lanes have theirs. Free blocks (those of the next mount, ftl_blocks.h, are not among them) are kept back in steps, counted over all dies:
- *   FTL_RESCUE_BLOCKS           only data gets these, for a block that failed: a page that could not be programmed holds up the log's watermark, and so all tickets
+ * The log comes first: while data still gets blocks, its lanes have theirs. Free blocks (those of the next mount,
+ * ftl_blocks.h, are not among them) are kept back in steps, counted over all dies:
+ *   FTL_RESCUE_BLOCKS           only data gets these, for a block that failed: a page that could not be programmed
+ *                               holds up the log's watermark, and so all tickets
  *   + ftl_checkpoint_blocks     only a checkpoint gets these, too (ftl_checkpoint.h)
- *   + FTL_COLLECT_BLOCKS        only pages that move get these, too (ftl_collect.h, ftl_retire.h), so that collection can always begin
+ *   + FTL_COLLECT_BLOCKS        only pages that move get these, too (ftl_collect.h, ftl_retire.h), so that collection
+ *                               can always begin
  *   + FTL_LOG_RESERVE per lane  only these and the log, so that FLUSH, COMMIT and TRIM go on when data has no more room
- * `full` is set when data can get no further block, none is on its way, and the collector makes none (`hopeless`). A block whose erase fails becomes bad.
- * `log_full` has a bit for each lane that can get no further block, none being on its way. Hardware keeps the pages that COMMIT, ABORT and
- * FLUSH need then (CommandExecutor.scala); here it is enough to say so.
- * A block that was handed over for data is closed, and may be collected, when its die has taken FTL_DIE_BLOCKS more: the hardware has no more than these.
- * For each block that fails while the drive runs, data gets one of the log's reserve, but FTL_LOG_LAST per lane, and when it has no page left any that there is: what a failing block takes away comes back. */
+ * `full` is set when data can get no further block, none is on its way, and the collector makes none (`hopeless`). A
+ * block whose erase fails becomes bad.
+ * `log_full` has a bit for each lane that can get no further block, none being on its way. Hardware keeps the pages
+ * that COMMIT, ABORT and FLUSH need then (CommandExecutor.scala); here it is enough to say so.
+ * A block that was handed over for data is closed, and may be collected, when its die has taken FTL_DIE_BLOCKS more:
+ * the hardware has no more than these.
+ * For each block that fails while the drive runs, data gets one of the log's reserve, but FTL_LOG_LAST per lane, and
+ * when it has no page left any that there is: what a failing block takes away comes back. */
 #ifndef FTL_SUPPLY_H
 #define FTL_SUPPLY_H
 
@@ -22,8 +28,9 @@
 #define FTL_LOG_RESERVE 4u
 #define FTL_LOG_LAST 2u
 #define FTL_PLENTY_SHARE 16u
-#define FTL_AHEAD 2u      /* erased blocks that wait per die and per lane */
-#define FTL_LANE_AHEAD 4u /* blocks that a lane of the hardware has behind its current and its next one (LogLanes.scala) */
+#define FTL_AHEAD 2u /* erased blocks that wait per die and per lane */
+/* blocks that a lane of the hardware has behind its current and its next one (LogLanes.scala) */
+#define FTL_LANE_AHEAD 4u
 
 struct ftl_queue {
     uint32_t block[FTL_AHEAD];
@@ -32,17 +39,18 @@ struct ftl_queue {
 
 struct ftl_supply {
     struct ftl_queue die[FTL_MAX_DIES], lane[FTL_MAX_LANES];
-    uint32_t given[FTL_MAX_DIES][FTL_DIE_BLOCKS]; /* the last blocks that a die got, plus one; 0: none; the oldest is overwritten next: */
+    /* the last blocks that a die got, plus one; 0: none; the oldest is overwritten next: */
+    uint32_t given[FTL_MAX_DIES][FTL_DIE_BLOCKS];
     uint8_t oldest[FTL_MAX_DIES];
     struct {
         uint32_t block;
-        uint8_t queue; /* die, or FTL_MAX_DIES + lane */
+        uint8_t queue;         /* die, or FTL_MAX_DIES + lane */
     } erasing[HAL_NAND_DEPTH]; /* in the order of the operations */
-    uint32_t next_die; /* where the search for work goes on */
-    uint32_t owed;     /* blocks that data gets although it has its share */
-    bool hold;         /* no new erases: somebody waits until nothing is in flight */
-    bool dry;      /* no erased block waits for data, and none is coming */
-    bool hopeless; /* the collector cannot make a free block */
+    uint32_t next_die;         /* where the search for work goes on */
+    uint32_t owed;             /* blocks that data gets although it has its share */
+    bool hold;                 /* no new erases: somebody waits until nothing is in flight */
+    bool dry;                  /* no erased block waits for data, and none is coming */
+    bool hopeless;             /* the collector cannot make a free block */
     bool full;
     uint32_t log_full;
 };
@@ -50,8 +58,8 @@ struct ftl_supply {
 /* One round: never waits for the NAND. The drive is enabled and nothing but this module has operations in flight. */
 void ftl_supply_step(struct ftl *f, struct ftl_supply *s);
 
-/* Whether so many blocks are free that pages may be written again only because they have many corrected bits: more than a sixteenth of all beside those that are
- * kept back. */
+/* Whether so many blocks are free that pages may be written again only because they have many corrected bits: more than
+ * a sixteenth of all beside those that are kept back. */
 bool ftl_supply_plenty(const struct ftl *f);
 
 /* Free blocks that are kept from data and log; of them those that pages which move may have, too. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ftl_txlist.h"
 
-/* Puts an LPN into the hash table of `slots` words (a power of two, at most half full); false: it is there already. LPN + 1 is stored, 0 is empty. */
+/* Puts an LPN into the hash table of `slots` words (a power of two, at most half full); false: it is there already. LPN
+ * + 1 is stored, 0 is empty. */
 static bool hash_put(uint32_t *table, uint32_t slots, uint32_t lpn) {
     uint32_t at = lpn * 2654435761u >> 7;
     for (at &= slots - 1u; table[at] != 0; at = (at + 1u) & (slots - 1u))
@@ -10,7 +11,8 @@ static bool hash_put(uint32_t *table, uint32_t slots, uint32_t lpn) {
     return true;
 }
 
-/* Keeps the last item of each LPN, in order: from the end to the front, items that stay move to the end; then all move to the front. */
+/* Keeps the last item of each LPN, in order: from the end to the front, items that stay move to the end; then all move
+ * to the front. */
 static uint32_t compact(const struct ftl *f, uint32_t *list, uint32_t items) {
     uint32_t slots = f->geometry.tx_slots * 2, *table = hal_tx_area(0) + slots, to = items;
     for (uint32_t i = 0; i < slots; i++) table[i] = 0;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the FTL needs from a machine: NAND operations, two memories, block hand-over, a few control words, a character output.
+/* What the FTL needs from a machine: NAND operations, two memories, block hand-over, a few control words, a character
+ * output.
  *
  * hal_otx.c is the target; test/sim.c and test/drive*.c are a simulated drive. One caller, no interrupts.
- * NAND: operations of one die run in the order they were started, dies run at the same time; every started operation has exactly one done
- * record, in any order between dies. PROGRAM reads and READ fills the frame between start and done; after done the frame's words are seen.
+ * NAND: operations of one die run in the order they were started, dies run at the same time; every started operation
+ * has exactly one done record, in any order between dies. PROGRAM reads and READ fills the frame between start and
+ * done; after done the frame's words are seen.
  * PROGRAM writes the generation given last with hal_generation() into the OOB.
  * At most HAL_NAND_DEPTH operations are started and not yet collected; then hal_nand_start must not be called. */
 #ifndef HAL_H
@@ -22,7 +24,8 @@ struct hal_nand_op {
     enum hal_op op;
     uint32_t ppn; /* of any page of the block for ERASE, of the die for what is no page's */
     uint32_t frame;
-    uint32_t kind, lpn; /* OOB of PROGRAM; kind: address of READ_ID, or of a feature, whose four bytes are lpn, also in the done record */
+    /* OOB of PROGRAM; kind: address of READ_ID, or of a feature, whose four bytes are lpn, also in the done record */
+    uint32_t kind, lpn;
     uint64_t sequence;
     uint32_t cookie; /* comes back in the done record */
 };
@@ -37,7 +40,8 @@ bool hal_nand_start(const struct hal_nand_op *op);
 /* Takes one done record. False: there is none. */
 bool hal_nand_done(struct hal_nand_done *done);
 
-/* The 1,024 words of a frame; the map, one word per LPN; the work area of a txid, tx_slots * 4 words, free until hal_enable(). */
+/* The 1,024 words of a frame; the map, one word per LPN; the work area of a txid, tx_slots * 4 words, free until
+ * hal_enable(). */
 uint32_t *hal_frame(uint32_t frame);
 uint32_t *hal_map(void);
 uint32_t *hal_tx_area(uint32_t txid);
@@ -50,10 +54,12 @@ void hal_log_block(uint32_t lane, uint32_t block_id);
 
 /* SDR timing mode of all channels: 0 to 5, or 6, the times the controller was built with. Nothing is in flight. */
 void hal_nand_mode(uint32_t mode);
-/* What all channels may use of the part (docs/interfaces.md, "NAND channel"): bit 0 cache program, 1 cache read, 2 several planes, 3 status by 78h, 4 to 6 how many read levels are tried. Nothing is in flight. */
+/* What all channels may use of the part (docs/interfaces.md, "NAND channel"): bit 0 cache program, 1 cache read, 2
+ * several planes, 3 status by 78h, 4 to 6 how many read levels are tried. Nothing is in flight. */
 void hal_nand_capabilities(uint32_t capabilities);
 
-/* Control. hal_enable() opens the drive for commands and lets the log take blocks; it is never closed again. hal_read_only(), before that: it will take no writes, and needs no blocks. */
+/* Control. hal_enable() opens the drive for commands and lets the log take blocks; it is never closed again.
+ * hal_read_only(), before that: it will take no writes, and needs no blocks. */
 void hal_generation(uint32_t generation);
 /* Which drive this is, and what its recovery could not bring back (struct ftl_lost of ftl.h): QUERY answers it. */
 void hal_identity(uint32_t drive_id, const struct ftl_lost *lost);
@@ -63,25 +69,29 @@ void hal_full(bool full);
 /* No further block will come for the log lanes whose bits are set. */
 void hal_log_full(uint32_t lanes);
 
-/* Failing blocks (docs/decisions/011-failing-nand.md). hal_bad_block: looks at the oldest event "a program of the running drive failed in this block"; false:
+/* Failing blocks (docs/decisions/011-failing-nand.md). hal_bad_block: looks at the oldest event "a program of the
+ * running drive failed in this block"; false:
  * there is none. hal_bad_block_taken: takes it; before that hal_full(false), if the drive is to get a block for it. */
 bool hal_bad_block(uint32_t *block_id);
 void hal_bad_block_taken(void);
-/* The index that the next log entry gets; the watermark: every entry below it is complete; the highest watermark that stands in a durable log page. */
+/* The index that the next log entry gets; the watermark: every entry below it is complete; the highest watermark that
+ * stands in a durable log page. */
 uint64_t hal_log_head(void);
 uint64_t hal_log_mark(void);
 uint64_t hal_log_durable_mark(void);
-/* Appends an entry that means nothing and wants the log durable past it, so that the durable watermark comes up though nobody writes. False: not now. */
+/* Appends an entry that means nothing and wants the log durable past it, so that the durable watermark comes up though
+ * nobody writes. False: not now. */
 bool hal_log_note(void);
-/* A page was copied from old_ppn to new_ppn, programmed with that LPN and sequence: RELOCATE is logged and whoever holds the old one gets the new one. One at
- * a time; room: one more fits. */
+/* A page was copied from old_ppn to new_ppn, programmed with that LPN and sequence: RELOCATE is logged and whoever
+ * holds the old one gets the new one. One at a time; room: one more fits. */
 bool hal_relocate_room(void);
 /* Whether a page that was handed over has not found its place in the log and in the map yet. */
 bool hal_moving(void);
 void hal_relocate(uint32_t lpn, uint32_t old_ppn, uint32_t new_ppn, uint64_t sequence);
 
-/* Where the log goes on: the next page that has no place yet, the index of its first entry, and for each lane the place of the lane's next page. All earlier entries are in earlier pages; one
- * of these that fails later is placed again in its lane, so the page may be found some places further, or in the lane's block after that one. */
+/* Where the log goes on: the next page that has no place yet, the index of its first entry, and for each lane the place
+ * of the lane's next page. All earlier entries are in earlier pages; one of these that fails later is placed again in
+ * its lane, so the page may be found some places further, or in the lane's block after that one. */
 struct hal_log_place {
     uint32_t page;
     uint64_t first;
@@ -95,19 +105,23 @@ bool hal_tx_first(uint32_t txid, uint64_t *index);
 /* The committed version of a block, as a map word of kind NONE, NAND or BUF. */
 uint32_t hal_lookup(uint32_t lpn);
 
-/* Pages of a block that are in use or may come into use: named by the map or a version, or handed out for data and not known to be dead. What changed some clocks ago is in it. */
+/* Pages of a block that are in use or may come into use: named by the map or a version, or handed out for data and not
+ * known to be dead. What changed some clocks ago is in it. */
 uint32_t hal_live(uint32_t block_id);
 /* The same at the start: before hal_enable(), for each block once. */
 void hal_live_set(uint32_t block_id, uint32_t pages);
-/* Reads that begin from now on are new; only when !hal_reads_old(). Old: a read that found its page before the last turn is under way. */
+/* Reads that begin from now on are new; only when !hal_reads_old(). Old: a read that found its page before the last
+ * turn is under way. */
 void hal_reads_turn(void);
 bool hal_reads_old(void);
 
-/* Takes the oldest report "the host has read this page, or it was verified, with many corrected bits"; false: there is none. A page may be reported more than once, and some reports
- * are lost; the next read of such a page reports it again. */
+/* Takes the oldest report "the host has read this page, or it was verified, with many corrected bits"; false: there is
+ * none. A page may be reported more than once, and some reports are lost; the next read of such a page reports it
+ * again. */
 bool hal_weak_page(uint32_t *ppn);
 
-/* Clocks that have passed, modulo 2^32. Whether a command of the host is under way, or anything else that the drive does by itself. */
+/* Clocks that have passed, modulo 2^32. Whether a command of the host is under way, or anything else that the drive
+ * does by itself. */
 uint32_t hal_clocks(void);
 bool hal_busy(void);
 

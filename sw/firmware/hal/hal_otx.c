@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hal.h on the drive: the CSRs of the core (LiteX module `otx`, docs/interfaces.md "Firmware port"), its two memories and the UART. */
+/* hal.h on the drive: the CSRs of the core (LiteX module `otx`, docs/interfaces.md "Firmware port"), its two memories
+ * and the UART. */
 #include "hal.h"
 
 #include "ftl.h"
@@ -90,14 +91,14 @@ bool hal_bad_block(uint32_t *block_id) {
 void hal_bad_block_taken(void) { otx_bad_block_pop_write(1); }
 
 /* A 48-bit counter that only rises: its high half as it was when the low half was read. */
-#define COUNTER(name)                                         \
-    do {                                                      \
-        uint32_t hi, lo;                                      \
-        do {                                                  \
-            hi = otx_##name##_hi_read();                      \
-            lo = otx_##name##_lo_read();                      \
-        } while (hi != otx_##name##_hi_read());               \
-        return (uint64_t)hi << 32 | lo;                       \
+#define COUNTER(name)                           \
+    do {                                        \
+        uint32_t hi, lo;                        \
+        do {                                    \
+            hi = otx_##name##_hi_read();        \
+            lo = otx_##name##_lo_read();        \
+        } while (hi != otx_##name##_hi_read()); \
+        return (uint64_t)hi << 32 | lo;         \
     } while (0)
 
 uint64_t hal_log_head(void) { COUNTER(log_head); }
@@ -132,15 +133,13 @@ bool hal_tx_first(uint32_t txid, uint64_t *index) {
 
 uint32_t hal_lookup(uint32_t lpn) {
     otx_lookup_write(lpn);
-    while (!otx_lookup_valid_read()) {
-    }
+    while (!otx_lookup_valid_read()) {}
     return otx_lookup_word_read();
 }
 
 uint32_t hal_live(uint32_t block_id) {
     otx_live_block_write(block_id);
-    while (!otx_live_valid_read()) {
-    }
+    while (!otx_live_valid_read()) {}
     return otx_live_answer_read();
 }
 
@@ -186,14 +185,16 @@ uint32_t hal_clocks(void) {
 
 bool hal_busy(void) { return otx_busy_read() != 0; }
 
-/* There is no source of chance here: drives of one geometry get one number. The log of another drive is kept apart by generation and PPN too. */
+/* There is no source of chance here: drives of one geometry get one number. The log of another drive is kept apart by
+ * generation and PPN too. */
 uint32_t hal_new_drive_id(void) { return (OTX_RAW_PAGES * 2654435761u ^ OTX_LBAS << 8 ^ OTX_DIES) | 1u; }
 
 void hal_putc(char c) {
 #ifdef CSR_UART_XOVER_RXTX_ADDR
-    if (uart_txfull_read()) return; /* a board's report waits in the queue until a PC reads it; what does not fit is dropped, so that nothing waits for a PC */
+    /* a board's report waits in the queue until a PC reads it; what does not fit is dropped, so that nothing waits for
+     * a PC */
+    if (uart_txfull_read()) return;
 #endif
-    while (uart_txfull_read()) {
-    }
+    while (uart_txfull_read()) {}
     uart_rxtx_write((uint8_t)c);
 }

@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The on-flash records, as 32-bit little-endian words of a 4,096-byte page. The 64-bit words of docs/interfaces.md are two of them, low half
- * first. The CRC of a page is in its OOB and is the NAND channel's business: a page is whole when it reads with status OK.
+/* The on-flash records, as 32-bit little-endian words of a 4,096-byte page. The 64-bit words of docs/interfaces.md are
+ * two of them, low half first. The CRC of a page is in its OOB and is the NAND channel's business: a page is whole when
+ * it reads with status OK.
  *
- * Root page:       which drive, which generation, where map and log begin. OOB: ROOT, lpn = page within the anchor, sequence = root sequence.
- * Seal page:       says by being there that the root before it in its anchor is complete; its words mean nothing. OOB: SEAL, sequence = the root's.
- * Directory page:  PPNs of 1,024 map pages. OOB: DIRECTORY, lpn = directory number, sequence = sequence of the root that first named it.
+ * Root page:       which drive, which generation, where map and log begin. OOB: ROOT, lpn = page within the anchor,
+ *                  sequence = root sequence.
+ * Seal page:       says by being there that the root before it in its anchor is complete; its words mean nothing. OOB:
+ *                  SEAL, sequence = the root's.
+ * Directory page:  PPNs of 1,024 map pages. OOB: DIRECTORY, lpn = directory number, sequence = sequence of the root
+ * that first named it.
  * Map page:        1,024 map words (NONE or NAND). OOB: MAP, lpn = map page number, sequence as for the directory.
- * Log page:        header and up to OTX_LOG_ENTRIES entries. The members of a group follow one another in one page. OOB: LOG, lpn = page number, sequence 0.
- * Data page:       4,096 bytes of one LPN. OOB: DATA, lpn, sequence of its log entry. Every OOB carries the generation it was written in.
- * Table page:      bad blocks, one bit each: words of die 0, die 1, ..., (blocks per way + 31) / 32 words per die. OOB: BBT, lpn = which 1,024 of these words,
+ * Log page:        header and up to OTX_LOG_ENTRIES entries. The members of a group follow one another in one page.
+ *                  OOB: LOG, lpn = page number, sequence 0.
+ * Data page:       4,096 bytes of one LPN. OOB: DATA, lpn, sequence of its log entry. Every OOB carries the generation
+ *                  it was written in.
+ * Table page:      bad blocks, one bit each: words of die 0, die 1, ..., (blocks per way + 31) / 32 words per die. OOB:
+ *                  BBT, lpn = which 1,024 of these words,
  *                  sequence = version of the table. */
 #ifndef FTL_FORMAT_H
 #define FTL_FORMAT_H
@@ -17,7 +24,8 @@
 
 #include "otx_facts.h"
 
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "pages are moved as words: the processor must be little endian");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+               "pages are moved as words: the processor must be little endian");
 
 #define FTL_PAGE_BYTES ((uint32_t)OTX_BLOCK)
 #define FTL_PAGE_WORDS (FTL_PAGE_BYTES / 4)
@@ -33,7 +41,9 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "pages are moved as wo
 /* Root page, words. */
 #define FTL_ROOT_MAGIC_LO 0x5258544fu /* "OTXROOT1" */
 #define FTL_ROOT_MAGIC_HI 0x31544f4fu
-#define FTL_ROOT_VERSION 4u /* 3: the log begins at page 0, index 0 (these words were 0, so such drives are taken as they are); 2: no seals, up to six roots of which the newest counts; 1: two anchors, data in the other blocks that are anchors now */
+/* 3: the log begins at page 0, index 0 (these words were 0, so such drives are taken as they are); 2: no seals, up to
+ * six roots of which the newest counts; 1: two anchors, data in the other blocks that are anchors now */
+#define FTL_ROOT_VERSION 4u
 #define FTL_MAX_LANES ((uint32_t)OTX_MAX_LANES)
 #define FTL_MAX_DIRECTORIES 256u
 enum ftl_root_word {
@@ -49,23 +59,31 @@ enum ftl_root_word {
     FTL_ROOT_GENERATION = 11,
     FTL_ROOT_MAP_SEQUENCE = 12, /* two words: OOB sequence of directories and map pages */
     FTL_ROOT_MAP_GENERATION = 14,
-    FTL_ROOT_DROPPED = 15, /* what the recovery before this root lost, until a log page of its generation exists: commands, ... */
+    /* what the recovery before this root lost, until a log page of its generation exists: commands, ... */
+    FTL_ROOT_DROPPED = 15,
     FTL_ROOT_DIRECTORIES = 16,
     FTL_ROOT_LANES = 17,
     FTL_ROOT_LANE_BLOCK = 18, /* four words: block id of the log block with each lane's first page */
     FTL_ROOT_OUT = 22,        /* two words: dies that the drive was made without, one bit each */
     FTL_ROOT_LOST_PAGES = 24, /* ... log pages that could not be read, ... */
-    FTL_ROOT_DOUBTFUL = 25,   /* ... blocks whose newest version may have been one that could not be read; the first FTL_DOUBTFUL of their LPNs: */
+    /* ... blocks whose newest version may have been one that could not be read; the first FTL_DOUBTFUL of their LPNs:
+     * */
+    FTL_ROOT_DOUBTFUL = 25,
     FTL_ROOT_DOUBTFUL_LPN = 26,
-    FTL_ROOT_LOG_PAGE = 58,   /* number of the first page of the log that counts; */
-    FTL_ROOT_LOG_FIRST = 59,  /* two words: index of its first entry */
-    FTL_ROOT_LANE_PAGE = 61,  /* two words: page in the block of each lane's first page, 16 bits each */
-    FTL_ROOT_IN_MAP = 63,     /* so many entries from there on are in the map already; they are read for transactions that end later */
-    FTL_ROOT_DIRECTORY = 64,  /* PPNs of the directory pages */
-    FTL_ROOT_LANE_NEXT = 320, /* four words: the lane's block after that of its first page, plus one; 0: not known. The lane goes on there if a page before its first one has failed */
+    FTL_ROOT_LOG_PAGE = 58,  /* number of the first page of the log that counts; */
+    FTL_ROOT_LOG_FIRST = 59, /* two words: index of its first entry */
+    FTL_ROOT_LANE_PAGE = 61, /* two words: page in the block of each lane's first page, 16 bits each */
+    /* so many entries from there on are in the map already; they are read for transactions that end later */
+    FTL_ROOT_IN_MAP = 63,
+    FTL_ROOT_DIRECTORY = 64, /* PPNs of the directory pages */
+    /* four words: the lane's block after that of its first page, plus one; 0: not known. The lane goes on there if a
+     * page before its first one has failed */
+    FTL_ROOT_LANE_NEXT = 320,
 };
 #define FTL_DOUBTFUL 32u
-_Static_assert(FTL_ROOT_DOUBTFUL_LPN + FTL_DOUBTFUL <= FTL_ROOT_LOG_PAGE && FTL_ROOT_DIRECTORY + FTL_MAX_DIRECTORIES <= FTL_ROOT_LANE_NEXT, "a root fits in one page");
+_Static_assert(FTL_ROOT_DOUBTFUL_LPN + FTL_DOUBTFUL <= FTL_ROOT_LOG_PAGE &&
+                   FTL_ROOT_DIRECTORY + FTL_MAX_DIRECTORIES <= FTL_ROOT_LANE_NEXT,
+               "a root fits in one page");
 
 /* Log page: header, then entries. Where each field is: otx_facts.h. */
 #define FTL_LOG_ENTRIES ((uint32_t)OTX_LOG_ENTRIES)
@@ -77,7 +95,9 @@ _Static_assert(FTL_LOG_ENTRY + FTL_LOG_ENTRIES * FTL_ENTRY_WORDS == FTL_PAGE_WOR
 #define FTL_WATERMARK_RING 2048u /* entries past a watermark are fewer than this (the hardware's ring is 1,024) */
 
 /* Accessors: two words as one number. */
-static inline uint64_t ftl_get48(const uint32_t *page, uint32_t word) { return (uint64_t)page[word] | (uint64_t)page[word + 1] << 32; }
+static inline uint64_t ftl_get48(const uint32_t *page, uint32_t word) {
+    return (uint64_t)page[word] | (uint64_t)page[word + 1] << 32;
+}
 
 static inline void ftl_put48(uint32_t *page, uint32_t word, uint64_t value) {
     page[word] = (uint32_t)value;
@@ -104,7 +124,8 @@ static inline void ftl_entry_unpack(const uint32_t *w, struct ftl_entry *e) {
 }
 
 static inline void ftl_entry_pack(uint32_t *w, const struct ftl_entry *e) {
-    w[FTL_ENTRY_KIND] = e->kind << FTL_ENTRY_KIND_SHIFT | e->flags << FTL_ENTRY_FLAGS_SHIFT | e->n << FTL_ENTRY_N_SHIFT | e->i << FTL_ENTRY_I_SHIFT;
+    w[FTL_ENTRY_KIND] = e->kind << FTL_ENTRY_KIND_SHIFT | e->flags << FTL_ENTRY_FLAGS_SHIFT |
+                        e->n << FTL_ENTRY_N_SHIFT | e->i << FTL_ENTRY_I_SHIFT;
     w[FTL_ENTRY_LPN] = e->lpn;
     w[FTL_ENTRY_LOCATION] = e->location;
     w[FTL_ENTRY_SERIAL] = e->serial;

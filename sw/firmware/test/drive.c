@@ -64,7 +64,8 @@ void drive_start(void) {
     for (uint32_t i = 0; i < DRIVE_LPNS; i++) drive.before[i] = drive_value(drive_lpn(i));
     map_start();
     for (uint32_t die = 0; die < sim.g.dies; die++)
-        for (uint32_t b = 0; b < sim.g.blocks; b++) CHECK(sim_live[ftl_block_id(&sim.g, die, b)] == map_references(ftl_block_id(&sim.g, die, b)));
+        for (uint32_t b = 0; b < sim.g.blocks; b++)
+            CHECK(sim_live[ftl_block_id(&sim.g, die, b)] == map_references(ftl_block_id(&sim.g, die, b)));
     sim.on_verify = verified;
     reads_start();
     ftl_retire_begin(&drive.ftl, &drive.retire);
@@ -111,7 +112,8 @@ void hw_advance(void) {
         if (c->relaxed) relaxed_to = c->index;
         if (c->visible) continue;
         bool done = c->relaxed || (hw.durable >= c->index && hw.watermark >= relaxed_to);
-        for (uint64_t x = 0; x < c->index && done && !c->relaxed; x++) done = hw.done[x] || !(hw.entry[x].flags & FTL_ENTRY_IN_TX) || hw.entry[x].serial != c->serial;
+        for (uint64_t x = 0; x < c->index && done && !c->relaxed; x++)
+            done = hw.done[x] || !(hw.entry[x].flags & FTL_ENTRY_IN_TX) || hw.entry[x].serial != c->serial;
         if (!done) break; /* visible and acknowledged in order */
         c->visible = true;
         map_visible(c->serial);
@@ -134,10 +136,13 @@ bool drive_can_close(void) {
     uint32_t l = hw.pages % sim.g.lanes;
     for (uint32_t i = 0; i < hw.flights; i++) /* a lane has one page under way */
         if (!hw.flight[i].done && hw.flight[i].number % sim.g.lanes == l) return false;
-    return hw.closed < hw.head && hw.flights < LOG_FLIGHT && (hw.lane[l].page < sim.g.pages || sim.lane[l].n != 0) && !hw.stopped;
+    return hw.closed < hw.head && hw.flights < LOG_FLIGHT && (hw.lane[l].page < sim.g.pages || sim.lane[l].n != 0) &&
+           !hw.stopped;
 }
 
-uint32_t drive_next_log_ppn(void) { return ftl_first_ppn(&sim.g, hw.lane[hw.pages % sim.g.lanes].block) + hw.lane[hw.pages % sim.g.lanes].page; }
+uint32_t drive_next_log_ppn(void) {
+    return ftl_first_ppn(&sim.g, hw.lane[hw.pages % sim.g.lanes].block) + hw.lane[hw.pages % sim.g.lanes].page;
+}
 
 /* The page goes to the lane's next place. */
 static void place(struct log_flight *p) {
@@ -197,7 +202,9 @@ static bool first_log_of_die(uint32_t flight) {
     if (hw.flight[flight].ppn == NO_PAGE) place(&hw.flight[flight]);
     if (hw.flight[flight].ppn == NO_PAGE || hw.stopped) return false;
     for (uint32_t i = 0; i < flight; i++)
-        if (!hw.flight[i].done && hw.flight[i].ppn != NO_PAGE && ftl_die_of(&sim.g, hw.flight[i].ppn >> sim.g.page_bits) == die) return false;
+        if (!hw.flight[i].done && hw.flight[i].ppn != NO_PAGE &&
+            ftl_die_of(&sim.g, hw.flight[i].ppn >> sim.g.page_bits) == die)
+            return false;
     return !hw.flight[flight].done;
 }
 
@@ -290,7 +297,8 @@ static bool committing(uint32_t lpn) {
 static bool no_room(uint32_t pages) {
     drive_supply(8);
     bool log_full = hw.head + pages + 2 > DRIVE_LOG || hw.head - hw.watermark > 800 || hw.stopped;
-    for (uint32_t l = 0; l < sim.g.lanes; l++) log_full = log_full || (sim.log_full >> l & 1u && sim.lane[l].n == 0); /* writes leave the last blocks to COMMIT and FLUSH */
+    /* writes leave the last blocks to COMMIT and FLUSH */
+    for (uint32_t l = 0; l < sim.g.lanes; l++) log_full = log_full || (sim.log_full >> l & 1u && sim.lane[l].n == 0);
     return log_full || pages_left() < pages || hw.datas + pages > DATA_FLIGHT || drive.items + 1 >= DRIVE_ITEMS;
 }
 
@@ -298,7 +306,15 @@ static uint64_t map_entry(uint32_t lpn, uint32_t n, uint32_t i, uint32_t flags, 
     uint32_t ppn = 0;
     CHECK(drive_page(&ppn));
     uint64_t sequence = drive_sequence(), index;
-    index = drive_append((struct ftl_entry){.kind = FTL_MAP, .flags = flags, .n = n, .i = i, .lpn = lpn, .location = FTL_WORD_NAND(ppn), .serial = serial, .sequence = sequence, .epoch = drive.epoch});
+    index = drive_append((struct ftl_entry){.kind = FTL_MAP,
+                                            .flags = flags,
+                                            .n = n,
+                                            .i = i,
+                                            .lpn = lpn,
+                                            .location = FTL_WORD_NAND(ppn),
+                                            .serial = serial,
+                                            .sequence = sequence,
+                                            .epoch = drive.epoch});
     drive_data_under_way(ppn, lpn, sequence, index, value);
     return index;
 }
@@ -332,7 +348,9 @@ bool drive_trim(uint32_t lpn) {
 
 static uint32_t serial_of(uint32_t txid) { return drive.tx[txid].use << 5 | txid; }
 
-bool drive_open(uint32_t serial) { return drive.tx[serial % FTL_TXIDS].open && serial_of(serial % FTL_TXIDS) == serial; }
+bool drive_open(uint32_t serial) {
+    return drive.tx[serial % FTL_TXIDS].open && serial_of(serial % FTL_TXIDS) == serial;
+}
 
 static void tx_put(struct drive_tx *t, uint32_t lpn, uint32_t value) {
     uint32_t i = 0;
@@ -360,7 +378,13 @@ bool drive_tx_write(uint32_t txid, uint32_t lpn) {
 bool drive_tx_trim(uint32_t txid, uint32_t lpn) {
     if (no_room(1)) return false;
     tx_put(open_tx(txid), lpn, NOTHING);
-    drive_append((struct ftl_entry){.kind = FTL_TRIM, .flags = FTL_ENTRY_IN_TX, .n = 1, .lpn = lpn, .arg = 1, .serial = serial_of(txid), .epoch = drive.epoch});
+    drive_append((struct ftl_entry){.kind = FTL_TRIM,
+                                    .flags = FTL_ENTRY_IN_TX,
+                                    .n = 1,
+                                    .lpn = lpn,
+                                    .arg = 1,
+                                    .serial = serial_of(txid),
+                                    .epoch = drive.epoch});
     map_in_tx(txid, lpn, NO_PAGE);
     return true;
 }
@@ -369,12 +393,14 @@ static bool commit(uint32_t txid, bool relaxed) {
     struct drive_tx *t = &drive.tx[txid];
     if (!t->open || no_room(0)) return false;
     struct drive_item *item = &drive.item[drive.items++];
-    *item = (struct drive_item){.kind = ITEM_COMMIT, .relaxed = relaxed, .n = t->n, .serial = serial_of(txid), .epoch = drive.epoch};
+    *item = (struct drive_item){
+        .kind = ITEM_COMMIT, .relaxed = relaxed, .n = t->n, .serial = serial_of(txid), .epoch = drive.epoch};
     memcpy(item->lpn, t->lpn, sizeof t->lpn);
     memcpy(item->value, t->value, sizeof t->value);
     item->index = hw.head + 1;
     map_commit(txid, serial_of(txid));
-    drive_append((struct ftl_entry){.kind = FTL_COMMIT, .n = 1, .serial = serial_of(txid), .arg = t->logged, .epoch = drive.epoch});
+    drive_append((struct ftl_entry){
+        .kind = FTL_COMMIT, .n = 1, .serial = serial_of(txid), .arg = t->logged, .epoch = drive.epoch});
     t->open = false;
     return true;
 }
@@ -395,7 +421,8 @@ void drive_flush(void) {
     for (uint32_t tries = 0; !hw.stopped && (hw.durable < upto || hw.watermark < upto); tries++) {
         CHECK(tries < 100000);
         drive_supply(2);
-        if (no_place() && (hw.closed < upto || (hw.flights != 0 && hw.flight[hw.flights - 1].ppn == NO_PAGE))) hw.stopped = true;
+        if (no_place() && (hw.closed < upto || (hw.flights != 0 && hw.flight[hw.flights - 1].ppn == NO_PAGE)))
+            hw.stopped = true;
         if ((hw.closed < upto || fail_wants_close()) && drive_can_close()) drive_close();
         else drive_finish_one();
     }
@@ -413,7 +440,8 @@ static void tear(void) {
         else sim_tear(hw.flight[i].ppn, FTL_KIND_LOG, hw.flight[i].number, 0);
         hw.flight[i].done = true;
     }
-    uint32_t at_once = sim.g.cache_ops || sim.g.planes > 1 ? 2 : 1, busy[FTL_MAX_DIES] = {0}; /* pages of a die that were under way: the next one begins only when there is place for it */
+    /* pages of a die that were under way: the next one begins only when there is place for it */
+    uint32_t at_once = sim.g.cache_ops || sim.g.planes > 1 ? 2 : 1, busy[FTL_MAX_DIES] = {0};
     for (uint32_t i = 0; i < hw.datas; i++) {
         uint32_t die = ftl_die_of(&sim.g, hw.data[i].ppn >> sim.g.page_bits), luck = sim_random(3);
         if (busy[die] == at_once) continue;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The running drive as the hardware behaves, reduced: entries into log pages in lanes, data pages programmed in any order, watermark, acknowledgements;
- * what becomes of programs that fail (sim.h) and of pages that the firmware moves. Keeps the history that the contract is judged by.
+/* The running drive as the hardware behaves, reduced: entries into log pages in lanes, data pages programmed in any
+ * order, watermark, acknowledgements; what becomes of programs that fail (sim.h) and of pages that the firmware moves.
+ * Keeps the history that the contract is judged by.
  * Blocks come from ftl_supply.c, ftl_retire.c looks after those that fail. */
 #ifndef DRIVE_H
 #define DRIVE_H
@@ -12,11 +13,11 @@
 #include "ftl_retire.h"
 #include "sim.h"
 
-#define DRIVE_LPNS 10u  /* blocks that histories write: drive_lpn(0 ... 9) */
+#define DRIVE_LPNS 10u /* blocks that histories write: drive_lpn(0 ... 9) */
 #define DRIVE_LOG 4096u
 #define DRIVE_ITEMS 4096u
 #define DRIVE_TX_WRITES 64u
-#define NOTHING 0u      /* the value of a block that reads as zeroes */
+#define NOTHING 0u /* the value of a block that reads as zeroes */
 
 enum drive_item_kind { ITEM_WRITE, ITEM_COMMIT };
 
@@ -41,8 +42,8 @@ struct drive {
     struct ftl_collect collect;
     struct ftl_checkpoint checkpoint;
     struct ftl_patrol patrol;
-    uint32_t full_taken_back; /* events that the firmware took with `full` taken back first */
-    uint32_t moved; /* pages of the map that changed place by a move of the firmware */
+    uint32_t full_taken_back;    /* events that the firmware took with `full` taken back first */
+    uint32_t moved;              /* pages of the map that changed place by a move of the firmware */
     uint32_t before[DRIVE_LPNS]; /* values at the last mount */
     struct drive_item item[DRIVE_ITEMS];
     uint32_t items;
@@ -70,7 +71,8 @@ void drive_abort(uint32_t txid);
 /* All that is logged so far is to be acknowledged: closes the page, runs until it is durable and complete. */
 void drive_flush(void);
 
-/* The parts: append an entry, close the page, let one program finish, finish everything (data and log, or one of them). */
+/* The parts: append an entry, close the page, let one program finish, finish everything (data and log, or one of them).
+ * */
 uint64_t drive_append(struct ftl_entry e);
 bool drive_can_close(void);
 void drive_close(void);
@@ -87,7 +89,8 @@ void drive_release(uint64_t index);
 uint32_t drive_next_log_ppn(void);
 /* The host has read this page with many corrected bits; what does not fit is forgotten. */
 void drive_weak(uint32_t ppn);
-/* Read number i, 0 to 7, of a block begins (false: it is busy, or the block is not on NAND) and ends; 1 to 7 do so by themselves. */
+/* Read number i, 0 to 7, of a block begins (false: it is busy, or the block is not on NAND) and ends; 1 to 7 do so by
+ * themselves. */
 bool drive_read_begins(uint32_t i, uint32_t lpn);
 void drive_read_ends(uint32_t i);
 
@@ -96,7 +99,8 @@ void drive_cut(void);
 void drive_cut_dropping_all(void);
 /* Power fails; the oldest data page under way is torn, with a CRC error, and nothing else was begun. */
 void drive_tear_first(void);
-/* Supply and retire; power fails before the firmware's operation `at`, counted from here: true, and only a mount may follow. */
+/* Supply and retire; power fails before the firmware's operation `at`, counted from here: true, and only a mount may
+ * follow. */
 bool drive_supply_cut(uint32_t steps, uint32_t at);
 /* Judges the mounted map by the contract. */
 void drive_judge(void);

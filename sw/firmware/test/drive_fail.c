@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs that fail while the drive runs, as docs/decisions/011-failing-nand.md has it: the rescue of data pages, one at a time, the events, the moves of the
- * firmware; and the part of hal.h that these need. */
+/* Programs that fail while the drive runs, as docs/decisions/011-failing-nand.md has it: the rescue of data pages, one
+ * at a time, the events, the moves of the firmware; and the part of hal.h that these need. */
 #include <string.h>
 
 #include "drive_hw.h"
@@ -19,7 +19,8 @@ void fail_data(uint32_t i) {
 }
 
 static void append_relocate(uint32_t lpn, uint32_t from, uint32_t to, uint64_t sequence) {
-    struct ftl_entry e = {.kind = FTL_RELOCATE, .n = 1, .lpn = lpn, .location = FTL_WORD_NAND(to), .arg = from, .sequence = sequence};
+    struct ftl_entry e = {
+        .kind = FTL_RELOCATE, .n = 1, .lpn = lpn, .location = FTL_WORD_NAND(to), .arg = from, .sequence = sequence};
     hw.done[drive_append(e)] = true; /* its page is programmed */
     hw_advance();
 }
@@ -119,13 +120,16 @@ uint64_t hal_log_mark(void) {
 
 bool hal_moving(void) { return hw.move.waits || hw.laters != 0; }
 
-bool hal_relocate_room(void) { return hw.laters < 2; } /* move_ready: the queue has room. Not: what was handed over is done */
+/* move_ready: the queue has room. Not: what was handed over is done */
+bool hal_relocate_room(void) { return hw.laters < 2; }
 
 void hal_relocate(uint32_t lpn, uint32_t old_ppn, uint32_t new_ppn, uint64_t sequence) {
     const struct sim_page *p = &sim_pages[new_ppn], *old = &sim_pages[old_ppn];
-    CHECK(p->state == SIM_WHOLE && p->kind == FTL_KIND_DATA && p->lpn == lpn && p->sequence == sequence && p->generation == sim.generation);
+    CHECK(p->state == SIM_WHOLE && p->kind == FTL_KIND_DATA && p->lpn == lpn && p->sequence == sequence &&
+          p->generation == sim.generation);
     CHECK(new_ppn != old_ppn && (old->state != SIM_WHOLE || old->lpn != lpn || old->stamp == p->stamp));
-    CHECK(new_ppn >> sim.g.page_bits != old_ppn >> sim.g.page_bits || !ftl_blocks_is_bad(&drive.ftl, new_ppn >> sim.g.page_bits));
+    CHECK(new_ppn >> sim.g.page_bits != old_ppn >> sim.g.page_bits ||
+          !ftl_blocks_is_bad(&drive.ftl, new_ppn >> sim.g.page_bits));
     if (hw.move.waits) {
         memcpy(&hw.later[hw.laters], &hw.move, sizeof hw.move); /* same type of members */
         hw.later[hw.laters].lpn = lpn;

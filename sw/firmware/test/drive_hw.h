@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of the running drive share: drive.c (log, commands), drive_map.c (the map while it runs), drive_fail.c (programs that fail, moves). */
+/* What the parts of the running drive share: drive.c (log, commands), drive_map.c (the map while it runs), drive_fail.c
+ * (programs that fail, moves). */
 #ifndef DRIVE_HW_H
 #define DRIVE_HW_H
 
@@ -30,9 +31,9 @@ struct drive_hw {
     struct ftl_entry entry[DRIVE_LOG];
     bool done[DRIVE_LOG], held[DRIVE_LOG];
     uint64_t head, closed, durable, watermark, sequence;
-    uint64_t mark_read; /* what the next hal_log_mark() answers */
+    uint64_t mark_read;    /* what the next hal_log_mark() answers */
     uint64_t durable_mark; /* the highest watermark of a durable log page */
-    uint64_t note; /* the log is to become durable up to here */
+    uint64_t note;         /* the log is to become durable up to here */
     uint32_t pages;
     bool stopped; /* a log page has failed in all its places */
     struct log_flight flight[LOG_FLIGHT];
@@ -46,7 +47,8 @@ struct drive_hw {
     uint32_t die;
     struct data_flight data[DATA_FLIGHT], failed[DATA_FLIGHT];
     uint32_t datas, fails;
-    /* the rescue of failed[0]: its new page once it has one; the index of its RELOCATE once that is appended, plus one */
+    /* the rescue of failed[0]: its new page once it has one; the index of its RELOCATE once that is appended, plus one
+     * */
     uint32_t rescue_ppn;
     uint64_t relocate;
     uint32_t event[EVENTS], events;
@@ -63,7 +65,8 @@ extern struct drive_hw hw;
 bool hw_page(uint32_t *ppn);
 void hw_advance(void);
 
-/* drive_map.c: after a mount; a plain write or trim (NO_PAGE); in a transaction; its end; a page that is complete; who holds `from` holds `to`. */
+/* drive_map.c: after a mount; a plain write or trim (NO_PAGE); in a transaction; its end; a page that is complete; who
+ * holds `from` holds `to`. */
 void map_start(void);
 void map_plain(uint32_t lpn, uint32_t ppn);
 void map_in_tx(uint32_t txid, uint32_t lpn, uint32_t ppn);
@@ -76,8 +79,8 @@ bool map_swap(uint32_t lpn, uint32_t from, uint32_t to);
 uint32_t map_references(uint32_t block); /* versions that name pages of the block */
 bool map_names(uint32_t ppn);
 bool map_pending_of(uint32_t txid); /* of any use of the txid */
-bool map_pending(uint32_t serial); /* a COMMIT of it is not visible yet */
-bool drive_open(uint32_t serial);  /* it is open */
+bool map_pending(uint32_t serial);  /* a COMMIT of it is not visible yet */
+bool drive_open(uint32_t serial);   /* it is open */
 
 /* drive_reads.c */
 void reads_step(void); /* some reads begin, some end */
@@ -88,7 +91,7 @@ void reads_start(void);
 void fail_data(uint32_t i);             /* data[i] could not be programmed */
 void fail_rescued(uint32_t i, bool ok); /* data[i], the rescue of failed[0], is programmed or not */
 void fail_event(uint32_t ppn);
-bool fail_step(void);                   /* one step of the rescue or of a move; false: nothing to do */
-bool fail_wants_close(void);            /* a RELOCATE waits to be durable */
+bool fail_step(void);        /* one step of the rescue or of a move; false: nothing to do */
+bool fail_wants_close(void); /* a RELOCATE waits to be durable */
 
 #endif

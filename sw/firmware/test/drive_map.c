@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The map of the running drive: what each of the blocks that histories write holds, plainly and in transactions that are open or not yet visible. */
+/* The map of the running drive: what each of the blocks that histories write holds, plainly and in transactions that
+ * are open or not yet visible. */
 #include <string.h>
 
 #include "drive_hw.h"
@@ -23,14 +24,17 @@ static void show(void) {
         bool chain = false;
         for (uint32_t t = 0; t < FTL_TXIDS; t++) chain = chain || open_tx[t][i].held;
         for (uint32_t p = 0; p < pendings; p++) chain = chain || pending[p].at[i].held;
-        uint32_t word = base[i].ppn == NO_PAGE ? FTL_WORD_NONE : base[i].complete ? FTL_WORD_NAND(base[i].ppn) : 2u << 30;
+        uint32_t word = base[i].ppn == NO_PAGE ? FTL_WORD_NONE
+                        : base[i].complete     ? FTL_WORD_NAND(base[i].ppn)
+                                               : 2u << 30;
         hal_map()[drive_lpn(i)] = chain ? FTL_WORD(FTL_WORD_KIND_VER, i) : word;
     }
 }
 
 static uint32_t count(const struct location *l, uint32_t block) {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < DRIVE_LPNS; i++) n += l[i].held && l[i].ppn != NO_PAGE && l[i].ppn >> sim.g.page_bits == block;
+    for (uint32_t i = 0; i < DRIVE_LPNS; i++)
+        n += l[i].held && l[i].ppn != NO_PAGE && l[i].ppn >> sim.g.page_bits == block;
     return n;
 }
 
@@ -77,7 +81,8 @@ void map_start(void) {
     pendings = 0;
     for (uint32_t i = 0; i < DRIVE_LPNS; i++) {
         uint32_t word = hal_map()[drive_lpn(i)];
-        base[i] = (struct location){.held = true, .complete = true, .ppn = word == FTL_WORD_NONE ? NO_PAGE : FTL_WORD_VALUE(word)};
+        base[i] = (struct location){
+            .held = true, .complete = true, .ppn = word == FTL_WORD_NONE ? NO_PAGE : FTL_WORD_VALUE(word)};
     }
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads of the host that are under way, which pages are in use, numbers of the log and notes in it: what ftl_collect.c and ftl_checkpoint.c ask of the hardware. Nothing that is erased may
- * be needed by a read. */
+/* Reads of the host that are under way, which pages are in use, numbers of the log and notes in it: what ftl_collect.c
+ * and ftl_checkpoint.c ask of the hardware. Nothing that is erased may be needed by a read. */
 #include <string.h>
 
 #include "drive_hw.h"
@@ -64,7 +64,7 @@ void reads_start(void) {
 }
 
 void reads_step(void) {
-    if (sim.on_erase == NULL) return; /* nothing but a mount has happened */
+    if (sim.on_erase == NULL) return;      /* nothing but a mount has happened */
     for (uint32_t i = 1; i < READS; i++) { /* read 0 is a test's own */
         if (read_of[i].busy && sim_random(6) == 0) drive_read_ends(i);
         else if (!read_of[i].busy && sim_random(12) == 0) (void)drive_read_begins(i, drive_lpn(sim_random(DRIVE_LPNS)));
@@ -87,7 +87,9 @@ bool hal_tx_first(uint32_t txid, uint64_t *index) {
     if (!drive.tx[txid].open && !map_pending_of(txid)) return false;
     for (uint64_t i = 0; i < hw.head; i++) {
         const struct ftl_entry *e = &hw.entry[i];
-        if (!(e->flags & FTL_ENTRY_IN_TX) || e->serial % FTL_TXIDS != txid || !(map_pending(e->serial) || drive_open(e->serial))) continue;
+        if (!(e->flags & FTL_ENTRY_IN_TX) || e->serial % FTL_TXIDS != txid ||
+            !(map_pending(e->serial) || drive_open(e->serial)))
+            continue;
         *index = i;
         return true;
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The contract's "Across a power cut" (docs/contract.md, guarantees 7 to 10), asked of the mounted map. Knows nothing of logs. */
+/* The contract's "Across a power cut" (docs/contract.md, guarantees 7 to 10), asked of the mounted map. Knows nothing
+ * of logs. */
 #include "drive.h"
 
 static uint32_t value[DRIVE_LPNS];
@@ -40,7 +41,7 @@ void drive_judge(void) {
     for (uint32_t h = 0; h < drive.items; h++) {
         const struct drive_item *item = &drive.item[h];
         bool there = seen[h] || (item->kind == ITEM_COMMIT && (int)h <= last_commit); /* commits are a prefix */
-        for (uint32_t i = 0; i < DRIVE_LPNS && there; i++)
-            if (writes(item, drive_lpn(i), &v)) CHECK(show[i] >= (int)h); /* whole: each block holds this or something later */
+        for (uint32_t i = 0; i < DRIVE_LPNS && there; i++) /* whole: each block holds this or something later */
+            if (writes(item, drive_lpn(i), &v)) CHECK(show[i] >= (int)h);
     }
 }

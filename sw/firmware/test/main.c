@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ftl_test [results.xml]: runs all tests, one line each; with FIRST in the environment until one fails, with ONLY=words those whose names have these words.
+/* ftl_test [results.xml]: runs all tests, one line each; with FIRST in the environment until one fails, with ONLY=words
+ * those whose names have these words.
  * Exit code 0 when all passed. */
 #include <string.h>
 
@@ -26,7 +27,8 @@ void write_one(uint32_t i) {
 
 void quiet(void) {
     drive_supply(8); /* reports of pages are taken */
-    for (uint32_t i = 0; i < 5000 && !(ftl_retire_idle(&drive.ftl, &drive.retire) && ftl_io_empty(&drive.ftl.io)); i++) drive_supply(1);
+    for (uint32_t i = 0; i < 5000 && !(ftl_retire_idle(&drive.ftl, &drive.retire) && ftl_io_empty(&drive.ftl.io)); i++)
+        drive_supply(1);
     CHECK(ftl_retire_idle(&drive.ftl, &drive.retire));
     drive_flush();
 }
@@ -39,7 +41,9 @@ static bool passes(const struct test *t) {
 }
 
 int main(int argc, char **argv) {
-    static const struct test *const lists[] = {scan_tests, mount_tests, root_tests, fading_tests, dies_tests, bbt_tests, replay_tests, supply_tests, retire_tests, refresh_tests, patrol_tests, collect_tests, memtest_tests, cut_tests};
+    static const struct test *const lists[] = {scan_tests,   mount_tests,   root_tests,    fading_tests, dies_tests,
+                                               bbt_tests,    replay_tests,  supply_tests,  retire_tests, refresh_tests,
+                                               patrol_tests, collect_tests, memtest_tests, cut_tests};
     unsigned passed = 0, failed = 0;
     if (getenv("SEED")) test_seed = strtoul(getenv("SEED"), NULL, 10);
     if (getenv("RUNS")) test_runs = strtoul(getenv("RUNS"), NULL, 10);
@@ -51,7 +55,9 @@ int main(int argc, char **argv) {
             sim_seed(test_seed);
             bool ok = passes(t);
             printf("%-6s %s%s%s\n", ok ? "ok" : "FAILED", t->name, ok ? "" : ": ", ok ? "" : sim_message);
-            if (xml) fprintf(xml, "<testcase classname=\"firmware\" name=\"%s\">%s</testcase>\n", t->name, ok ? "" : "<failure/>");
+            if (xml)
+                fprintf(xml, "<testcase classname=\"firmware\" name=\"%s\">%s</testcase>\n", t->name,
+                        ok ? "" : "<failure/>");
             if (ok) passed++;
             else failed++;
         }

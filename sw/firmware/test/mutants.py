@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Puts each fault of mutants.txt into a copy of the firmware; a fault that no host test finds is a failure.
 
-`mutants.py BUILD_DIR [WORDS ...]`; WORDS: only faults whose rule begins with one of them. RUNS: random histories per fault. What becomes of a fault:
+`mutants.py BUILD_DIR [WORDS ...]`; WORDS: only faults whose rule begins with one of them. RUNS: random histories per
+fault. What becomes of a fault:
 
 killed    a test fails
 SURVIVED  all tests pass
-timeout   the tests take more than LIMIT_S seconds of a processor: nobody has seen anything wrong. Right only when the rule says `(hangs)`
+timeout   the tests take more than LIMIT_S seconds of a processor: nobody has seen anything wrong. Right only when the
+          rule says `(hangs)`
 WRONG     it cannot be applied or does not compile
 """
 
@@ -40,16 +42,29 @@ def limit():
 def run_tests(work):
     """What becomes of the fault that is in the copy, and why."""
     env = os.environ | {"RUNS": os.environ.get("RUNS", "300"), "FIRST": "1"}
-    command = ["make", "-s", "-C", str(work), "test-build", f"TEST_DIR={work / 'out'}", f"FACTS={FACTS}", "WARN=-std=c11"]
+    command = [
+        "make",
+        "-s",
+        "-C",
+        str(work),
+        "test-build",
+        f"TEST_DIR={work / 'out'}",
+        f"FACTS={FACTS}",
+        "WARN=-std=c11",
+    ]
     build = subprocess.run(command, capture_output=True, text=True, check=False)
     if build.returncode:
         return "WRONG", "does not compile"
-    run = subprocess.run([str(work / "out/ftl_test")], capture_output=True, text=True, env=env, preexec_fn=limit, check=False)
+    run = subprocess.run(
+        [str(work / "out/ftl_test")], capture_output=True, text=True, env=env, preexec_fn=limit, check=False
+    )
     if run.returncode == -signal.SIGXCPU:
         return "timeout", f"more than {LIMIT_S} s of a processor"
     if run.returncode == 0:
         return "SURVIVED", "all tests passed"
-    return "killed", next((line for line in run.stdout.splitlines() if line.startswith("FAILED")), f"ended with {run.returncode}")
+    return "killed", next(
+        (line for line in run.stdout.splitlines() if line.startswith("FAILED")), f"ended with {run.returncode}"
+    )
 
 
 def verdict(work, file, old, new):

@@ -87,7 +87,19 @@ static void blank_pages(void) {
 
 void sim_new(uint32_t channels, uint32_t ways, uint32_t blocks, uint32_t pages, uint32_t lbas) {
     memset(&sim, 0, sizeof sim);
-    sim.g = (struct ftl_geometry){.channels = channels, .ways = ways, .blocks = blocks, .pages = pages, .lbas = lbas, .frames = SIM_FRAMES, .firmware_frames = 8, .tx_slots = 64, .nand_id = 0x64a610d3ec, .nand_modes = 0x3f, .planes = 1, .checkpoint_pages = channels * ways * blocks * pages / 16, .spare_bytes = 128};
+    sim.g = (struct ftl_geometry){.channels = channels,
+                                  .ways = ways,
+                                  .blocks = blocks,
+                                  .pages = pages,
+                                  .lbas = lbas,
+                                  .frames = SIM_FRAMES,
+                                  .firmware_frames = 8,
+                                  .tx_slots = 64,
+                                  .nand_id = 0x64a610d3ec,
+                                  .nand_modes = 0x3f,
+                                  .planes = 1,
+                                  .checkpoint_pages = channels * ways * blocks * pages / 16,
+                                  .spare_bytes = 128};
     ftl_geometry_init(&sim.g);
     sim.part = part_of(&sim.g);
     blank_pages();
@@ -106,7 +118,11 @@ void sim_mark_bad(uint32_t block_id) {
     for (uint32_t i = 0; i < sim.g.pages; i++) {
         struct sim_page *p = &sim_pages[(block_id << sim.g.page_bits) + i];
         p->state = (enum sim_state)sim_random(4);
-        *p = (struct sim_page){.state = p->state, .kind = sim_random(FTL_KIND_BBT), .generation = sim_random(4), .lpn = sim_random(3), .sequence = sim_random(9)};
+        *p = (struct sim_page){.state = p->state,
+                               .kind = sim_random(FTL_KIND_BBT),
+                               .generation = sim_random(4),
+                               .lpn = sim_random(3),
+                               .sequence = sim_random(9)};
     }
 }
 
@@ -121,7 +137,8 @@ void sim_learn(struct ftl *f) {
     if (t->copy[0].version != t->version && t->copy[1].version != t->version) return;
     for (uint32_t die = 0; die < sim.g.dies; die++)
         for (uint32_t b = 0; b < sim.g.blocks; b++)
-            if (ftl_blocks_is_bad(f, ftl_block_id(&sim.g, die, b))) sim_blocks[ftl_block_id(&sim.g, die, b)].never = true;
+            if (ftl_blocks_is_bad(f, ftl_block_id(&sim.g, die, b)))
+                sim_blocks[ftl_block_id(&sim.g, die, b)].never = true;
 }
 
 void sim_power_on(void) {
@@ -200,7 +217,8 @@ static void erase(uint32_t block, bool whole) {
         struct sim_page *p = &sim_pages[(block << sim.g.page_bits) + i];
         uint32_t luck = whole ? 0 : sim_random(4);
         if (luck == 0) p->state = SIM_BLANK;
-        if (luck == 1 && p->state != SIM_BLANK && p->state != SIM_TORN_BLANK) p->state = SIM_TORN; /* an erase makes no cell look programmed that did not */
+        /* an erase makes no cell look programmed that did not */
+        if (luck == 1 && p->state != SIM_BLANK && p->state != SIM_TORN_BLANK) p->state = SIM_TORN;
         if (luck == 2) sim_may_fade(p);
     }
     sim_last[block] = whole ? -1 : (int)sim.g.pages;
@@ -239,7 +257,8 @@ static bool run_part(const struct hal_nand_op *o, struct hal_nand_done *d) {
         memcpy(frames[o->frame], own.page, sizeof own.page);
     }
     if (o->op == HAL_SET_FEATURES || o->op == HAL_GET_FEATURES) {
-        CHECK(part->onfi && part->page[8] & 4 && (o->kind == HAL_FEATURE_TIMING_MODE || (o->kind == HAL_FEATURE_READ_RETRY && o->op == HAL_SET_FEATURES)));
+        CHECK(part->onfi && part->page[8] & 4 &&
+              (o->kind == HAL_FEATURE_TIMING_MODE || (o->kind == HAL_FEATURE_READ_RETRY && o->op == HAL_SET_FEATURES)));
         if (o->kind == HAL_FEATURE_READ_RETRY) {
             CHECK(part->page[64] == 0x2c && o->lpn < part->page[180]);
             sim.level[die] = o->lpn;
@@ -270,8 +289,12 @@ static void run(const struct hal_nand_op *o, struct hal_nand_done *d) {
     if (!run_part(o, d)) return;
     if (o->op == HAL_READ_MARK) {
         uint8_t mark = sim_blocks[o->ppn >> sim.g.page_bits].mark;
-        bool here = mark == 1 ? page_of(o->ppn) == 0 : mark == 2 ? page_of(o->ppn) == 1 : mark == 3 && page_of(o->ppn) == sim.g.pages - 1;
-        d->kind = here ? 0xffu & ~(0x11u << sim_random(4)) & ~sim_random(256) : sim_random(20) ? 0xffu : 0xffu & ~(1u << sim_random(8));
+        bool here = mark == 1   ? page_of(o->ppn) == 0
+                    : mark == 2 ? page_of(o->ppn) == 1
+                                : mark == 3 && page_of(o->ppn) == sim.g.pages - 1;
+        d->kind = here             ? 0xffu & ~(0x11u << sim_random(4)) & ~sim_random(256)
+                  : sim_random(20) ? 0xffu
+                                   : 0xffu & ~(1u << sim_random(8));
     }
     if (o->op == HAL_PROGRAM || o->op == HAL_ERASE) {
         CHECK(!sim_blocks[o->ppn >> sim.g.page_bits].never);
@@ -281,8 +304,11 @@ static void run(const struct hal_nand_op *o, struct hal_nand_done *d) {
         CHECK(ftl_block_exists(&sim.g, o->ppn >> sim.g.page_bits));
         if (p->state == SIM_TORN && p->heals != 0 && --p->heals == 0) p->state = SIM_WHOLE;
         if (p->state == SIM_WHOLE && p->fades != 0 && --p->fades == 0) p->state = SIM_TORN;
-        bool spare_holds = p->state == SIM_TORN && o->op == HAL_READ_OOB && sim_random(2); /* of a torn page its last chunk may be whole */
-        d->status = p->state == SIM_WHOLE || spare_holds ? FTL_PAGE_OK : p->state == SIM_TORN ? FTL_PAGE_CRC : FTL_PAGE_BLANK;
+        /* of a torn page its last chunk may be whole */
+        bool spare_holds = p->state == SIM_TORN && o->op == HAL_READ_OOB && sim_random(2);
+        d->status = p->state == SIM_WHOLE || spare_holds ? FTL_PAGE_OK
+                    : p->state == SIM_TORN               ? FTL_PAGE_CRC
+                                                         : FTL_PAGE_BLANK;
         d->kind = p->kind;
         d->generation = p->generation;
         d->lpn = p->lpn;
@@ -290,10 +316,12 @@ static void run(const struct hal_nand_op *o, struct hal_nand_done *d) {
         if (o->op == HAL_VERIFY && d->status == FTL_PAGE_OK && sim.on_verify) sim.on_verify(o->ppn);
         if (o->op == HAL_READ) memcpy(frames[o->frame], p->words, sizeof p->words);
         if (o->op == HAL_READ && p->kind == FTL_KIND_DATA) frames[o->frame][0] = p->stamp;
-        if (o->op == HAL_READ && d->status != FTL_PAGE_OK) memset(frames[o->frame], (int)sim_random(256), sizeof p->words);
+        if (o->op == HAL_READ && d->status != FTL_PAGE_OK)
+            memset(frames[o->frame], (int)sim_random(256), sizeof p->words);
     }
     if (o->op == HAL_PROGRAM) {
-        CHECK(o->kind < 8 && (sim.enabled || o->kind == FTL_KIND_BBT || o->kind == FTL_KIND_DATA || o->frame < SIM_FRAMES - sim.g.firmware_frames));
+        CHECK(o->kind < 8 && (sim.enabled || o->kind == FTL_KIND_BBT || o->kind == FTL_KIND_DATA ||
+                              o->frame < SIM_FRAMES - sim.g.firmware_frames));
         CHECK(!sim.enabled || (o->frame >= SIM_FRAMES - sim.g.firmware_frames && o->frame < SIM_FRAMES));
         sim.programs[o->kind]++;
         p = sim_program(o->ppn, o->kind, o->lpn, o->sequence);
@@ -377,7 +405,8 @@ uint32_t *hal_tx_area(uint32_t txid) {
 }
 
 static void push(struct sim_fifo *fifo, uint32_t block) {
-    CHECK(sim.enabled && fifo->n < SIM_FIFO && ftl_block_exists(&sim.g, block) && sim_last[block] == -1 && !sim_blocks[block].never);
+    CHECK(sim.enabled && fifo->n < SIM_FIFO && ftl_block_exists(&sim.g, block) && sim_last[block] == -1 &&
+          !sim_blocks[block].never);
     CHECK(!(sim.closed >> ftl_die_of(&sim.g, block) & 1u));
     for (uint32_t p = 0; p < sim.g.pages; p++) CHECK(sim_pages[(block << sim.g.page_bits) + p].state == SIM_BLANK);
     fifo->block[fifo->n++] = block;
@@ -423,7 +452,9 @@ uint32_t hal_new_drive_id(void) { return 77; }
 void hal_putc(char c) { sim_said(c); }
 
 struct sim_copy sim_save(void) {
-    struct sim_copy copy = {.pages = malloc(page_count() * sizeof *sim_pages), .last = malloc(block_ids() * sizeof *sim_last), .blocks = malloc(block_ids() * sizeof *sim_blocks)};
+    struct sim_copy copy = {.pages = malloc(page_count() * sizeof *sim_pages),
+                            .last = malloc(block_ids() * sizeof *sim_last),
+                            .blocks = malloc(block_ids() * sizeof *sim_blocks)};
     memcpy(copy.pages, sim_pages, page_count() * sizeof *sim_pages);
     memcpy(copy.last, sim_last, block_ids() * sizeof *sim_last);
     memcpy(copy.blocks, sim_blocks, block_ids() * sizeof *sim_blocks);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A simulated NAND and machine behind hal.h.
  *
- * Illegal operations (a page programmed twice, out of order, in a block whose erase was cut, a block handed over that is not erased) end the
- * test. Operations wait in one queue per die and run in any order between dies. A power cut keeps, tears or drops the first of each queue and drops
- * the rest. A torn page reads with a CRC error, with its own OOB, with noise, or looks blank; one that fades reads well a few times and then never again, and so may the
- * pages of a block whose erase was cut.
- * Faults: blocks bad from the factory, with a mark in one of three pages and anything in them; programs and erases that fail, by share or as told. A page
- * whose program failed may read well, or look blank. The firmware may not erase, program or hand over a block with a mark, nor one that its
- * table has named on NAND once (sim_learn). */
+ * Illegal operations (a page programmed twice, out of order, in a block whose erase was cut, a block handed over that
+ * is not erased) end the test. Operations wait in one queue per die and run in any order between dies. A power cut
+ * keeps, tears or drops the first of each queue and drops the rest. A torn page reads with a CRC error, with its own
+ * OOB, with noise, or looks blank; one that fades reads well a few times and then never again, and so may the pages of
+ * a block whose erase was cut.
+ * Faults: blocks bad from the factory, with a mark in one of three pages and anything in them; programs and erases that
+ * fail, by share or as told. A page whose program failed may read well, or look blank. The firmware may not erase,
+ * program or hand over a block with a mark, nor one that its table has named on NAND once (sim_learn). */
 #ifndef SIM_H
 #define SIM_H
 
@@ -29,7 +30,8 @@ struct sim_page {
     enum sim_state state;
     uint32_t kind, generation, lpn, stamp; /* stamp: contents of a DATA page */
     uint32_t fades;                        /* 0: it does not; else the number of the read that fails first */
-    uint32_t heals;                        /* a torn one: 0, it stays so; else the number of the read that is well again */
+    /* a torn one: 0, it stays so; else the number of the read that is well again */
+    uint32_t heals;
     uint64_t sequence;
     uint32_t words[FTL_PAGE_WORDS]; /* of all others */
 };
@@ -50,47 +52,48 @@ struct sim {
     uint32_t generation, drive_id, dropped, lost_log_pages, doubtful;
     bool enabled, full, read_only;
     struct sim_fifo data[FTL_MAX_DIES], lane[FTL_MAX_LANES];
-    uint32_t count[HAL_OPS];        /* operations done, by op */
-    uint32_t programs[8];           /* by kind */
-    uint32_t ops, cut_at;           /* operations done; the power fails before this one (0: never) */
+    uint32_t count[HAL_OPS];                 /* operations done, by op */
+    uint32_t programs[8];                    /* by kind */
+    uint32_t ops, cut_at;                    /* operations done; the power fails before this one (0: never) */
     uint32_t fail_program_at, fail_erase_at; /* the n-th one fails */
-    struct sim_part part; /* of all dies */
-    uint32_t odd_die;     /* 1 + this die has another ID, */
-    uint32_t odd_page;    /* or another parameter page: twice the blocks, */
-    uint64_t dead;        /* these dies do not answer: */
-    bool dead_floats;     /* ready, all bytes FFh, instead of TIMEOUT */
-    uint64_t closed;      /* these may not be erased or programmed, nor be given to the drive */
-    bool ignores_mode;    /* SET FEATURES changes nothing */
-    bool keeps_mode;      /* a part without SET FEATURES: its mode is what mode[] says for ever */
-    uint32_t noisy_from;  /* from this mode of the bus on IDs read wrong (0: never) */
+    struct sim_part part;                    /* of all dies */
+    uint32_t odd_die;                        /* 1 + this die has another ID, */
+    uint32_t odd_page;                       /* or another parameter page: twice the blocks, */
+    uint64_t dead;                           /* these dies do not answer: */
+    bool dead_floats;                        /* ready, all bytes FFh, instead of TIMEOUT */
+    uint64_t closed;                         /* these may not be erased or programmed, nor be given to the drive */
+    bool ignores_mode;                       /* SET FEATURES changes nothing */
+    bool keeps_mode;                         /* a part without SET FEATURES: its mode is what mode[] says for ever */
+    uint32_t noisy_from;                     /* from this mode of the bus on IDs read wrong (0: never) */
     uint32_t bus_mode, capabilities, mode[FTL_MAX_DIES], level[FTL_MAX_DIES]; /* level: of reads */
-    uint32_t fail_programs, fail_erases;     /* so many of 1,000 fail; a block whose erase failed once fails for ever */
-    uint32_t fail_next[8];                   /* so many of the next programs of a kind fail */
-    uint32_t failed[8], failed_erases;       /* counted by kind; not forgotten at power on */
-    bool fail_reads_well;                    /* pages that fail read well: all, not some */
-    void (*on_verify)(uint32_t ppn);         /* called when a whole page was verified; NULL: nobody asks */
-    void (*on_erase)(uint32_t block_id);     /* called before an erase; NULL: nobody asks */
-    uint32_t fades_always;                   /* not 0: what a power cut leaves whole fades at this read */
-    bool stays;                              /* what a power cut leaves whole does not fade */
-    bool no_moves;                           /* a move that was handed over waits: the log is short, or the rescue is busy */
-    bool no_collect;                         /* blocks do not come back */
-    bool busy;                               /* a command of the host is under way */
-    uint32_t clocks, clocks_per_ask;         /* what hal_clocks() says, and how far it goes on when it is asked */
-    void (*on_cut)(void);                    /* called before a cut by cut_at tears what is under way */
+    uint32_t fail_programs, fail_erases; /* so many of 1,000 fail; a block whose erase failed once fails for ever */
+    uint32_t fail_next[8];               /* so many of the next programs of a kind fail */
+    uint32_t failed[8], failed_erases;   /* counted by kind; not forgotten at power on */
+    bool fail_reads_well;                /* pages that fail read well: all, not some */
+    void (*on_verify)(uint32_t ppn);     /* called when a whole page was verified; NULL: nobody asks */
+    void (*on_erase)(uint32_t block_id); /* called before an erase; NULL: nobody asks */
+    uint32_t fades_always;               /* not 0: what a power cut leaves whole fades at this read */
+    bool stays;                          /* what a power cut leaves whole does not fade */
+    /* a move that was handed over waits: the log is short, or the rescue is busy */
+    bool no_moves;
+    bool no_collect;                 /* blocks do not come back */
+    bool busy;                       /* a command of the host is under way */
+    uint32_t clocks, clocks_per_ask; /* what hal_clocks() says, and how far it goes on when it is asked */
+    void (*on_cut)(void);            /* called before a cut by cut_at tears what is under way */
 
     jmp_buf cut;
 };
 
 extern struct sim sim;
 extern uint16_t sim_live[SIM_BLOCKS]; /* by block id: hal_live_set() */
-extern struct sim_page *sim_pages; /* by PPN */
+extern struct sim_page *sim_pages;    /* by PPN */
 struct sim_block {
-    uint8_t mark;       /* 1 + which of the three pages has the factory mark; 0: a good block */
-    bool worn, never;   /* erases fail; the firmware knows it as bad */
+    uint8_t mark;     /* 1 + which of the three pages has the factory mark; 0: a good block */
+    bool worn, never; /* erases fail; the firmware knows it as bad */
 };
 extern struct sim_block *sim_blocks; /* by block id */
-extern uint8_t *sim_touched;       /* by block id: erased or programmed since power on */
-extern int *sim_last;              /* by block id: last page programmed, -1 none, pages: may not be programmed */
+extern uint8_t *sim_touched;         /* by block id: erased or programmed since power on */
+extern int *sim_last;                /* by block id: last page programmed, -1 none, pages: may not be programmed */
 
 #define CHECK(condition) ((condition) ? (void)0 : sim_fail(__FILE__, __LINE__, #condition))
 _Noreturn void sim_fail(const char *file, int line, const char *what);

@@ -33,8 +33,10 @@ static void marked_blocks_are_bad_and_nothing_else(void) {
         sim_factory(100);
         CHECK(sim_mount(&drive.ftl) == FTL_OK);
         for (uint32_t die = 0; die < sim.g.dies; die++)
-            for (uint32_t b = 0; b < sim.g.blocks; b++) CHECK(is_bad(ftl_block_id(&sim.g, die, b)) == (sim_blocks[ftl_block_id(&sim.g, die, b)].mark != 0));
-        CHECK(sim.count[HAL_READ_MARK] == 3 * sim.g.dies * sim.g.blocks && drive.ftl.report.blocks_bad == ftl_blocks_count_bad(&drive.ftl));
+            for (uint32_t b = 0; b < sim.g.blocks; b++)
+                CHECK(is_bad(ftl_block_id(&sim.g, die, b)) == (sim_blocks[ftl_block_id(&sim.g, die, b)].mark != 0));
+        CHECK(sim.count[HAL_READ_MARK] == 3 * sim.g.dies * sim.g.blocks &&
+              drive.ftl.report.blocks_bad == ftl_blocks_count_bad(&drive.ftl));
     }
 }
 
@@ -46,7 +48,8 @@ static void table_is_found_again_and_not_written_again(void) {
     uint32_t bad = drive.ftl.report.blocks_bad;
     for (uint32_t i = 0; i < 4; i++) {
         remounted();
-        CHECK(bad != 0 && drive.ftl.report.blocks_bad == bad && sim.count[HAL_READ_MARK] == 0 && sim.programs[FTL_KIND_BBT] == 0);
+        CHECK(bad != 0 && drive.ftl.report.blocks_bad == bad && sim.count[HAL_READ_MARK] == 0 &&
+              sim.programs[FTL_KIND_BBT] == 0);
     }
 }
 
@@ -59,11 +62,13 @@ static void newer_copy_wins_and_the_older_one_follows(void) {
         while (drive.ftl.bbt.copy[first].version != drive.ftl.bbt.version) ftl_bbt_step(&drive.ftl);
         CHECK(drive.ftl.bbt.copy[1 - first].version != drive.ftl.bbt.version);
         remounted();
-        CHECK(is_bad(id) && sim.programs[FTL_KIND_BBT] == 2 && page_of_copy(0)->sequence == page_of_copy(1)->sequence); /* the newer one may fade */
+        /* the newer one may fade */
+        CHECK(is_bad(id) && sim.programs[FTL_KIND_BBT] == 2 && page_of_copy(0)->sequence == page_of_copy(1)->sequence);
     }
 }
 
-/* A version that was cut in its program, and reads still, is the only copy: it is written again before anything counts on it. */
+/* A version that was cut in its program, and reads still, is the only copy: it is written again before anything counts
+ * on it. */
 static void only_copy_that_fades_is_written_again(void) {
     for (uint32_t fades = 6; fades < 12; fades++) {
         sim_new(1, 1, 48, 8, 64);
@@ -105,7 +110,8 @@ static void lost_table_is_built_from_the_marks(void) {
     drive_flush();
     for (uint32_t c = 0; c < 2; c++) page_of_copy(c)->state = SIM_TORN;
     remounted();
-    CHECK(drive.ftl.report.blocks_bad == bad && sim.count[HAL_READ_MARK] != 0 && drive.ftl.bbt.version >= version && drive_value(drive_lpn(3)) != NOTHING);
+    CHECK(drive.ftl.report.blocks_bad == bad && sim.count[HAL_READ_MARK] != 0 && drive.ftl.bbt.version >= version &&
+          drive_value(drive_lpn(3)) != NOTHING);
 }
 
 /* Each version with what it says, then a cut at every operation of writing the next one. */
@@ -190,12 +196,15 @@ static void table_of_several_pages_is_written_and_found(void) {
     ftl_bbt_write(&drive.ftl);
     for (uint32_t i = 0; i < 2; i++) {
         remounted();
-        CHECK(is_bad(low) && is_bad(high) && is_bad(later) && sim.programs[FTL_KIND_BBT] == 0 && drive.ftl.report.blocks_bad == 3);
+        CHECK(is_bad(low) && is_bad(high) && is_bad(later) && sim.programs[FTL_KIND_BBT] == 0 &&
+              drive.ftl.report.blocks_bad == 3);
     }
     uint64_t version = page_of_copy(0)->sequence;
     CHECK(version == page_of_copy(1)->sequence);
-    for (uint32_t p = 0; p < sim.g.pages; p++) { /* the second page of the newest version is lost in both copies: the version before does not exist as a whole */
-        struct sim_page *a = &sim_pages[ftl_first_ppn(&sim.g, ftl_table_block(&sim.g, 0, drive.ftl.bbt.copy[0].holder)) + p];
+    /* the second page of the newest version is lost in both copies: the version before does not exist as a whole */
+    for (uint32_t p = 0; p < sim.g.pages; p++) {
+        struct sim_page *a =
+            &sim_pages[ftl_first_ppn(&sim.g, ftl_table_block(&sim.g, 0, drive.ftl.bbt.copy[0].holder)) + p];
         if (a->state == SIM_WHOLE && a->lpn == 1) a->state = SIM_TORN;
     }
     remounted();
@@ -218,7 +227,8 @@ static void data_in_the_blocks_of_the_table_moves_out(void) {
     remounted();
     uint32_t from = FTL_WORD_VALUE(hal_map()[drive_lpn(0)]) / 8, moved = 0;
     for (uint32_t p = 0; p < 44 * 8; p++) /* the map names block 2 in place of that block */
-        for (uint32_t i = 0; i < DRIVE_LPNS && sim_pages[p].state == SIM_WHOLE && sim_pages[p].kind == FTL_KIND_MAP; i++) {
+        for (uint32_t i = 0; i < DRIVE_LPNS && sim_pages[p].state == SIM_WHOLE && sim_pages[p].kind == FTL_KIND_MAP;
+             i++) {
             uint32_t *word = &sim_pages[p].words[drive_lpn(i)];
             if (FTL_WORD_VALUE(*word) / 8 == from) *word = FTL_WORD_NAND(2 * 8 + FTL_WORD_VALUE(*word) % 8), moved++;
         }
@@ -236,7 +246,8 @@ static void data_in_the_blocks_of_the_table_moves_out(void) {
     CHECK(ftl_retire_idle(&drive.ftl, &drive.retire) && drive.moved == moved && drive.ftl.report.blocks_bad == 0);
     drive_flush();
     remounted();
-    for (uint32_t i = 0; i < DRIVE_LPNS; i++) CHECK(drive_value(drive_lpn(i)) != NOTHING && FTL_WORD_VALUE(hal_map()[drive_lpn(i)]) / 8 >= 8);
+    for (uint32_t i = 0; i < DRIVE_LPNS; i++)
+        CHECK(drive_value(drive_lpn(i)) != NOTHING && FTL_WORD_VALUE(hal_map()[drive_lpn(i)]) / 8 >= 8);
 }
 
 const struct test bbt_tests[] = {
@@ -246,7 +257,8 @@ const struct test bbt_tests[] = {
     {"an only copy of the table that fades is written again", only_copy_that_fades_is_written_again},
     {"a torn copy of the table is written again", torn_copy_is_written_again_from_the_other},
     {"a lost table is built from the factory marks", lost_table_is_built_from_the_marks},
-    {"a table cut at every operation is the old or the new one", table_cut_at_every_operation_is_the_old_or_the_new_one},
+    {"a table cut at every operation is the old or the new one",
+     table_cut_at_every_operation_is_the_old_or_the_new_one},
     {"blocks of the table that fail are replaced", table_blocks_that_fail_are_replaced},
     {"the only whole copy of the table is never erased", only_whole_copy_is_never_erased},
     {"blocks that fail to erase are never tried again", blocks_that_fail_to_erase_are_never_tried_again},

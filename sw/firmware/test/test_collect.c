@@ -103,8 +103,7 @@ static bool released(uint32_t block) { return !ftl_blocks_is_taken(&drive.ftl, b
 static void everything(uint32_t rounds) {
     while (rounds-- > 0) {
         drive_supply(1);
-        while (drive_finish_one()) {
-        }
+        while (drive_finish_one()) {}
     }
 }
 
@@ -169,7 +168,8 @@ static void block_with_an_unreadable_page_is_set_aside(void) {
     CHECK(!released(block) && hal_map()[drive_lpn(0)] == FTL_WORD_NAND(ppn) && !ftl_supply_low(&drive.ftl));
 }
 
-/* A transaction that stays open keeps the log from its first entry on, and nothing else: it commits after many checkpoints, and after a cut. */
+/* A transaction that stays open keeps the log from its first entry on, and nothing else: it commits after many
+ * checkpoints, and after a cut. */
 static void an_open_transaction_survives_checkpoints(void) {
     for (uint32_t end = 0; end < 3; end++) {
         sim_new(2, 2, 64, 8, 64);
@@ -193,11 +193,11 @@ static void an_open_transaction_survives_checkpoints(void) {
 /* One round of the firmware, with nothing of the host. */
 static void finish_all(void) {
     while (drive_can_close()) drive_close();
-    while (drive_finish_one()) {
-    }
+    while (drive_finish_one()) {}
 }
 
-/* A RELAXED COMMIT is visible, merged and FREE while its record is in the open page. A place noted then has its record behind it and its entries before it. */
+/* A RELAXED COMMIT is visible, merged and FREE while its record is in the open page. A place noted then has its record
+ * behind it and its entries before it. */
 static void relaxed_commit_in_the_open_page_survives_a_checkpoint(void) {
     sim_new(1, 2, 64, 8, 64);
     sim.g.checkpoint_pages = 100000;
@@ -205,7 +205,8 @@ static void relaxed_commit_in_the_open_page_survives_a_checkpoint(void) {
     for (uint32_t i = 0; i < 5; i++) write_one(1);
     CHECK(drive_tx_write(3, drive_lpn(0)));
     drive.checkpoint.places = FTL_PLACES - 1; /* places are noted only where this test wants it */
-    for (uint32_t i = 0; i < FTL_PLACES; i++) drive.checkpoint.place[i] = (struct ftl_place){.at.page = 0xffffff00u, .at.first = ~0ull};
+    for (uint32_t i = 0; i < FTL_PLACES; i++)
+        drive.checkpoint.place[i] = (struct ftl_place){.at.page = 0xffffff00u, .at.first = ~0ull};
     finish_all();
     uint32_t loser = drive_lpn(0);
     CHECK(drive_write(&loser, 1, false)); /* the transaction wins over it */
@@ -229,7 +230,8 @@ static void relaxed_commit_in_the_open_page_survives_a_checkpoint(void) {
     drive_judge();
 }
 
-/* A page of the log fails after a place was noted, from page 3 of its block on: it goes to the lane's next block, and nothing stands where the place says that the lane goes on. */
+/* A page of the log fails after a place was noted, from page 3 of its block on: it goes to the lane's next block, and
+ * nothing stands where the place says that the lane goes on. */
 static void place_noted_before_a_log_page_fails(void) {
     uint32_t bad = 0, tried = 0;
     for (uint32_t at = 1; at < 12; at++) {
@@ -240,14 +242,14 @@ static void place_noted_before_a_log_page_fails(void) {
         drive.checkpoint.ends = 0;
         drive.checkpoint.places = 0;
         drive.checkpoint.every = 0;
-        drive_supply(1);               /* who is open */
+        drive_supply(1); /* who is open */
         CHECK(drive.checkpoint.ends != 0);
         drive.checkpoint.every = 1000;
         CHECK(drive_write(&(uint32_t){drive_lpn(0)}, 1, false));
         while (!drive_can_close()) (void)drive_finish_one();
-        drive_close();                 /* under way */
+        drive_close(); /* under way */
         drive.checkpoint.every = 0;
-        drive_supply(1);               /* noted */
+        drive_supply(1); /* noted */
         CHECK(drive.checkpoint.places == 1);
         sim.fail_next[FTL_KIND_LOG] = 1;
         drive_finish_log();
@@ -275,8 +277,9 @@ static void place_noted_before_a_log_page_fails(void) {
 
 static uint32_t block_of(uint32_t lpn) { return FTL_WORD_VALUE(hal_map()[drive_lpn(lpn)]) >> sim.g.page_bits; }
 
-/* The last page of a block of copies is programmed, and so the block is closed; its move waits (LogReserve: rescue.move.haltWhen(logShort); or a failed page is with the rescue). The other
- * copies are dead, so the count is 0: the block takes a ticket, which ripens. */
+/* The last page of a block of copies is programmed, and so the block is closed; its move waits (LogReserve:
+ * rescue.move.haltWhen(logShort); or a failed page is with the rescue). The other copies are dead, so the count is 0:
+ * the block takes a ticket, which ripens. */
 static void block_of_copies_waits_for_its_last_move(void) {
     (void)worn_block();
     sim.no_collect = true;
@@ -285,9 +288,10 @@ static void block_of_copies_waits_for_its_last_move(void) {
         if (i != 0) write_one(0);
         CHECK(ftl_retire_collect(&drive.retire, block_of(0)));
         sim.no_moves = drive.retire.left == 1;
-        for (uint32_t n = 0; n < 100 && (drive.retire.jobs != 0 || (!sim.no_moves && (hw.move.waits || drive.retire.move.waits))); n++) drive_supply(1);
+        for (uint32_t n = 0;
+             n < 100 && (drive.retire.jobs != 0 || (!sim.no_moves && (hw.move.waits || drive.retire.move.waits))); n++)
+            drive_supply(1);
         if (i == 0) copies = block_of(0);
-
     }
     CHECK(!ftl_blocks_is_data(&drive.ftl, copies) && drive.retire.full == copies + 1 && hw.move.waits);
     for (uint32_t i = 1; i < 6; i++) write_one(i); /* the other copies are dead */
@@ -299,7 +303,8 @@ static void block_of_copies_waits_for_its_last_move(void) {
         everything(1);
         if (released(copies)) break;
     }
-    for (uint32_t n = 0; n < 3000 && sim_pages[(copies + 1) * sim.g.pages - 1].state == SIM_WHOLE; n++) { /* until it is erased for its next use */
+    /* until it is erased for its next use */
+    for (uint32_t n = 0; n < 3000 && sim_pages[(copies + 1) * sim.g.pages - 1].state == SIM_WHOLE; n++) {
         has += drive_write(&(uint32_t){drive_lpn(1 + n % 5)}, 1, true);
         if (n % 10 == 0) drive_flush();
         everything(1);
@@ -312,7 +317,8 @@ static void block_of_copies_waits_for_its_last_move(void) {
     drive_judge();
 }
 
-/* No block is left to move pages to, and each block holds a page that is in use (versions of open transactions): nothing comes back, and writers are not told. */
+/* No block is left to move pages to, and each block holds a page that is in use (versions of open transactions):
+ * nothing comes back, and writers are not told. */
 static void no_block_to_move_to_is_capacity(void) {
     sim_new(1, 1, 64, 8, 64);
     sim.g.checkpoint_pages = 100000;
@@ -323,8 +329,7 @@ static void no_block_to_move_to_is_capacity(void) {
         uint32_t lpn = drive_lpn(9);
         if (n % 4 == 0 && versions < 300) CHECK(drive_tx_write(1 + versions / 9, drive_lpn(versions % 9))), versions++;
         else if (!drive_write(&lpn, 1, true)) break;
-        while (drive_finish_one()) {
-        }
+        while (drive_finish_one()) {}
         if (n % 8 == 0) drive_flush();
     }
     drive_flush();
@@ -332,7 +337,9 @@ static void no_block_to_move_to_is_capacity(void) {
     everything(300);
     drive_flush();
     drive.retire.left = 0; /* the block that pages moved to is full, ... */
-    while (drive.ftl.blocks.total > ftl_supply_kept_from_moves(&sim.g)) CHECK(ftl_blocks_bad(&drive.ftl, ftl_blocks_take_near(&drive.ftl, 0))); /* and the free ones have failed */
+    /* and the free ones have failed */
+    while (drive.ftl.blocks.total > ftl_supply_kept_from_moves(&sim.g))
+        CHECK(ftl_blocks_bad(&drive.ftl, ftl_blocks_take_near(&drive.ftl, 0)));
     sim.fail_next[FTL_KIND_DATA] = 0;
     uint32_t wrote = 0, full = 0, rounds = 0;
     for (; rounds < 3000 && !full; rounds++) {

@@ -3,10 +3,11 @@
 #include "tests.h"
 #include "traffic.h"
 
-/* A drive of several dies that is made without one of them, which may answer later. Without its first or last die it has three anchors, of which one may fail: that is too few
- * for the faults of many mounts. */
+/* A drive of several dies that is made without one of them, which may answer later. Without its first or last die it
+ * has three anchors, of which one may fail: that is too few for the faults of many mounts. */
 static void without_a_die(bool faults) {
-    static const uint32_t shapes[][5] = {{2, 2, 76, 8, 1100}, {4, 2, 24, 8, 64}, {3, 1, 120, 8, 1100}, {1, 4, 32, 16, 64}, {1, 2, 80, 8, 64}};
+    static const uint32_t shapes[][5] = {
+        {2, 2, 76, 8, 1100}, {4, 2, 24, 8, 64}, {3, 1, 120, 8, 1100}, {1, 4, 32, 16, 64}, {1, 2, 80, 8, 64}};
     const uint32_t *s = shapes[sim_random(faults ? 4 : 5)];
     sim_new(s[0], s[1], s[2], s[3], s[4]);
     sim.g.missing_dies = 1;
@@ -46,7 +47,8 @@ static void random_histories(unsigned long runs, bool whole, bool faults) {
     if (runs < 100) return;
     CHECK(dropped > 100 && cuts > 100 && replayed > 1000);
     if (!faults || runs < 2000) return;
-    CHECK(failed[FTL_KIND_DATA] > 100 && failed[FTL_KIND_LOG] > 100 && failed[FTL_KIND_MAP] > 5 && failed[FTL_KIND_ROOT] > 5 && failed[FTL_KIND_BBT] > 20);
+    CHECK(failed[FTL_KIND_DATA] > 100 && failed[FTL_KIND_LOG] > 100 && failed[FTL_KIND_MAP] > 5 &&
+          failed[FTL_KIND_ROOT] > 5 && failed[FTL_KIND_BBT] > 20);
     CHECK(erases > 50 && moved > 100 && moves_cut > 20);
 }
 
@@ -93,8 +95,8 @@ static void recovery_cut_at_every_operation_comes_to_the_same_values(void) {
 }
 
 static void first_format_cut_at_every_operation_is_done_again(void) {
-    for (uint32_t luck = 0; luck < 10; luck++)
-        for (uint32_t cut = 1, dies = (1 + luck % 2) * (1 + luck / 5);; cut += cut + 13 < 3 * dies * 48 ? 13 : 1) { /* first the marks are read */
+    for (uint32_t luck = 0; luck < 10; luck++) /* first the marks are read */
+        for (uint32_t cut = 1, dies = (1 + luck % 2) * (1 + luck / 5);; cut += cut + 13 < 3 * dies * 48 ? 13 : 1) {
             sim_seed(luck);
             sim_new(1 + luck % 2, 1 + luck / 5, 50, 8, 64);
             if (luck % 3 == 0) with_faults();
@@ -109,9 +111,12 @@ static void first_format_cut_at_every_operation_is_done_again(void) {
 
 const struct test cut_tests[] = {
     {"the first format cut at every operation is done again", first_format_cut_at_every_operation_is_done_again},
-    {"a recovery cut at every operation comes to the same values", recovery_cut_at_every_operation_comes_to_the_same_values},
+    {"a recovery cut at every operation comes to the same values",
+     recovery_cut_at_every_operation_comes_to_the_same_values},
     {"random histories with random cuts keep the contract", random_histories_keep_the_contract},
-    {"random histories of drives made without a die keep the contract", random_histories_without_a_die_keep_the_contract},
-    {"random histories with failing programs and erases, and blocks bad from the factory, keep the contract", random_histories_with_faults_keep_the_contract},
+    {"random histories of drives made without a die keep the contract",
+     random_histories_without_a_die_keep_the_contract},
+    {"random histories with failing programs and erases, and blocks bad from the factory, keep the contract",
+     random_histories_with_faults_keep_the_contract},
     {0},
 };

@@ -39,13 +39,15 @@ static void drive_is_made_without_a_die_and_runs_without_it(void) {
         uint64_t dead = 1ull << run % 4;
         two_by_two(1, dead, run / 4);
         mounted();
-        CHECK(drive.ftl.report.formatted && drive.ftl.report.out == dead && drive.ftl.report.absent == dead && drive.ftl.report.blocks_bad == 0);
+        CHECK(drive.ftl.report.formatted && drive.ftl.report.out == dead && drive.ftl.report.absent == dead &&
+              drive.ftl.report.blocks_bad == 0);
         for (uint32_t generation = 2; generation < 16; generation++) {
             write_all();
             quiet();
             sim.dead = generation % 3 == 0 ? 0 : dead; /* it answers, and stays unused */
             remounted();
-            CHECK(sim.generation == generation && drive.ftl.report.out == dead && drive.ftl.report.absent == sim.dead && drive.ftl.report.blocks_bad == 0);
+            CHECK(sim.generation == generation && drive.ftl.report.out == dead && drive.ftl.report.absent == sim.dead &&
+                  drive.ftl.report.blocks_bad == 0);
             drive_judge();
             drive_start();
         }
@@ -59,7 +61,8 @@ static void several_dies_may_be_missing(void) {
     mounted();
     write_all();
     remounted();
-    CHECK(drive.ftl.report.out == sim.closed && ftl_dies_used(&drive.ftl.geometry) == 5 && ftl_dies_first(&drive.ftl.geometry) == 1);
+    CHECK(drive.ftl.report.out == sim.closed && ftl_dies_used(&drive.ftl.geometry) == 5 &&
+          ftl_dies_first(&drive.ftl.geometry) == 1);
     drive_judge();
     sim_new(4, 2, 40, 8, 64);
     sim.g.missing_dies = 3;
@@ -98,7 +101,8 @@ static void capacity_that_the_other_dies_do_not_hold_is_refused(void) {
     CHECK(drive.ftl.report.good_blocks == 34 && drive.ftl.report.needed > 34);
 }
 
-/* At each age of the drive, the youngest has no root but in its first anchor; with nothing written and with something. */
+/* At each age of the drive, the youngest has no root but in its first anchor; with nothing written and with something.
+ * */
 static void die_that_the_drive_was_made_with_is_missed(void) {
     for (uint32_t run = 0; run < 4 * 3 * 2; run++) {
         uint32_t die = run % 4, age = run / 4 % 3, write = run / 12;
@@ -135,7 +139,8 @@ static void drive_in_use_is_never_formatted_because_a_die_is_missing(void) {
         write_all();
         drive_cut_dropping_all();
         for (uint32_t b = 0; b < FTL_TABLE_BLOCKS; b++)
-            for (uint32_t c = 0; c < 2; c++) sim_pages[ftl_first_ppn(&sim.g, ftl_table_block(&sim.g, c, b))].state = SIM_TORN;
+            for (uint32_t c = 0; c < 2; c++)
+                sim_pages[ftl_first_ppn(&sim.g, ftl_table_block(&sim.g, c, b))].state = SIM_TORN;
         sim.dead = 1ull << die;
         refused(die == 0 ? FTL_ERR_NO_ROOT : FTL_ERR_LOST);
     }
@@ -205,7 +210,8 @@ static void first_format_without_a_die_cut_at_every_operation_is_done_again(void
         }
 }
 
-/* A drive with a table but no whole root is one whose first format was cut: what the table has good blocks of was there. */
+/* A drive with a table but no whole root is one whose first format was cut: what the table has good blocks of was
+ * there. */
 static void die_that_was_there_when_the_format_was_cut_is_missed(void) {
     two_by_two(1, 0, false);
     mounted();
@@ -233,20 +239,27 @@ static void report_names_the_dies(void) {
     refused(FTL_ERR_LOST);
     (void)says("");
     boot_report_error(FTL_ERR_LOST, &drive.ftl.report);
-    CHECK(says("otx: not ready: die at channel 0, way 1 does not answer, and the drive was made with it; nothing was changed\n"));
+    CHECK(says("otx: not ready: die at channel 0, way 1 does not answer, and the drive was made with it; nothing was "
+               "changed\n"));
 }
 
 const struct test dies_tests[] = {
-    {"a drive is made without a die that does not answer, and runs without it", drive_is_made_without_a_die_and_runs_without_it},
+    {"a drive is made without a die that does not answer, and runs without it",
+     drive_is_made_without_a_die_and_runs_without_it},
     {"several dies may be missing, but no more than the geometry says", several_dies_may_be_missing},
-    {"without the setting a missing die is refused, also by a drive that was made without it", without_the_setting_it_is_refused},
+    {"without the setting a missing die is refused, also by a drive that was made without it",
+     without_the_setting_it_is_refused},
     {"a drive without a die for its roots is refused", drive_whose_only_dies_are_missing_is_refused},
     {"a capacity that the other dies do not hold is refused", capacity_that_the_other_dies_do_not_hold_is_refused},
-    {"a die that the drive was made with is missed, and nothing is touched", die_that_the_drive_was_made_with_is_missed},
-    {"a drive in use is never formatted because a die is missing", drive_in_use_is_never_formatted_because_a_die_is_missing},
+    {"a die that the drive was made with is missed, and nothing is touched",
+     die_that_the_drive_was_made_with_is_missed},
+    {"a drive in use is never formatted because a die is missing",
+     drive_in_use_is_never_formatted_because_a_die_is_missing},
     {"roots and table on a chip of another drive do not count", roots_and_table_of_another_drive_do_not_count},
-    {"the first format without a die cut at every operation is done again", first_format_without_a_die_cut_at_every_operation_is_done_again},
-    {"a die that was there when the first format was cut is missed", die_that_was_there_when_the_format_was_cut_is_missed},
+    {"the first format without a die cut at every operation is done again",
+     first_format_without_a_die_cut_at_every_operation_is_done_again},
+    {"a die that was there when the first format was cut is missed",
+     die_that_was_there_when_the_format_was_cut_is_missed},
     {"the report names the dies", report_names_the_dies},
     {0},
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rules of the mount (docs/architecture.md): pages that fade, pages that cannot be read in one power-on, and mounts cut one after another. */
+/* The rules of the mount (docs/architecture.md): pages that fade, pages that cannot be read in one power-on, and mounts
+ * cut one after another. */
 #include <string.h>
 
 #include "boot_report.h"
@@ -13,7 +14,8 @@ static struct sim_page *pages_of(uint32_t n) { return &sim_pages[ftl_first_ppn(&
 static uint32_t whole_roots(void) {
     uint32_t n = 0;
     for (uint32_t a = 0; a < FTL_ANCHORS; a++)
-        for (uint32_t p = 0; p < FTL_SEAL_PAGE; p++) n += pages_of(a)[p].state == SIM_WHOLE && pages_of(a)[p].kind == FTL_KIND_ROOT;
+        for (uint32_t p = 0; p < FTL_SEAL_PAGE; p++)
+            n += pages_of(a)[p].state == SIM_WHOLE && pages_of(a)[p].kind == FTL_KIND_ROOT;
     return n;
 }
 
@@ -22,7 +24,9 @@ static struct sim_page *data_page(uint32_t lpn) {
     struct sim_page *newest = NULL;
     for (uint32_t ppn = 0; ppn < sim.g.dies << (sim.g.block_bits + sim.g.page_bits); ppn++) {
         struct sim_page *p = &sim_pages[ppn];
-        if (p->state != SIM_BLANK && p->kind == FTL_KIND_DATA && p->generation == sim.generation && p->lpn == lpn && (!newest || p->sequence > newest->sequence)) newest = p;
+        if (p->state != SIM_BLANK && p->kind == FTL_KIND_DATA && p->generation == sim.generation && p->lpn == lpn &&
+            (!newest || p->sequence > newest->sequence))
+            newest = p;
     }
     CHECK(newest != NULL);
     return newest;
@@ -35,7 +39,8 @@ static void write_all(void) {
     drive_flush();
 }
 
-/* Two mounts, each cut at one of all their operations, and what is under way fades as far as it can; the third comes to what was acknowledged. */
+/* Two mounts, each cut at one of all their operations, and what is under way fades as far as it can; the third comes to
+ * what was acknowledged. */
 static void two_mounts_cut_at_any_operation(uint32_t channels, uint32_t blocks, bool changed) {
     sim_new(channels, 1, blocks, 8, 64);
     mounted();
@@ -84,7 +89,8 @@ static void mounts_cut_one_after_another_lose_nothing(void) {
     }
 }
 
-/* A root under way when power failed reads well once: the older one counts. With its seal the newer one does, and the older is as good as gone. */
+/* A root under way when power failed reads well once: the older one counts. With its seal the newer one does, and the
+ * older is as good as gone. */
 static void older_root_counts_until_the_newer_has_a_seal(void) {
     for (uint32_t seal = 0; seal < 2; seal++) {
         sim_new(1, 1, 48, 8, 64);
@@ -95,7 +101,8 @@ static void older_root_counts_until_the_newer_has_a_seal(void) {
         uint32_t generation = sim.generation;
         struct sim_page newer[8];
         memcpy(newer, pages_of(1), sizeof newer);
-        CHECK(newer[0].kind == FTL_KIND_ROOT && newer[FTL_SEAL_PAGE].kind == FTL_KIND_SEAL && pages_of(0)[0].state == SIM_BLANK);
+        CHECK(newer[0].kind == FTL_KIND_ROOT && newer[FTL_SEAL_PAGE].kind == FTL_KIND_SEAL &&
+              pages_of(0)[0].state == SIM_BLANK);
         if (!seal) { /* the cells of before, and the newer root over them as it was cut */
             sim_restore(&before);
             memcpy(pages_of(1), newer, sizeof newer);
@@ -125,7 +132,8 @@ static void look(void) {
     touched_early = others && anchors;
 }
 
-/* What a mount cannot read in other anchors may be a root in the next one, so it is erased before anything that it could need is touched. */
+/* What a mount cannot read in other anchors may be a root in the next one, so it is erased before anything that it
+ * could need is touched. */
 static void other_anchors_go_before_anything_else_is_touched(void) {
     bool ended = false;
     for (uint32_t cut = 1; !ended; cut++) {
@@ -137,7 +145,8 @@ static void other_anchors_go_before_anything_else_is_touched(void) {
         drive_start();
         write_all();
         drive_cut_dropping_all();
-        for (uint32_t a = 2; a < FTL_ANCHORS; a++) pages_of(a)[0].state = SIM_TORN, sim_last[ftl_anchor(&sim.g, a)] = (int)sim.g.pages;
+        for (uint32_t a = 2; a < FTL_ANCHORS; a++)
+            pages_of(a)[0].state = SIM_TORN, sim_last[ftl_anchor(&sim.g, a)] = (int)sim.g.pages;
         sim.cut_at = cut;
         sim.on_cut = look;
         touched_early = false;
@@ -147,7 +156,8 @@ static void other_anchors_go_before_anything_else_is_touched(void) {
     CHECK(sim.count[HAL_ERASE] >= FTL_ANCHORS);
 }
 
-/* An anchor that looks blank now may be read in the next power-on: a complete root that was all but opened, while the older one still counts. */
+/* An anchor that looks blank now may be read in the next power-on: a complete root that was all but opened, while the
+ * older one still counts. */
 static void newer_root_that_looked_blank_in_a_cut_mount(void) {
     sim_new(1, 1, 48, 8, 64);
     mounted();
@@ -156,7 +166,8 @@ static void newer_root_that_looked_blank_in_a_cut_mount(void) {
     struct sim_copy before = sim_save();
     struct drive history = drive;
     struct sim_page *newer = pages_of(1), *older = pages_of(0);
-    for (uint32_t cut = 1, seed = 1; newer[FTL_SEAL_PAGE].state != SIM_WHOLE || older[0].state != SIM_WHOLE; cut++) { /* until it is between seal and the old root's end */
+    /* until it is between seal and the old root's end */
+    for (uint32_t cut = 1, seed = 1; newer[FTL_SEAL_PAGE].state != SIM_WHOLE || older[0].state != SIM_WHOLE; cut++) {
         sim_restore(&before);
         sim_seed(seed);
         sim.cut_at = cut;
@@ -182,7 +193,8 @@ static void newer_root_that_looked_blank_in_a_cut_mount(void) {
     sim_forget(&at_cut);
 }
 
-/* The same with the root before the one that counts: its erase was cut, and what is left of it may not come back when the newest root goes bad. */
+/* The same with the root before the one that counts: its erase was cut, and what is left of it may not come back when
+ * the newest root goes bad. */
 static void older_root_that_looked_blank_never_comes_back(void) {
     sim_new(1, 1, 48, 8, 64);
     mounted();
@@ -206,7 +218,8 @@ static void older_root_that_looked_blank_never_comes_back(void) {
 static uint32_t log_page(uint32_t number) {
     for (uint32_t ppn = 0; ppn < sim.g.dies << (sim.g.block_bits + sim.g.page_bits); ppn++) {
         const struct sim_page *p = &sim_pages[ppn];
-        if (p->state == SIM_WHOLE && p->kind == FTL_KIND_LOG && p->generation == sim.generation && p->lpn == number) return ppn;
+        if (p->state == SIM_WHOLE && p->kind == FTL_KIND_LOG && p->generation == sim.generation && p->lpn == number)
+            return ppn;
     }
     CHECK(!"no such log page");
     return 0;
@@ -217,8 +230,8 @@ static void log_pages(uint32_t pages) {
     for (uint32_t n = 0; n < pages; n++) write_one(n % DRIVE_LPNS);
 }
 
-/* A page that was complete cannot be read, or even looks blank, and one behind it can: nothing is written, what is lost is said; in the next power-on it may be
- * read, and then nothing is lost. */
+/* A page that was complete cannot be read, or even looks blank, and one behind it can: nothing is written, what is lost
+ * is said; in the next power-on it may be read, and then nothing is lost. */
 static void gap_in_the_log_is_said_and_nothing_is_touched(void) {
     for (uint32_t channels = 1; channels < 4; channels++)
         for (uint32_t at = 0; at < 2 * 14; at++) {
@@ -227,10 +240,12 @@ static void gap_in_the_log_is_said_and_nothing_is_touched(void) {
             log_pages(14 + channels);
             uint32_t ppn = log_page(at / 2);
             bool blank = at % 2;
-            if (blank && ppn % sim.g.pages >= FTL_LOG_RETRY_PAGE) continue; /* there the log goes on in the next block */
+            /* there the log goes on in the next block */
+            if (blank && ppn % sim.g.pages >= FTL_LOG_RETRY_PAGE) continue;
             sim_power_on();
             sim_pages[ppn].state = blank ? SIM_TORN_BLANK : SIM_TORN;
-            CHECK(sim_mount(&drive.ftl) == FTL_ERR_GAP && sim.read_only && sim.lost_log_pages >= 1 && drive.ftl.report.readable);
+            CHECK(sim_mount(&drive.ftl) == FTL_ERR_GAP && sim.read_only && sim.lost_log_pages >= 1 &&
+                  drive.ftl.report.readable);
             CHECK(sim.count[HAL_PROGRAM] == 0 && sim.count[HAL_ERASE] == 0);
             sim_pages[ppn].state = SIM_WHOLE;
             remounted();
@@ -283,8 +298,8 @@ static void fading_last_page_of_a_long_log(void) {
     }
 }
 
-/* The blocks that the log goes on in are named by it, and blank: nothing is written there while that log counts, for the next mount would take it for log pages
- * that cannot be read. */
+/* The blocks that the log goes on in are named by it, and blank: nothing is written there while that log counts, for
+ * the next mount would take it for log pages that cannot be read. */
 static void blocks_that_the_log_goes_on_in_are_kept(void) {
     sim_new(2, 1, 36, 8, 64);
     mounted();
@@ -308,7 +323,8 @@ static void blocks_that_the_log_goes_on_in_are_kept(void) {
     sim_forget(&at_cut);
 }
 
-/* The last page of a log longer than the frames is read once, then three times not, then well: the log ends there, and that is said. */
+/* The last page of a log longer than the frames is read once, then three times not, then well: the log ends there, and
+ * that is said. */
 static void log_page_that_could_not_be_read_again_ends_the_log(void) {
     sim_new(1, 1, 80, 16, 64);
     sim.no_collect = true;
@@ -333,7 +349,8 @@ static void log_page_unread_in_one_mount_and_read_in_the_next(void) {
         sim_new(1, 1, 36 + FTL_KEPT_BLOCKS, 8, 64);
         mounted();
         for (uint32_t n = 0; n < 3; n++) log_pages(5);
-        uint32_t number = 14, ppn = log_page(number); /* its entry is below no watermark of another page, and the last to name its block */
+        /* its entry is below no watermark of another page, and the last to name its block */
+        uint32_t number = 14, ppn = log_page(number);
         sim_power_on();
         sim_pages[ppn].state = SIM_TORN;
         sim.cut_at = cut;
@@ -342,18 +359,21 @@ static void log_page_unread_in_one_mount_and_read_in_the_next(void) {
         if (ended) break;
         sim_pages[ppn].state = SIM_WHOLE;
         CHECK(sim_mount(&drive.ftl) == FTL_OK);
-        if (sim.lost_log_pages != 0) drive.item[drive.items - 1].must = false; /* the first mount got as far as its root, and says so */
+        /* the first mount got as far as its root, and says so */
+        if (sim.lost_log_pages != 0) drive.item[drive.items - 1].must = false;
         else kept++;
         drive_judge();
     }
     CHECK(kept > 10);
 }
 
-/* Only this block of its die is free now: those that nothing was programmed in are bad. It is of the die that a mount takes from first. */
+/* Only this block of its die is free now: those that nothing was programmed in are bad. It is of the die that a mount
+ * takes from first. */
 static void all_others_are_bad(uint32_t block_id) {
     CHECK(ftl_die_of(&sim.g, block_id) == 0);
     for (uint32_t id = 0; id < sim.g.blocks; id++)
-        if (id != block_id && sim_last[id] == -1 && !ftl_blocks_unwanted(&drive.ftl, id)) (void)ftl_bbt_mark(&drive.ftl, id);
+        if (id != block_id && sim_last[id] == -1 && !ftl_blocks_unwanted(&drive.ftl, id))
+            (void)ftl_bbt_mark(&drive.ftl, id);
     ftl_bbt_write(&drive.ftl);
 }
 
@@ -383,7 +403,8 @@ static void block_that_only_an_unread_log_page_names_is_kept(void) {
 static void block_that_only_the_tail_names_takes_no_copy(void) {
     sim_new(2, 1, 36, 8, 64);
     mounted();
-    for (uint32_t i = 0; i < 5; i++) CHECK(drive_write(&(uint32_t){drive_lpn(i)}, 1, false)); /* three of them on the first die */
+    /* three of them on the first die */
+    for (uint32_t i = 0; i < 5; i++) CHECK(drive_write(&(uint32_t){drive_lpn(i)}, 1, false));
     drive_close();
     drive_finish_log();
     drive_finish_data();
@@ -395,7 +416,8 @@ static void block_that_only_the_tail_names_takes_no_copy(void) {
     for (uint32_t i = 1; i < 5; i++) CHECK(drive_value(drive_lpn(i)) == drive.item[i].value[0]);
 }
 
-/* Free are as many blocks as a session keeps for the next mount, and it needs them all: for the map, the log, a copy, and those that fail. */
+/* Free are as many blocks as a session keeps for the next mount, and it needs them all: for the map, the log, a copy,
+ * and those that fail. */
 static void reserve_is_enough_for_a_mount_with_failures(void) {
     for (uint32_t shape = 0; shape < 3; shape++) {
         sim_new(1 + shape, 1, 48, 8, 64);
@@ -419,15 +441,18 @@ static void reserve_is_enough_for_a_mount_with_failures(void) {
         ftl_bbt_write(&drive.ftl);
         uint32_t bad = ftl_blocks_count_bad(&drive.ftl);
         drive_cut_dropping_all();
-        CHECK(sim_mount(&drive.ftl) == FTL_OK && drive.ftl.report.blocks_bad == bad + FTL_MOUNT_SPARE && sim.programs[FTL_KIND_DATA] != 0 && sim.programs[FTL_KIND_MAP] != 0);
+        CHECK(sim_mount(&drive.ftl) == FTL_OK && drive.ftl.report.blocks_bad == bad + FTL_MOUNT_SPARE &&
+              sim.programs[FTL_KIND_DATA] != 0 && sim.programs[FTL_KIND_MAP] != 0);
         drive_judge();
     }
 }
 
-/* What a mount that was cut has written in free blocks carries the generation that the next one opens. The one after that may take these blocks all the same,
- * if it has no others. */
+/* What a mount that was cut has written in free blocks carries the generation that the next one opens. The one after
+ * that may take these blocks all the same, if it has no others. */
 static uint32_t directories;
-static void count_directories(void) { directories = sim.programs[FTL_KIND_ROOT] == 0 ? sim.programs[FTL_KIND_DIRECTORY] : 0; }
+static void count_directories(void) {
+    directories = sim.programs[FTL_KIND_ROOT] == 0 ? sim.programs[FTL_KIND_DIRECTORY] : 0;
+}
 
 static void blocks_that_a_cut_mount_has_written_can_be_taken(void) {
     sim_new(4, 2, 80, 16, 8192);
@@ -453,13 +478,16 @@ static void blocks_that_a_cut_mount_has_written_can_be_taken(void) {
     sim_forget(&at_cut);
     sim.cut_at = 0;
     CHECK(sim_mount(&drive.ftl) == FTL_OK && sim.lost_log_pages == 1 && sim.programs[FTL_KIND_MAP] == 0);
-    for (uint32_t die = 0; die < sim.g.dies; die++) /* blocks go bad until only the reserve is left, with those of the mount that was cut */
+    /* blocks go bad until only the reserve is left, with those of the mount that was cut */
+    for (uint32_t die = 0; die < sim.g.dies; die++)
         for (uint32_t b = 0; b < sim.g.blocks; b++) {
             uint32_t id = ftl_block_id(&sim.g, die, b);
-            bool written = sim_pages[ftl_first_ppn(&sim.g, id)].state == SIM_WHOLE && sim_pages[ftl_first_ppn(&sim.g, id)].generation == sim.generation;
+            bool written = sim_pages[ftl_first_ppn(&sim.g, id)].state == SIM_WHOLE &&
+                           sim_pages[ftl_first_ppn(&sim.g, id)].generation == sim.generation;
             if (ftl_blocks_unwanted(&drive.ftl, id) || ftl_blocks_is_taken(&drive.ftl, id)) continue;
             spare += written;
-            if (!written && drive.ftl.blocks.total > ftl_blocks_mount_reserve(&sim.g)) (void)ftl_bbt_mark(&drive.ftl, id);
+            if (!written && drive.ftl.blocks.total > ftl_blocks_mount_reserve(&sim.g))
+                (void)ftl_bbt_mark(&drive.ftl, id);
         }
     CHECK(spare >= 8 && drive.ftl.blocks.total == ftl_blocks_mount_reserve(&sim.g));
     ftl_bbt_write(&drive.ftl);
@@ -471,7 +499,8 @@ static void blocks_that_a_cut_mount_has_written_can_be_taken(void) {
     CHECK(drive_value(drive_lpn(9)) == NOTHING && sim.programs[FTL_KIND_MAP] != 0);
 }
 
-/* A version that was begun and cannot be read is doubtful: its LPN is in the report, over restarts, until the log goes on. One that was never begun is not. */
+/* A version that was begun and cannot be read is doubtful: its LPN is in the report, over restarts, until the log goes
+ * on. One that was never begun is not. */
 static void doubtful_blocks_are_reported_until_the_log_goes_on(void) {
     sim_new(1, 1, 48, 8, 64);
     mounted();
@@ -550,17 +579,21 @@ static void failed_page_with_a_replacement_is_not_doubtful(void) {
 }
 
 const struct test fading_tests[] = {
-    {"mounts cut one after another at any operation lose nothing, whatever fades", mounts_cut_one_after_another_lose_nothing},
+    {"mounts cut one after another at any operation lose nothing, whatever fades",
+     mounts_cut_one_after_another_lose_nothing},
     {"the older root counts until the newer one has a seal", older_root_counts_until_the_newer_has_a_seal},
     {"the other anchors go before anything else is touched", other_anchors_go_before_anything_else_is_touched},
-    {"a newer root that looked blank in a mount that was cut does not count", newer_root_that_looked_blank_in_a_cut_mount},
+    {"a newer root that looked blank in a mount that was cut does not count",
+     newer_root_that_looked_blank_in_a_cut_mount},
     {"an older root that looked blank never comes back", older_root_that_looked_blank_never_comes_back},
     {"a gap in the log is said, and nothing is touched", gap_in_the_log_is_said_and_nothing_is_touched},
     {"an unreadable end of the log is said", unreadable_end_of_the_log_is_said},
     {"a fading last page of a log longer than the frames does not close the drive", fading_last_page_of_a_long_log},
     {"the blocks that the log goes on in are kept", blocks_that_the_log_goes_on_in_are_kept},
-    {"a log page that could not be read again ends the log, and that is said", log_page_that_could_not_be_read_again_ends_the_log},
-    {"a log page unread in one mount and read in the next finds what it names", log_page_unread_in_one_mount_and_read_in_the_next},
+    {"a log page that could not be read again ends the log, and that is said",
+     log_page_that_could_not_be_read_again_ends_the_log},
+    {"a log page unread in one mount and read in the next finds what it names",
+     log_page_unread_in_one_mount_and_read_in_the_next},
     {"the only free block is kept if an unread log page may name it", block_that_only_an_unread_log_page_names_is_kept},
     {"a block that only the tail names takes no copy", block_that_only_the_tail_names_takes_no_copy},
     {"the reserve is enough for a mount with failures", reserve_is_enough_for_a_mount_with_failures},

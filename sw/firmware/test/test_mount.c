@@ -129,7 +129,9 @@ static void spoil(uint32_t why) {
 
 static void drive_that_cannot_be_written_is_opened_read_only(void) {
     static const int errors[] = {FTL_ERR_ANCHOR, FTL_ERR_NO_BLOCK, FTL_ERR_PROGRAM};
-    static const char *const words[] = {"no block for a new root is left that can be erased and written; the old root still counts", "no free block for map and log", "the map cannot be written: too many programs fail"};
+    static const char *const words[] = {
+        "no block for a new root is left that can be erased and written; the old root still counts",
+        "no free block for map and log", "the map cannot be written: too many programs fail"};
     for (uint32_t run = 0; run < 3 * 8; run++) {
         uint32_t why = run % 3;
         sim_seed(run);
@@ -144,7 +146,8 @@ static void drive_that_cannot_be_written_is_opened_read_only(void) {
         spoil(why);
         for (uint32_t n = 0; n < 2; n++) {
             drive_cut_dropping_all();
-            CHECK(sim_mount(&drive.ftl) == errors[why] && sim.enabled && sim.read_only && sim.drive_id == 77 && drive.ftl.report.readable);
+            CHECK(sim_mount(&drive.ftl) == errors[why] && sim.enabled && sim.read_only && sim.drive_id == 77 &&
+                  drive.ftl.report.readable);
             CHECK(sim.data[0].n == 0 && sim.lane[0].n == 0);
             drive_judge();
         }
@@ -180,7 +183,8 @@ const struct test mount_tests[] = {
     {"a root of another geometry is refused and nothing is touched", another_geometry_is_refused},
     {"a root of another format is refused and nothing is touched", another_format_is_refused},
     {"corrupt anchors are refused and nothing is touched", corrupt_anchors_are_refused},
-    {"one corrupt root on a drive with data is refused and nothing is touched", one_corrupt_root_on_a_drive_with_data_is_refused},
+    {"one corrupt root on a drive with data is refused and nothing is touched",
+     one_corrupt_root_on_a_drive_with_data_is_refused},
     {"foreign pages in an anchor are refused and nothing is touched", foreign_pages_in_an_anchor_are_refused},
     {"an unreadable map page is refused and nothing is touched", unreadable_map_page_is_refused},
     {"a drive in use that cannot be written is opened read-only", drive_that_cannot_be_written_is_opened_read_only},

@@ -117,9 +117,11 @@ static void empty_map_is_walked_through_slowly(void) {
 }
 
 const struct test patrol_tests[] = {
-    {"the pages that the map names are looked at in turn, and no others", pages_of_the_map_are_looked_at_in_turn_and_no_others},
+    {"the pages that the map names are looked at in turn, and no others",
+     pages_of_the_map_are_looked_at_in_turn_and_no_others},
     {"a weak page that nobody reads moves, once", weak_page_that_nobody_reads_moves_once},
-    {"a page that cannot be read stays, and the next ones are looked at", page_that_cannot_be_read_stays_and_the_next_ones_are_looked_at},
+    {"a page that cannot be read stays, and the next ones are looked at",
+     page_that_cannot_be_read_stays_and_the_next_ones_are_looked_at},
     {"pages are looked at as often as the setting says, or never", pages_are_looked_at_as_often_as_the_setting_says},
     {"nothing is looked at while anything else is to be done", nothing_is_looked_at_while_anything_else_is_to_be_done},
     {"an empty map is walked through slowly", empty_map_is_walked_through_slowly},

@@ -176,7 +176,8 @@ static void page_that_cannot_be_read_is_tried_once(void) {
         sim_pages[old].state = SIM_TORN;
         drive_weak(old);
         drive_supply(300);
-        CHECK(drive.moved == 1 && ppn_of(2) == old && sim.programs[FTL_KIND_DATA] == 1 && ftl_retire_idle(&drive.ftl, &drive.retire));
+        CHECK(drive.moved == 1 && ppn_of(2) == old && sim.programs[FTL_KIND_DATA] == 1 &&
+              ftl_retire_idle(&drive.ftl, &drive.retire));
         CHECK(sim.count[HAL_READ_OOB] == oobs + 1);
         copies += sim.count[HAL_READ] - reads;
         sim_pages[old].state = SIM_WHOLE;
@@ -223,14 +224,18 @@ const struct test refresh_tests[] = {
     {"a page with many corrected bits moves, and only that", weak_page_moves_and_only_that},
     {"a page of another generation with many corrected bits moves", page_of_another_generation_moves},
     {"a page with many corrected bits that was overwritten stays", page_that_was_overwritten_stays},
-    {"a page that is reported often moves once, and again only from its new place", page_reported_often_moves_once_and_again_only_from_its_new_place},
+    {"a page that is reported often moves once, and again only from its new place",
+     page_reported_often_moves_once_and_again_only_from_its_new_place},
     {"more reports than fit are forgotten", more_reports_than_fit_are_forgotten},
-    {"a page with many corrected bits under a chain stays until it is reported again", page_under_a_chain_stays_until_it_is_reported_again},
+    {"a page with many corrected bits under a chain stays until it is reported again",
+     page_under_a_chain_stays_until_it_is_reported_again},
     {"a drive near full keeps its blocks for other things than many corrected bits", drive_near_full_keeps_its_blocks},
     {"bad blocks go before pages with many corrected bits", bad_blocks_go_first},
-    {"a page with many corrected bits waits until what was logged before is complete", page_waits_until_what_was_logged_before_is_complete},
+    {"a page with many corrected bits waits until what was logged before is complete",
+     page_waits_until_what_was_logged_before_is_complete},
     {"a page with many corrected bits that cannot be read is tried once", page_that_cannot_be_read_is_tried_once},
     {"a page whose copy fails goes to another block", page_whose_copy_fails_goes_to_another_block},
-    {"moves of pages with many corrected bits cut at every operation lose nothing", refresh_cut_at_every_operation_loses_nothing},
+    {"moves of pages with many corrected bits cut at every operation lose nothing",
+     refresh_cut_at_every_operation_loses_nothing},
     {0},
 };

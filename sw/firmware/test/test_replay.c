@@ -21,13 +21,16 @@ static void record(uint32_t kind, uint32_t serial, uint32_t arg, uint32_t epoch)
     drive_append((struct ftl_entry){.kind = kind, .n = 1, .serial = serial, .arg = arg, .epoch = epoch});
 }
 
-static void relocate(uint32_t i, uint32_t old, bool complete, uint32_t *ppn) { *ppn = map(i, (struct ftl_entry){.kind = FTL_RELOCATE, .arg = old}, complete); }
+static void relocate(uint32_t i, uint32_t old, bool complete, uint32_t *ppn) {
+    *ppn = map(i, (struct ftl_entry){.kind = FTL_RELOCATE, .arg = old}, complete);
+}
 
 /* The word of LPN number i is that page, or a copy of it. */
 static bool holds(uint32_t i, uint32_t ppn) {
     uint32_t word = hal_map()[drive_lpn(i)];
     const struct sim_page *is = &sim_pages[FTL_WORD_VALUE(word)], *was = &sim_pages[ppn];
-    return FTL_WORD_KIND(word) == FTL_WORD_KIND_NAND && is->state == SIM_WHOLE && is->stamp == was->stamp && is->sequence == was->sequence && is->lpn == was->lpn;
+    return FTL_WORD_KIND(word) == FTL_WORD_KIND_NAND && is->state == SIM_WHOLE && is->stamp == was->stamp &&
+           is->sequence == was->sequence && is->lpn == was->lpn;
 }
 
 static uint32_t value(uint32_t i) { return drive_value(drive_lpn(i)); }
@@ -65,12 +68,14 @@ static void group_with_an_incomplete_page_is_dropped_whole(void) {
     CHECK(!value(0) && !value(1) && !value(2) && value(4) && sim.dropped == 1);
 }
 
-/* A page that reads well and has another name, or is of another life of the drive: the block was used again by a mount that had not seen the entry. */
+/* A page that reads well and has another name, or is of another life of the drive: the block was used again by a mount
+ * that had not seen the entry. */
 static void page_with_another_name_does_not_count(void) {
     for (uint32_t what = 0; what < 4; what++) {
         begin();
         uint32_t a = map(0, (struct ftl_entry){.n = 1}, true), b = map(1, (struct ftl_entry){.n = 1}, true);
-        for (uint32_t i = 3; i < 7; i++) map(i, (struct ftl_entry){.n = 1}, true); /* a and b had ended, so they are not copied */
+        /* a and b had ended, so they are not copied */
+        for (uint32_t i = 3; i < 7; i++) map(i, (struct ftl_entry){.n = 1}, true);
         drive_supply(20);
         drive_close();
         drive_finish_data();
@@ -137,7 +142,8 @@ static void reused_txid_takes_nothing_of_its_predecessor(void) {
 
 static void commit_applies_at_its_place_in_the_log(void) {
     begin();
-    CHECK(drive_tx_write(4, drive_lpn(0)) && drive_tx_write(5, drive_lpn(0)) && drive_write(&(uint32_t){drive_lpn(0)}, 1, false));
+    CHECK(drive_tx_write(4, drive_lpn(0)) && drive_tx_write(5, drive_lpn(0)) &&
+          drive_write(&(uint32_t){drive_lpn(0)}, 1, false));
     CHECK(drive_commit(5));
     drive_flush();
     CHECK(drive_write(&(uint32_t){drive_lpn(1)}, 1, false) && drive_commit(4));
@@ -150,7 +156,8 @@ static void commit_applies_at_its_place_in_the_log(void) {
 static void trims_plain_and_in_a_transaction_read_as_zeroes(void) {
     begin();
     for (uint32_t i = 0; i < 4; i++) CHECK(drive_write(&(uint32_t){drive_lpn(i)}, 1, false));
-    CHECK(drive_trim(drive_lpn(0)) && drive_tx_trim(9, drive_lpn(1)) && drive_tx_trim(10, drive_lpn(2)) && drive_commit(9));
+    CHECK(drive_trim(drive_lpn(0)) && drive_tx_trim(9, drive_lpn(1)) && drive_tx_trim(10, drive_lpn(2)) &&
+          drive_commit(9));
     cut();
     CHECK(!value(0) && !value(1) && value(2) && value(3));
 }
@@ -212,7 +219,8 @@ static void stale_log_page_of_an_older_generation_is_not_taken(void) {
         begin();
         CHECK(drive_write(&(uint32_t){drive_lpn(0)}, 1, true));
         drive_flush();
-        /* the page that would come next, as a dead generation left it: right number and place, a TRIM of what was written */
+        /* the page that would come next, as a dead generation left it: right number and place, a TRIM of what was
+         * written */
         struct sim_page *p = &sim_pages[drive_next_log_ppn()];
         CHECK(drive_trim(drive_lpn(0)));
         drive_close();
@@ -311,7 +319,8 @@ static void unknown_entry_is_refused(void) {
     drive_close();
     drive_finish_log();
     drive_cut_dropping_all();
-    CHECK(sim_mount(&drive.ftl) == FTL_ERR_LOG && !sim.enabled && sim.count[HAL_ERASE] == 0 && sim.count[HAL_PROGRAM] == 0);
+    CHECK(sim_mount(&drive.ftl) == FTL_ERR_LOG && !sim.enabled && sim.count[HAL_ERASE] == 0 &&
+          sim.count[HAL_PROGRAM] == 0);
 }
 
 const struct test replay_tests[] = {

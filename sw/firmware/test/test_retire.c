@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs that fail while the drive runs: the places of the log, rescued pages, pages that move out of a failing block. */
+/* Programs that fail while the drive runs: the places of the log, rescued pages, pages that move out of a failing
+ * block. */
 #include "ftl_bbt.h"
 #include "ftl_blocks.h"
 #include "tests.h"
 
 static uint32_t block_of(uint32_t i) { return FTL_WORD_VALUE(hal_map()[drive_lpn(i)]) >> sim.g.page_bits; }
 
-/* LPNs 0 to 5 in one block of the only die, 0 and 1 in another one since; the next page of that one block fails. Returns the block. */
+/* LPNs 0 to 5 in one block of the only die, 0 and 1 in another one since; the next page of that one block fails.
+ * Returns the block. */
 static uint32_t half_live_block(void) {
     sim_new(1, 1, 48, 8, 64);
     mounted();
@@ -25,13 +27,15 @@ static void live_pages_move_and_only_those(void) {
     write_one(1);
     CHECK(block_of(0) != block && block_of(1) != block);
     quiet();
-    CHECK(ftl_blocks_is_bad(&drive.ftl, block) && drive.moved >= 4 && drive.moved <= 5 && sim.programs[FTL_KIND_DATA] == drive.moved);
+    CHECK(ftl_blocks_is_bad(&drive.ftl, block) && drive.moved >= 4 && drive.moved <= 5 &&
+          sim.programs[FTL_KIND_DATA] == drive.moved);
     for (uint32_t i = 0; i < 6; i++) CHECK(block_of(i) != block);
     for (uint32_t round = 0; round < 3; round++) {
         remounted();
         drive_judge();
         for (uint32_t i = 0; i < 6; i++) CHECK(drive_value(drive_lpn(i)) != NOTHING && block_of(i) != block);
-        CHECK(ftl_blocks_is_bad(&drive.ftl, block) && drive.ftl.report.blocks_bad == 1 && drive.ftl.report.lost.dropped == 0);
+        CHECK(ftl_blocks_is_bad(&drive.ftl, block) && drive.ftl.report.blocks_bad == 1 &&
+              drive.ftl.report.lost.dropped == 0);
     }
     drive_start();
     drive_supply(400);
@@ -85,7 +89,8 @@ static void base_under_an_open_transaction_moves(void) {
         if (end) drive_abort(3);
         else CHECK(drive_commit(3));
         drive_flush();
-        CHECK(FTL_WORD_KIND(hal_map()[drive_lpn(2)]) == FTL_WORD_KIND_NAND && block_of(2) != block && hal_map()[drive_lpn(2)] != old);
+        CHECK(FTL_WORD_KIND(hal_map()[drive_lpn(2)]) == FTL_WORD_KIND_NAND && block_of(2) != block &&
+              hal_map()[drive_lpn(2)] != old);
         remounted();
         drive_judge();
         CHECK((drive_value(drive_lpn(4)) != NOTHING) == !end && block_of(2) != block);
@@ -152,12 +157,14 @@ static void map_in_a_bad_block_is_written_anew(void) {
     remounted();
     CHECK(drive.ftl.report.blocks_bad == 1 && sim.programs[FTL_KIND_MAP] == 1);
     remounted();
-    CHECK(sim.programs[FTL_KIND_MAP] == 1 && sim.programs[FTL_KIND_DIRECTORY] == 1 && drive_value(drive_lpn(3)) != NOTHING);
+    CHECK(sim.programs[FTL_KIND_MAP] == 1 && sim.programs[FTL_KIND_DIRECTORY] == 1 &&
+          drive_value(drive_lpn(3)) != NOTHING);
     remounted();
     CHECK(sim.programs[FTL_KIND_MAP] == 0 && drive_value(drive_lpn(3)) != NOTHING);
 }
 
-/* MAP in a transaction, RELOCATE by the rescue, RELOCATE by a move: all below the watermark, so that no page is read back. */
+/* MAP in a transaction, RELOCATE by the rescue, RELOCATE by a move: all below the watermark, so that no page is read
+ * back. */
 static void failed_page_of_a_transaction_is_found_through_its_moves(void) {
     sim_new(1, 1, 48, 8, 64);
     mounted();
@@ -195,7 +202,8 @@ static void full_drive_gets_a_block_for_one_that_fails(void) {
     CHECK(sim.full && ppn != 0 && drive.ftl.blocks.total == total && !drive_page(&ppn));
     sim.fail_next[FTL_KIND_DATA] = 1; /* and no page for it */
     drive_flush();
-    CHECK(drive.full_taken_back == 1 && drive.ftl.blocks.total < total && drive.ftl.blocks.total >= ftl_supply_kept(&sim.g));
+    CHECK(drive.full_taken_back == 1 && drive.ftl.blocks.total < total &&
+          drive.ftl.blocks.total >= ftl_supply_kept(&sim.g));
     remounted();
     drive_judge();
 }
@@ -227,7 +235,8 @@ static void log_pages_are_found_at_their_places(void) {
     CHECK(further > 50);
 }
 
-/* Of a page the first copy, which failed, reads well, and of the next one only the last, whose others look blank: as far away as can be. */
+/* Of a page the first copy, which failed, reads well, and of the next one only the last, whose others look blank: as
+ * far away as can be. */
 static void log_page_at_the_last_of_its_places_is_found(void) {
     for (uint32_t at = 0; at < 9; at++) {
         sim_new(1, 1, 60, 8, 64);
@@ -282,7 +291,8 @@ const struct test retire_tests[] = {
     {"a block that fails under a move is replaced", block_that_fails_under_a_move_is_replaced},
     {"moves cut at every operation lose nothing", moves_cut_at_every_operation_lose_nothing},
     {"live pages in bad blocks move after a mount", live_pages_in_bad_blocks_move_after_a_mount},
-    {"a failed page of a transaction is found through its moves", failed_page_of_a_transaction_is_found_through_its_moves},
+    {"a failed page of a transaction is found through its moves",
+     failed_page_of_a_transaction_is_found_through_its_moves},
     {"a map in a bad block is written anew", map_in_a_bad_block_is_written_anew},
     {"a full drive gets a block for one that fails", full_drive_gets_a_block_for_one_that_fails},
     {"log pages are found at their places after failures", log_pages_are_found_at_their_places},

@@ -37,12 +37,14 @@ static void roots_go_round_the_anchors(void) {
         small_drive(dies);
         for (uint32_t n = 0; n < FTL_ANCHORS; n++)
             for (uint32_t c = 0; c < 2; c++)
-                for (uint32_t b = 0; b < FTL_TABLE_BLOCKS; b++) CHECK(anchor(n) != ftl_table_block(&sim.g, c, b) && number_of(anchor(n)) == n);
+                for (uint32_t b = 0; b < FTL_TABLE_BLOCKS; b++)
+                    CHECK(anchor(n) != ftl_table_block(&sim.g, c, b) && number_of(anchor(n)) == n);
         CHECK(anchor(0) == 0);
         mounted();
         for (uint32_t n = 0; n < 3 * FTL_ANCHORS; n++) {
             CHECK(holder() == n % FTL_ANCHORS && sim.programs[FTL_KIND_ROOT] == 1);
-            write_some(n % DRIVE_LPNS); /* nothing but roots gets into an anchor: the simulation and the next mounts would see it */
+            /* nothing but roots gets into an anchor: the simulation and the next mounts would see it */
+            write_some(n % DRIVE_LPNS);
             remounted();
             drive_judge();
             drive_start();
@@ -50,7 +52,8 @@ static void roots_go_round_the_anchors(void) {
     }
 }
 
-/* FAIL_ERASE: the erase of the next anchor fails; else so many programs do, and what they leave reads well, is torn or looks blank. */
+/* FAIL_ERASE: the erase of the next anchor fails; else so many programs do, and what they leave reads well, is torn or
+ * looks blank. */
 #define FAIL_ERASE 0u
 static void next_fails(uint32_t programs, uint32_t next) {
     if (programs == FAIL_ERASE) sim_blocks[anchor(next)].worn = true;
@@ -69,12 +72,15 @@ static void anchor_that_fails_is_bad_and_the_next_one_is_taken(void) {
         CHECK(sim_mount(&drive.ftl) == FTL_OK && drive.ftl.report.formatted == !formatted);
         bool replaced = programs == FAIL_ERASE || programs >= 3;
         CHECK(ftl_blocks_is_bad(&drive.ftl, anchor(formatted)) == replaced && drive.ftl.report.blocks_bad == replaced);
-        for (uint32_t p = 0; p < 3 && p < programs && left != 0; p++) pages_of(formatted)[p].state = left == 1 ? SIM_TORN : SIM_TORN_BLANK;
-        for (uint32_t n = 0; n < FTL_ANCHORS + 2; n++) { /* round once; the simulation watches that no bad block is erased */
+        for (uint32_t p = 0; p < 3 && p < programs && left != 0; p++)
+            pages_of(formatted)[p].state = left == 1 ? SIM_TORN : SIM_TORN_BLANK;
+        /* round once; the simulation watches that no bad block is erased */
+        for (uint32_t n = 0; n < FTL_ANCHORS + 2; n++) {
             uint32_t generation = sim.generation;
             CHECK(!formatted || drive_value(drive_lpn(3)) != NOTHING);
             remounted();
-            CHECK(sim.generation == generation + 1 && drive.ftl.report.blocks_bad == replaced && !drive.ftl.report.formatted);
+            CHECK(sim.generation == generation + 1 && drive.ftl.report.blocks_bad == replaced &&
+                  !drive.ftl.report.formatted);
         }
     }
 }
@@ -119,7 +125,8 @@ static void anchors_bad_from_the_factory_are_never_roots_nor_touched(void) {
         for (uint32_t n = 1; n < FTL_ANCHORS; n++) {
             if (!(bad >> (n - 1) & 1u)) continue;
             sim_mark_bad(anchor(n));
-            pages_of(n)[sim_random(3)] = (struct sim_page){.state = SIM_WHOLE, .kind = FTL_KIND_ROOT, .sequence = 1000 + n};
+            pages_of(n)[sim_random(3)] =
+                (struct sim_page){.state = SIM_WHOLE, .kind = FTL_KIND_ROOT, .sequence = 1000 + n};
         }
         int error = sim_mount(&drive.ftl);
         bool two = bad != (1u << (FTL_ANCHORS - 1)) - 1u;
@@ -134,7 +141,8 @@ static void anchors_bad_from_the_factory_are_never_roots_nor_touched(void) {
     }
 }
 
-/* A mark in a block that holds the newest root is a misread one. It is asked for when there is no table; the mount is cut at every operation after that. */
+/* A mark in a block that holds the newest root is a misread one. It is asked for when there is no table; the mount is
+ * cut at every operation after that. */
 static void root_under_a_mark_counts(void) {
     bool ended = false;
     for (uint32_t cut = 3 * 2 * 44; !ended; cut++) {
@@ -145,7 +153,8 @@ static void root_under_a_mark_counts(void) {
         drive_cut_dropping_all();
         sim_blocks[anchor(0)].mark = 1;
         for (uint32_t c = 0; c < 2; c++)
-            for (uint32_t p = 0; p < sim.g.pages; p++) sim_pages[ftl_first_ppn(&sim.g, ftl_table_block(&sim.g, c, 0)) + p].state = SIM_TORN;
+            for (uint32_t p = 0; p < sim.g.pages; p++)
+                sim_pages[ftl_first_ppn(&sim.g, ftl_table_block(&sim.g, c, 0)) + p].state = SIM_TORN;
         sim.cut_at = cut;
         ended = sim_mount(&drive.ftl) != -1;
         sim.cut_at = 0;
@@ -156,7 +165,8 @@ static void root_under_a_mark_counts(void) {
     }
 }
 
-/* The drive goes on for a while; a root of before must never come back. Nor one that failed: now its page can be read. */
+/* The drive goes on for a while; a root of before must never come back. Nor one that failed: now its page can be read.
+ * */
 static void goes_on(void) {
     for (uint32_t n = 0; n < FTL_ANCHORS; n++)
         for (uint32_t p = 0; p < 3; p++)
@@ -172,7 +182,8 @@ static void goes_on(void) {
 }
 
 static void mount_over_failing_anchors_cut_at_every_operation(void) {
-    for (uint32_t fault = 0; fault < 4; fault++) { /* the next anchor's erase, its programs, those of the next two, erase and programs */
+    /* the next anchor's erase, its programs, those of the next two, erase and programs */
+    for (uint32_t fault = 0; fault < 4; fault++) {
         uint32_t programs[] = {0, 3, 6, 4};
         sim_seed(fault);
         small_drive(1 + fault % 2);
@@ -209,8 +220,8 @@ static void mount_over_failing_anchors_cut_at_every_operation(void) {
 }
 
 static void first_format_over_failing_anchors_cut_at_every_operation(void) {
-    for (uint32_t luck = 0; luck < 12; luck++)
-        for (uint32_t cut = 1, dies = 1 + luck % 2;; cut += cut + 13 < 3 * dies * 50 ? 13 : 1) { /* first the marks are read */
+    for (uint32_t luck = 0; luck < 12; luck++) /* first the marks are read */
+        for (uint32_t cut = 1, dies = 1 + luck % 2;; cut += cut + 13 < 3 * dies * 50 ? 13 : 1) {
             sim_seed(luck);
             small_drive(dies);
             if (luck % 3 != 0) sim_blocks[anchor(0)].worn = true;
@@ -225,8 +236,8 @@ static void first_format_over_failing_anchors_cut_at_every_operation(void) {
         }
 }
 
-/* The first format took its second anchor, for the programs of the first failed, and power failed before the seal. Its root may fade, so the drive is formatted
- * again, whatever is cut. */
+/* The first format took its second anchor, for the programs of the first failed, and power failed before the seal. Its
+ * root may fade, so the drive is formatted again, whatever is cut. */
 static void first_format_that_was_cut_behind_a_bad_anchor_is_done_again(void) {
     bool ended = false;
     for (uint32_t cut = 1; !ended; cut++) {
@@ -249,7 +260,8 @@ static void first_format_that_was_cut_behind_a_bad_anchor_is_done_again(void) {
 }
 
 /* A root that was whole once makes the drive one in use, whichever of its anchors it was in. */
-/* What cannot be read in another anchor than the first good one is no first format that was cut: that begins in the first. */
+/* What cannot be read in another anchor than the first good one is no first format that was cut: that begins in the
+ * first. */
 static void lost_root_without_a_seal_is_no_blank_drive(void) {
     for (uint32_t n = 1; n < FTL_ANCHORS; n++) {
         small_drive(2);
@@ -275,11 +287,15 @@ const struct test root_tests[] = {
     {"roots go round the anchors", roots_go_round_the_anchors},
     {"an anchor that fails is bad, and the next one is taken", anchor_that_fails_is_bad_and_the_next_one_is_taken},
     {"the last root is kept when no other anchor works", last_root_is_kept_when_no_other_anchor_works},
-    {"anchors bad from the factory are never roots, nor touched", anchors_bad_from_the_factory_are_never_roots_nor_touched},
+    {"anchors bad from the factory are never roots, nor touched",
+     anchors_bad_from_the_factory_are_never_roots_nor_touched},
     {"a root in a block whose mark was misread counts", root_under_a_mark_counts},
-    {"a mount over failing anchors, cut at every operation, comes to the same map", mount_over_failing_anchors_cut_at_every_operation},
-    {"a first format over failing anchors, cut at every operation, is done again", first_format_over_failing_anchors_cut_at_every_operation},
-    {"a first format that was cut behind a bad anchor is done again", first_format_that_was_cut_behind_a_bad_anchor_is_done_again},
+    {"a mount over failing anchors, cut at every operation, comes to the same map",
+     mount_over_failing_anchors_cut_at_every_operation},
+    {"a first format over failing anchors, cut at every operation, is done again",
+     first_format_over_failing_anchors_cut_at_every_operation},
+    {"a first format that was cut behind a bad anchor is done again",
+     first_format_that_was_cut_behind_a_bad_anchor_is_done_again},
     {"a lost root without a seal does not make a blank drive", lost_root_without_a_seal_is_no_blank_drive},
     {"lost roots in any anchor do not make a blank drive", lost_root_of_any_anchor_is_no_blank_drive},
     {0},

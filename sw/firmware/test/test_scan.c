@@ -44,7 +44,8 @@ static void onfi_part_goes_to_its_highest_mode(void) {
     mounted();
     all_in_mode(5);
     CHECK(found()->part.onfi && found()->part.copy == 0 && strcmp(found()->part.name, "MAKER PART 1") == 0);
-    CHECK(found()->part.spare_bytes == 128 && found()->part.pages == 8 && found()->part.blocks == sim.g.blocks && found()->part.luns == 1);
+    CHECK(found()->part.spare_bytes == 128 && found()->part.pages == 8 && found()->part.blocks == sim.g.blocks &&
+          found()->part.luns == 1);
     CHECK(sim.count[HAL_PARAM] == 4 && sim.count[HAL_SET_FEATURES] == 4);
     sim_said('\n');
     boot_report_part(found());
@@ -69,7 +70,8 @@ static void part_of_the_table_gets_its_own_times(void) {
     sim_new(1, 2, 40, 64, 64);
     sim.part = (struct sim_part){.id = K9F8G08};
     mounted();
-    CHECK(found()->mode == FTL_OWN_MODE && sim.bus_mode == FTL_OWN_MODE && !found()->part.onfi && found()->part.blocks == 4096);
+    CHECK(found()->mode == FTL_OWN_MODE && sim.bus_mode == FTL_OWN_MODE && !found()->part.onfi &&
+          found()->part.blocks == 4096);
     CHECK(sim.count[HAL_PARAM] == 0 && sim.count[HAL_SET_FEATURES] == 0 && sim.count[HAL_READ_ID] == 4);
     sim_said('\n');
     boot_report_part(found());
@@ -99,7 +101,8 @@ static void part_without_set_features_keeps_its_mode(void) {
     for (uint32_t d = 0; d < 4; d++) sim.mode[d] = 4;
     sim.keeps_mode = true;
     mounted();
-    CHECK(found()->mode == 4 && sim.bus_mode == 4 && sim.count[HAL_SET_FEATURES] == 0 && sim.count[HAL_GET_FEATURES] == 0);
+    CHECK(found()->mode == 4 && sim.bus_mode == 4 && sim.count[HAL_SET_FEATURES] == 0 &&
+          sim.count[HAL_GET_FEATURES] == 0);
 }
 
 /* Wrong bits of a copy, in another place in each copy or in the same. */
@@ -128,7 +131,8 @@ static void any_one_whole_copy_is_enough(void) {
 static void majority_of_three_wrong_copies_is_enough(void) {
     for (uint32_t round = 0; round < 50; round++) {
         two_by_two();
-        for (uint32_t at = 141; at < 254; at++) sim.part.page[at] = (uint8_t)sim_random(256); /* nothing that the drive looks at */
+        /* nothing that the drive looks at */
+        for (uint32_t at = 141; at < 254; at++) sim.part.page[at] = (uint8_t)sim_random(256);
         sim_part_seal(&sim.part);
         for (uint32_t c = 0; c < 3; c++) spoil(c, false);
         mounted();
@@ -173,7 +177,8 @@ static void part_that_does_not_fit_is_refused(void) {
         if (i == 0) {
             sim_said('\n');
             boot_report_error(FTL_ERR_FIT, found());
-            CHECK(says("otx: not ready: the drive is built for another part than MAKER PART 1: pages of 2,048 + 128 bytes, 8 in a block, 84 blocks, 1 LUN\n"));
+            CHECK(says("otx: not ready: the drive is built for another part than MAKER PART 1: pages of 2,048 + 128 "
+                       "bytes, 8 in a block, 84 blocks, 1 LUN\n"));
         }
     }
     for (uint32_t spare = 64; spare < 128; spare += 63) {
@@ -280,7 +285,8 @@ static void capabilities_are_read_from_the_page(void) {
     boot_report_part(found());
     CHECK(says("; lists set features, cache read, cache program, multi-plane, multi-plane read, enhanced status\n"));
     const uint32_t optional[] = {4, 2, 1, 8};
-    const uint32_t capabilities[] = {FTL_CAN_SET_FEATURES, FTL_CAN_CACHE_READ, FTL_CAN_CACHE_PROGRAM, FTL_CAN_STATUS_ENHANCED};
+    const uint32_t capabilities[] = {FTL_CAN_SET_FEATURES, FTL_CAN_CACHE_READ, FTL_CAN_CACHE_PROGRAM,
+                                     FTL_CAN_STATUS_ENHANCED};
     for (uint32_t i = 0; i < 4; i++) {
         uint32_t words[192] = {0};
         struct ftl_part part = {0};
@@ -292,11 +298,14 @@ static void capabilities_are_read_from_the_page(void) {
     }
 }
 
-/* What the channels may use: what the part lists, as far as the board wants it, and several planes only if there are as many as the board was made for. */
+/* What the channels may use: what the part lists, as far as the board wants it, and several planes only if there are as
+ * many as the board was made for. */
 static void capabilities_are_used_as_far_as_board_and_part_have_them(void) {
     const struct {
         uint32_t features, optional, plane_bits, cache_ops, planes, capabilities;
-    } cases[] = {{8, 15, 1, 1, 2, 15}, {8, 15, 1, 0, 2, 12}, {8, 15, 1, 1, 1, 11}, {8, 15, 2, 1, 2, 11}, {8, 15, 2, 0, 4, 12}, {0, 15, 1, 1, 2, 11}, {8, 5, 1, 1, 2, 5}, {8, 6, 1, 1, 2, 6}, {8, 4, 1, 0, 1, 0}};
+    } cases[] = {{8, 15, 1, 1, 2, 15}, {8, 15, 1, 0, 2, 12}, {8, 15, 1, 1, 1, 11},
+                 {8, 15, 2, 1, 2, 11}, {8, 15, 2, 0, 4, 12}, {0, 15, 1, 1, 2, 11},
+                 {8, 5, 1, 1, 2, 5},   {8, 6, 1, 1, 2, 6},   {8, 4, 1, 0, 1, 0}};
     for (uint32_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         two_by_two();
         sim.g.cache_ops = cases[i].cache_ops;
@@ -319,12 +328,14 @@ static void capabilities_are_used_as_far_as_board_and_part_have_them(void) {
     CHECK(ftl_part_use(&table, &all) == 0); /* whatever it can, its commands are not ONFI's */
 }
 
-/* Read levels: those of the part, as far as they are to be tried; all dies are set back to level 0, where the last user may not have left them. */
+/* Read levels: those of the part, as far as they are to be tried; all dies are set back to level 0, where the last user
+ * may not have left them. */
 static void read_levels_are_used_as_far_as_board_and_part_have_them(void) {
     const struct {
         uint32_t maker, revision, optional, count, wanted, capabilities;
-    } cases[] = {{0x2c, 1, 4, 4, 3, 3}, {0x2c, 1, 4, 4, 2, 2}, {0x2c, 1, 4, 3, 7, 2}, {0x2c, 1, 4, 4, 0, 0}, {0x2c, 1, 4, 16, 7, 7}, {0x2c, 1, 4, 8, 7, 7}, {0x2c, 0, 4, 4, 3, 0},
-                 {0x98, 1, 4, 4, 3, 0}, {0x2c, 1, 0, 4, 3, 0}, {0x2c, 1, 4, 1, 3, 0}, {0x2c, 1, 4, 0, 3, 0}};
+    } cases[] = {{0x2c, 1, 4, 4, 3, 3},  {0x2c, 1, 4, 4, 2, 2}, {0x2c, 1, 4, 3, 7, 2}, {0x2c, 1, 4, 4, 0, 0},
+                 {0x2c, 1, 4, 16, 7, 7}, {0x2c, 1, 4, 8, 7, 7}, {0x2c, 0, 4, 4, 3, 0}, {0x98, 1, 4, 4, 3, 0},
+                 {0x2c, 1, 0, 4, 3, 0},  {0x2c, 1, 4, 1, 3, 0}, {0x2c, 1, 4, 0, 3, 0}};
     for (uint32_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         two_by_two();
         sim.g.read_retries = cases[i].wanted;
@@ -340,7 +351,8 @@ static void read_levels_are_used_as_far_as_board_and_part_have_them(void) {
         }
         mounted();
         bool lists = i < 6;
-        CHECK(sim.capabilities >> 4 == cases[i].capabilities && ((found()->part.capabilities & FTL_CAN_READ_RETRY) != 0) == lists);
+        CHECK(sim.capabilities >> 4 == cases[i].capabilities &&
+              ((found()->part.capabilities & FTL_CAN_READ_RETRY) != 0) == lists);
         for (uint32_t die = 0; die < 4; die++) CHECK(sim.level[die] == (lists ? 0 : 1));
         sim_said('\n');
         boot_report_part(found());
@@ -349,11 +361,13 @@ static void read_levels_are_used_as_far_as_board_and_part_have_them(void) {
 }
 
 const struct test scan_tests[] = {
-    {"read levels are used as far as board and part have them", read_levels_are_used_as_far_as_board_and_part_have_them},
+    {"read levels are used as far as board and part have them",
+     read_levels_are_used_as_far_as_board_and_part_have_them},
     {"an ONFI part goes to its highest mode", onfi_part_goes_to_its_highest_mode},
     {"the mode is one that part and board have", mode_is_one_that_part_and_board_have},
     {"a part of the table gets its own times", part_of_the_table_gets_its_own_times},
-    {"a part of the table on a controller for another one gets a slow mode", part_of_the_table_on_a_controller_of_another_gets_a_slow_mode},
+    {"a part of the table on a controller for another one gets a slow mode",
+     part_of_the_table_on_a_controller_of_another_gets_a_slow_mode},
     {"a part without SET FEATURES keeps its mode", part_without_set_features_keeps_its_mode},
     {"any one whole copy of the parameter page is enough", any_one_whole_copy_is_enough},
     {"the majority of three wrong copies is enough", majority_of_three_wrong_copies_is_enough},
@@ -366,6 +380,7 @@ const struct test scan_tests[] = {
     {"a die that does not take the mode keeps all in mode 0", die_that_does_not_take_the_mode_keeps_all_in_mode_0},
     {"every mount identifies again", every_mount_identifies_again},
     {"capabilities are read from the page", capabilities_are_read_from_the_page},
-    {"capabilities are used as far as board and part have them", capabilities_are_used_as_far_as_board_and_part_have_them},
+    {"capabilities are used as far as board and part have them",
+     capabilities_are_used_as_far_as_board_and_part_have_them},
     {0},
 };

@@ -37,13 +37,16 @@ static void a_full_drive_says_so_keeps_a_log_and_mounts(void) {
         CHECK(last >= ftl_supply_kept(&sim.g));
         CHECK(last == ftl_supply_kept(&sim.g) || sim.log_full == 0);
         drive_append((struct ftl_entry){.kind = FTL_TRIM, .n = 1, .lpn = drive_lpn(9), .arg = 1});
-        for (uint32_t i = 0; i < 600 && (i == 0 || drive_can_close()); i++) { /* the log goes on, down to the last block it may have */
+        /* the log goes on, down to the last block it may have */
+        for (uint32_t i = 0; i < 600 && (i == 0 || drive_can_close()); i++) {
             if (drive_can_close()) drive_close();
             drive_finish_log();
             drive_supply(20);
             drive_append((struct ftl_entry){.kind = FTL_TRIM, .n = 1, .lpn = drive_lpn(9), .arg = 1});
-            for (uint32_t l = 0; l < sim.g.lanes; l++) /* who is told that no block comes gets none, and the others do */
-                CHECK(!(sim.log_full >> l & 1u) == (drive.supply.lane[l].waiting + drive.supply.lane[l].coming != 0 || drive.ftl.blocks.total > ftl_supply_kept(&sim.g)));
+            /* who is told that no block comes gets none, and the others do */
+            for (uint32_t l = 0; l < sim.g.lanes; l++)
+                CHECK(!(sim.log_full >> l & 1u) == (drive.supply.lane[l].waiting + drive.supply.lane[l].coming != 0 ||
+                                                    drive.ftl.blocks.total > ftl_supply_kept(&sim.g)));
         }
         CHECK(sim.log_full != 0);
         for (uint32_t i = 0; i < 3; i++) remounted();
@@ -88,9 +91,11 @@ static int mount_with_bad_blocks(const uint32_t *shape, uint32_t lbas, uint32_t 
     return sim_mount(&drive.ftl);
 }
 
-/* With as few good blocks as a format accepts there is room for a page of each LPN, and for more when all of them have data. */
+/* With as few good blocks as a format accepts there is room for a page of each LPN, and for more when all of them have
+ * data. */
 static void drive_of_few_blocks_takes_what_it_promises(void) {
-    static const uint32_t shapes[][3] = {{1, 1, 0}, {2, 1, 0}, {2, 2, 0}, {4, 1, 0}, {4, 1, 2 | 4}, {4, 2, 4 | 8 | 16}}; /* channels, ways, dies that are missing */
+    /* channels, ways, dies that are missing */
+    static const uint32_t shapes[][3] = {{1, 1, 0}, {2, 1, 0}, {2, 2, 0}, {4, 1, 0}, {4, 1, 2 | 4}, {4, 2, 4 | 8 | 16}};
     for (uint32_t run = 0; run < 2 * sizeof shapes / sizeof shapes[0]; run++) {
         const uint32_t *shape = shapes[run / 2], lbas = run % 2 ? 20 * DRIVE_LPNS : DRIVE_LPNS;
         uint32_t bad = 84 * (shape[0] * shape[1] - ftl_dies_count(shape[2]));
@@ -104,8 +109,10 @@ static void drive_of_few_blocks_takes_what_it_promises(void) {
             drive_flush();
             remounted();
             drive_judge();
-            if (session == 0 && lbas == DRIVE_LPNS) /* all have data, and no block has others: data gets some, also when the log takes its own first */
-                CHECK(drive.ftl.report.blocks_free > ftl_supply_kept(&sim.g) + (FTL_LOG_RESERVE + FTL_LANE_AHEAD + FTL_AHEAD) * sim.g.lanes);
+            /* all have data, and no block has others: data gets some, also when the log takes its own first */
+            if (session == 0 && lbas == DRIVE_LPNS)
+                CHECK(drive.ftl.report.blocks_free >
+                      ftl_supply_kept(&sim.g) + (FTL_LOG_RESERVE + FTL_LANE_AHEAD + FTL_AHEAD) * sim.g.lanes);
             drive_start();
             CHECK(fill(DRIVE_LPNS) == DRIVE_LPNS);
         }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The list of tests: name (a sentence) and function. A test fails by CHECK. SEED and RUNS of the environment reach the random ones. */
+/* The list of tests: name (a sentence) and function. A test fails by CHECK. SEED and RUNS of the environment reach the
+ * random ones. */
 #ifndef TESTS_H
 #define TESTS_H
 
@@ -10,7 +11,9 @@ struct test {
     void (*run)(void);
 };
 
-extern const struct test scan_tests[], dies_tests[], bbt_tests[], mount_tests[], root_tests[], fading_tests[], retire_tests[], refresh_tests[], patrol_tests[], collect_tests[], replay_tests[], cut_tests[], supply_tests[], memtest_tests[];
+extern const struct test scan_tests[], dies_tests[], bbt_tests[], mount_tests[], root_tests[], fading_tests[],
+    retire_tests[], refresh_tests[], patrol_tests[], collect_tests[], replay_tests[], cut_tests[], supply_tests[],
+    memtest_tests[];
 extern unsigned long test_seed, test_runs;
 
 /* Mounts and must succeed; starts a history. */

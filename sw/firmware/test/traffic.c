@@ -2,41 +2,35 @@
 #include "traffic.h"
 
 static void command(void) {
-    uint32_t lpns[4], n = sim_random(3) ? 1 : 1 + sim_random(4), first = sim_random(DRIVE_LPNS), txid = sim_random(3) ? sim_random(3) : sim_random(FTL_TXIDS);
+    uint32_t lpns[4], n = sim_random(3) ? 1 : 1 + sim_random(4), first = sim_random(DRIVE_LPNS),
+                      txid = sim_random(3) ? sim_random(3) : sim_random(FTL_TXIDS);
     for (uint32_t i = 0; i < n; i++) lpns[i] = drive_lpn((first + i * 3) % DRIVE_LPNS);
     switch (sim_random(15)) {
-    case 0:
-    case 1:
-    case 2:
-        (void)drive_write(lpns, n, sim_random(2));
-        break;
-    case 3:
-    case 4:
-    case 5:
-        (void)drive_tx_write(txid, lpns[0]);
-        break;
-    case 6:
-        (void)(sim_random(3) ? drive_commit(txid) : drive_commit_relaxed(txid));
-        break;
-    case 7:
-        if (sim_random(3) == 0) drive_abort(txid);
-        break;
-    case 8:
-        (void)(sim_random(2) ? drive_trim(lpns[0]) : drive_tx_trim(txid, lpns[0]));
-        break;
-    case 9:
-        if (sim_random(6) == 0) drive_flush();
-        break;
-    case 10:
-    case 11:
-        if (drive_can_close()) drive_close();
-        break;
-    case 12: /* a read with many corrected bits, or the late report of one */
-        if (FTL_WORD_KIND(hal_map()[lpns[0]]) == FTL_WORD_KIND_NAND && sim_random(4) != 0) drive_weak(FTL_WORD_VALUE(hal_map()[lpns[0]]));
-        else drive_weak(sim_random(sim.g.dies * sim.g.blocks * sim.g.pages));
-        break;
-    default:
-        for (uint32_t k = sim_random(8); k > 0; k--) (void)drive_finish_one();
+        case 0:
+        case 1:
+        case 2: (void)drive_write(lpns, n, sim_random(2)); break;
+        case 3:
+        case 4:
+        case 5: (void)drive_tx_write(txid, lpns[0]); break;
+        case 6: (void)(sim_random(3) ? drive_commit(txid) : drive_commit_relaxed(txid)); break;
+        case 7:
+            if (sim_random(3) == 0) drive_abort(txid);
+            break;
+        case 8: (void)(sim_random(2) ? drive_trim(lpns[0]) : drive_tx_trim(txid, lpns[0])); break;
+        case 9:
+            if (sim_random(6) == 0) drive_flush();
+            break;
+        case 10:
+        case 11:
+            if (drive_can_close()) drive_close();
+            break;
+        case 12: /* a read with many corrected bits, or the late report of one */
+            if (FTL_WORD_KIND(hal_map()[lpns[0]]) == FTL_WORD_KIND_NAND && sim_random(4) != 0)
+                drive_weak(FTL_WORD_VALUE(hal_map()[lpns[0]]));
+            else drive_weak(sim_random(sim.g.dies * sim.g.blocks * sim.g.pages));
+            break;
+        default:
+            for (uint32_t k = sim_random(8); k > 0; k--) (void)drive_finish_one();
     }
 }
 
@@ -51,7 +45,8 @@ void with_faults(void) {
 }
 
 void any_geometry(void) {
-    static const uint32_t shapes[][5] = {{1, 1, 52, 8, 64}, {2, 2, 56, 8, 1100}, {4, 2, 20, 8, 64}, {3, 1, 80, 8, 1100}, {1, 4, 24, 16, 64}};
+    static const uint32_t shapes[][5] = {
+        {1, 1, 52, 8, 64}, {2, 2, 56, 8, 1100}, {4, 2, 20, 8, 64}, {3, 1, 80, 8, 1100}, {1, 4, 24, 16, 64}};
     const uint32_t *s = shapes[sim_random(5)];
     sim_new(s[0], s[1], s[2], s[3], s[4]);
     sim.g.patrol_clocks = sim_random(2);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dram_test: the board's dram_start() with the real liblitedram over a model of ECP5DDRPHY, LiteDRAM's command registers and one DDR3 part.
+/* dram_test: the board's dram_start() with the real liblitedram over a model of ECP5DDRPHY, LiteDRAM's command
+ * registers and one DDR3 part.
  *
- * The model stops at a command that DDR3 would not take: before initialisation, out of order, at a closed row, in the wrong phase, under the controller's control.
- * Each byte lane reads rightly in one window (bitslip, first to last delay) only. One line for each test, then "N passed, M failed". */
+ * The model stops at a command that DDR3 would not take: before initialisation, out of order, at a closed row, in the
+ * wrong phase, under the controller's control.
+ * Each byte lane reads rightly in one window (bitslip, first to last delay) only. One line for each test, then "N
+ * passed, M failed". */
 #include "dram.h"
 
 #include <setjmp.h>
@@ -71,7 +74,8 @@ static void load_mode(unsigned n, unsigned value) {
 
 static void initialised(void) {
     CHECK(model.modes == 4 && model.calibrated);
-    CHECK((model.mode[0] >> 4 & 7u) == SDRAM_PHY_CL - 4u && (model.mode[2] >> 3 & 7u) == SDRAM_PHY_CWL - 5u && (model.mode[0] & 3u) == 0);
+    CHECK((model.mode[0] >> 4 & 7u) == SDRAM_PHY_CL - 4u && (model.mode[2] >> 3 & 7u) == SDRAM_PHY_CWL - 5u &&
+          (model.mode[0] & 3u) == 0);
 }
 
 /* Byte t of a lane in the data registers of the two phases: 16 bits for each of four transfers, the high word first. */
@@ -84,12 +88,15 @@ static uint32_t *place(uint32_t data[2][2], unsigned t, unsigned lane, unsigned 
 static void access(unsigned phase, bool write) {
     unsigned shift;
     CHECK(model.row[model.bank[phase]] >= 0 && (model.address[phase] & 7u) == 0);
-    CHECK(phase == (write ? SDRAM_PHY_WRPHASE : SDRAM_PHY_RDPHASE) && (model.command[phase] & (write ? WRDATA : RDDATA)));
+    CHECK(phase == (write ? SDRAM_PHY_WRPHASE : SDRAM_PHY_RDPHASE) &&
+          (model.command[phase] & (write ? WRDATA : RDDATA)));
     for (unsigned lane = 0; lane < LANES; lane++)
         for (unsigned t = 0; t < BURST; t++) {
             uint32_t *word = place(write ? model.wrdata : model.rddata, t, lane, &shift);
             if (write) model.cells[lane][t] = (uint8_t)(*word >> shift);
-            else *word = (*word & ~(0xFFu << shift)) | (uint32_t)model.cells[lane][right(lane) ? t : (t + 1) % BURST] << shift;
+            else
+                *word = (*word & ~(0xFFu << shift)) | (uint32_t)model.cells[lane][right(lane) ? t : (t + 1) % BURST]
+                                                          << shift;
         }
     for (unsigned lane = 0; !write && lane < LANES; lane++)
         if (inside(lane)) model.seen |= 1u << lane;
@@ -127,8 +134,10 @@ static void control(unsigned value) {
 }
 
 static uint32_t *memory(unsigned long address) {
-    if (address >= OTX_TABLE_BASE && address < OTX_TABLE_BASE + OTX_TABLE_BYTES) return &table[(address - OTX_TABLE_BASE) / 4];
-    if (address >= OTX_FRAME_BASE && address < OTX_FRAME_BASE + OTX_FRAME_BYTES) return &frame[(address - OTX_FRAME_BASE) / 4];
+    if (address >= OTX_TABLE_BASE && address < OTX_TABLE_BASE + OTX_TABLE_BYTES)
+        return &table[(address - OTX_TABLE_BASE) / 4];
+    if (address >= OTX_FRAME_BASE && address < OTX_FRAME_BASE + OTX_FRAME_BYTES)
+        return &frame[(address - OTX_FRAME_BASE) / 4];
     return NULL;
 }
 
@@ -149,26 +158,26 @@ void csr_write_simple(unsigned long wide, unsigned long address) {
         return;
     }
     switch (address) {
-    case CSR_SDRAM_DFII_CONTROL_ADDR: control(value); break;
-    case CSR_SDRAM_DFII_PI0_COMMAND_ADDR: model.command[0] = value; break;
-    case CSR_SDRAM_DFII_PI1_COMMAND_ADDR: model.command[1] = value; break;
-    case CSR_SDRAM_DFII_PI0_COMMAND_ISSUE_ADDR: issue(0); break;
-    case CSR_SDRAM_DFII_PI1_COMMAND_ISSUE_ADDR: issue(1); break;
-    case CSR_SDRAM_DFII_PI0_ADDRESS_ADDR: model.address[0] = value; break;
-    case CSR_SDRAM_DFII_PI1_ADDRESS_ADDR: model.address[1] = value; break;
-    case CSR_SDRAM_DFII_PI0_BADDRESS_ADDR: model.bank[0] = value; break;
-    case CSR_SDRAM_DFII_PI1_BADDRESS_ADDR: model.bank[1] = value; break;
-    case CSR_SDRAM_DFII_PI0_WRDATA_ADDR: model.wrdata[0][0] = value; break;
-    case CSR_SDRAM_DFII_PI0_WRDATA_ADDR + 4: model.wrdata[0][1] = value; break;
-    case CSR_SDRAM_DFII_PI1_WRDATA_ADDR: model.wrdata[1][0] = value; break;
-    case CSR_SDRAM_DFII_PI1_WRDATA_ADDR + 4: model.wrdata[1][1] = value; break;
-    case CSR_DDRPHY_DLY_SEL_ADDR: model.select = value; break;
-    case CSR_DDRPHY_RDLY_DQ_RST_ADDR: lanes(model.delay, zero); break;
-    case CSR_DDRPHY_RDLY_DQ_INC_ADDR: lanes(model.delay, next_delay); break;
-    case CSR_DDRPHY_RDLY_DQ_BITSLIP_RST_ADDR: lanes(model.slip, zero); break;
-    case CSR_DDRPHY_RDLY_DQ_BITSLIP_ADDR: lanes(model.slip, next_slip); break;
-    case CSR_DDRPHY_BURSTDET_CLR_ADDR: model.seen = 0; break;
-    default: CHECK(!"a register that the model does not have is written");
+        case CSR_SDRAM_DFII_CONTROL_ADDR: control(value); break;
+        case CSR_SDRAM_DFII_PI0_COMMAND_ADDR: model.command[0] = value; break;
+        case CSR_SDRAM_DFII_PI1_COMMAND_ADDR: model.command[1] = value; break;
+        case CSR_SDRAM_DFII_PI0_COMMAND_ISSUE_ADDR: issue(0); break;
+        case CSR_SDRAM_DFII_PI1_COMMAND_ISSUE_ADDR: issue(1); break;
+        case CSR_SDRAM_DFII_PI0_ADDRESS_ADDR: model.address[0] = value; break;
+        case CSR_SDRAM_DFII_PI1_ADDRESS_ADDR: model.address[1] = value; break;
+        case CSR_SDRAM_DFII_PI0_BADDRESS_ADDR: model.bank[0] = value; break;
+        case CSR_SDRAM_DFII_PI1_BADDRESS_ADDR: model.bank[1] = value; break;
+        case CSR_SDRAM_DFII_PI0_WRDATA_ADDR: model.wrdata[0][0] = value; break;
+        case CSR_SDRAM_DFII_PI0_WRDATA_ADDR + 4: model.wrdata[0][1] = value; break;
+        case CSR_SDRAM_DFII_PI1_WRDATA_ADDR: model.wrdata[1][0] = value; break;
+        case CSR_SDRAM_DFII_PI1_WRDATA_ADDR + 4: model.wrdata[1][1] = value; break;
+        case CSR_DDRPHY_DLY_SEL_ADDR: model.select = value; break;
+        case CSR_DDRPHY_RDLY_DQ_RST_ADDR: lanes(model.delay, zero); break;
+        case CSR_DDRPHY_RDLY_DQ_INC_ADDR: lanes(model.delay, next_delay); break;
+        case CSR_DDRPHY_RDLY_DQ_BITSLIP_RST_ADDR: lanes(model.slip, zero); break;
+        case CSR_DDRPHY_RDLY_DQ_BITSLIP_ADDR: lanes(model.slip, next_slip); break;
+        case CSR_DDRPHY_BURSTDET_CLR_ADDR: model.seen = 0; break;
+        default: CHECK(!"a register that the model does not have is written");
     }
 }
 
@@ -181,13 +190,13 @@ unsigned long csr_read_simple(unsigned long address) {
         return word;
     }
     switch (address) {
-    case CSR_SDRAM_DFII_CONTROL_ADDR: return model.control;
-    case CSR_SDRAM_DFII_PI0_RDDATA_ADDR: return model.rddata[0][0];
-    case CSR_SDRAM_DFII_PI0_RDDATA_ADDR + 4: return model.rddata[0][1];
-    case CSR_SDRAM_DFII_PI1_RDDATA_ADDR: return model.rddata[1][0];
-    case CSR_SDRAM_DFII_PI1_RDDATA_ADDR + 4: return model.rddata[1][1];
-    case CSR_DDRPHY_BURSTDET_SEEN_ADDR: return model.seen;
-    default: CHECK(!"a register that the model does not have is read");
+        case CSR_SDRAM_DFII_CONTROL_ADDR: return model.control;
+        case CSR_SDRAM_DFII_PI0_RDDATA_ADDR: return model.rddata[0][0];
+        case CSR_SDRAM_DFII_PI0_RDDATA_ADDR + 4: return model.rddata[0][1];
+        case CSR_SDRAM_DFII_PI1_RDDATA_ADDR: return model.rddata[1][0];
+        case CSR_SDRAM_DFII_PI1_RDDATA_ADDR + 4: return model.rddata[1][1];
+        case CSR_DDRPHY_BURSTDET_SEEN_ADDR: return model.seen;
+        default: CHECK(!"a register that the model does not have is read");
     }
     return 0;
 }
@@ -210,7 +219,8 @@ static const struct window usual = {1, 2, 5}, none = {0, 1, 0};
 
 static void good_memory_is_levelled_and_reported(void) {
     CHECK(start(usual, (struct window){3, 0, 2}, 0));
-    CHECK(said("best: m0, b01 delays: 03+-01\n") && said("best: m1, b03 delays: 01+-01\n") && said("m0, b01: |00111100|"));
+    CHECK(said("best: m0, b01 delays: 03+-01\n") && said("best: m1, b03 delays: 01+-01\n") &&
+          said("m0, b01: |00111100|"));
     CHECK(said("otx: dram ok, 3") && !said("not ready") && (model.control & SEL));
     fputs(report, stdout);
 }
@@ -231,7 +241,8 @@ static void every_window_of_two_delays_or_more_is_found(void) {
 }
 
 static void a_lane_without_a_window_is_refused_in_words(void) {
-    CHECK(!start(none, usual, 0) && said("best: m0, b00 delays: -\n") && said("otx: not ready: dram: table memory at 40000000 gave ") && !said("otx: dram ok"));
+    CHECK(!start(none, usual, 0) && said("best: m0, b00 delays: -\n") &&
+          said("otx: not ready: dram: table memory at 40000000 gave ") && !said("otx: dram ok"));
     CHECK(!start(usual, none, 0) && said("best: m1, b00 delays: -\n") && said("otx: not ready: dram: "));
 }
 

@@ -7,18 +7,22 @@
     drive.power_cut(seed=1); drive.power_on()    # the same NAND, a drive just switched on
     Drive("tiny", faults=Faults(seed=1, ber=10**6))  # NAND with faults of opentxssd.faults
 
-What the commands mean and what a host may rely on is docs/contract.md; the encodings are in docs/interfaces.md, "Host port".
+What the commands mean and what a host may rely on is docs/contract.md; the encodings are in docs/interfaces.md, "Host
+port".
 
-Units. Addresses (`lba`) and lengths (`count`) are in blocks of 4,096 bytes. Time is in clocks of the drive: nothing depends on wall time, so the same calls give the same
-clocks. Time passes only in `step`, `wait`, the commands of one call, `boot`, `boot_some`, `idle` and `close`.
+Units. Addresses (`lba`) and lengths (`count`) are in blocks of 4,096 bytes. Time is in clocks of the drive: nothing
+depends on wall time, so the same calls give the same clocks. Time passes only in `step`, `wait`, the commands of one
+call, `boot`, `boot_some`, `idle` and `close`.
 
-Order. Commands that touch the same block, one of them writing, or the same txid, keep the order in which they were submitted. All others may complete in any order.
+Order. Commands that touch the same block, one of them writing, or the same txid, keep the order in which they were
+submitted. All others may complete in any order.
 
-Errors. DriveError: the drive cannot be opened or does not answer. CommandError: a command ended with another status than SUCCESS; the drive goes on. ValueError: the
-arguments make no sense, and nothing was asked of the drive.
+Errors. DriveError: the drive cannot be opened or does not answer. CommandError: a command ended with another status
+than SUCCESS; the drive goes on. ValueError: the arguments make no sense, and nothing was asked of the drive.
 
-Processes. One drive at a time in a process, and one thread that calls. os.fork() copies the drive; on an image file only one side may go on. The end of the process, at any
-instant, is a power cut: on an image file all that is durable is there when it is opened again.
+Processes. One drive at a time in a process, and one thread that calls. os.fork() copies the drive; on an image file
+only one side may go on. The end of the process, at any instant, is a power cut: on an image file all that is durable is
+there when it is opened again.
 """
 
 import ctypes
@@ -26,7 +30,19 @@ import os
 from itertools import count
 
 from opentxssd import faults as nand_faults
-from opentxssd.commands import BLOCK, MAX_BLOCKS, TAGS, CommandError, Completion, DriveError, Opcode, Query, Status, Torn, TxState
+from opentxssd.commands import (
+    BLOCK,
+    MAX_BLOCKS,
+    TAGS,
+    CommandError,
+    Completion,
+    DriveError,
+    Opcode,
+    Query,
+    Status,
+    Torn,
+    TxState,
+)
 from opentxssd.library import Cmd, Cpl, load, open_image
 
 BOOT_CLOCKS, COMMAND_CLOCKS, CLOSE_CLOCKS = 50_000_000, 20_000_000, 50_000_000
@@ -35,16 +51,30 @@ BOOT_CLOCKS, COMMAND_CLOCKS, CLOSE_CLOCKS = 50_000_000, 20_000_000, 50_000_000
 class Drive:
     """A drive that is switched on.
 
-    `preset`: which one (soc/geometry.py). `folder`: where its library is; without, as opentxssd.library.find says. `image`: the file of its NAND, made if missing; without
-    one the NAND is in memory and blank. `trace`: the library that can record signals. `boot`: waits until the firmware has enabled the drive. `firmware`: the file of
-    another firmware, also $OTX_FIRMWARE. `faults`, `part_faults`: Faults and PartFaults of opentxssd.faults, from the first operation on.
+    `preset`: which one (soc/geometry.py). `folder`: where its library is; without, as opentxssd.library.find says.
+    `image`: the file of its NAND, made if missing; without one the NAND is in memory and blank. `trace`: the library
+    that can record signals. `boot`: waits until the firmware has enabled the drive. `firmware`: the file of another
+    firmware, also $OTX_FIRMWARE. `faults`, `part_faults`: Faults and PartFaults of opentxssd.faults, from the first
+    operation on.
 
-    DriveError: it is not built; the image is not one, is truncated, of another geometry or in use (it is then untouched); the drive does not boot.
+    DriveError: it is not built; the image is not one, is truncated, of another geometry or in use (it is then
+    untouched); the drive does not boot.
 
-    `lbas`: capacity in blocks. `tx_entries`: most entries of a transaction. `preset`: its name. `lib`: the C library, for what is not wrapped here.
+    `lbas`: capacity in blocks. `tx_entries`: most entries of a transaction. `preset`: its name. `lib`: the C library,
+    for what is not wrapped here.
     """
 
-    def __init__(self, preset="tiny", image=None, trace=False, boot=True, firmware=None, folder=None, faults=None, part_faults=None):
+    def __init__(
+        self,
+        preset="tiny",
+        image=None,
+        trace=False,
+        boot=True,
+        firmware=None,
+        folder=None,
+        faults=None,
+        part_faults=None,
+    ):
         self.lib = load(preset, trace, folder)
         nand_faults.set_faults(self.lib, faults)
         nand_faults.set_part_faults(self.lib, part_faults)
@@ -56,7 +86,9 @@ class Drive:
             self.boot()
 
     def boot(self, clocks=BOOT_CLOCKS):
-        """Lets clocks pass until the firmware has enabled the drive; DriveError, with what the firmware said, if it has not after so many."""
+        """Lets clocks pass until the firmware has enabled the drive; DriveError, with what the firmware said, if it has
+        not after so many.
+        """
         if self.lib.otx_boot(clocks):
             raise DriveError(f"the drive is not ready after {clocks} clocks; its firmware said: {self.uart.strip()!r}")
 
@@ -88,8 +120,10 @@ class Drive:
     def submit(self, opcode, lba=0, count=0, data=None, txid=None, tag=None, **fields):
         """Hands one command over and returns its tag, at once: it enters the drive when clocks pass.
 
-        Nothing is checked here: what the drive does not take completes with a status that says so. `data`: the blocks of a WRITE, copied; what is missing is zeroes.
-        `txid`: of the transaction, None for none. `tag`: 0 to 31; a free one is taken without. `fields`: fua, commit, relaxed, barrier, order, stream, arg.
+        Nothing is checked here: what the drive does not take completes with a status that says so. `data`: the blocks
+        of a WRITE, copied; what is missing is zeroes.
+        `txid`: of the transaction, None for none. `tag`: 0 to 31; a free one is taken without. `fields`: fua, commit,
+        relaxed, barrier, order, stream, arg.
         DriveError: the tag, or all 32, are under way. Each command has exactly one completion, unless the power is cut.
         """
         if tag is None:
@@ -98,7 +132,9 @@ class Drive:
                 raise DriveError("all 32 tags are under way")
         cmd = Cmd(opcode=opcode, lba=lba, count=count, tag=tag, txid=txid or 0, has_tx=int(txid is not None), **fields)
         size = max(BLOCK * min(count, MAX_BLOCKS), BLOCK, len(data or b""))
-        buffer = ctypes.create_string_buffer(bytes(data), size) if data is not None else ctypes.create_string_buffer(size)
+        buffer = (
+            ctypes.create_string_buffer(bytes(data), size) if data is not None else ctypes.create_string_buffer(size)
+        )
         if self.lib.otx_submit(ctypes.byref(cmd), buffer):
             raise DriveError(f"tag {tag} is under way")
         self.pending[tag] = (opcode, buffer, count)
@@ -109,7 +145,10 @@ class Drive:
         return self.lib.otx_step(clocks)
 
     def poll(self):
-        """The oldest Completion, or None. Completions come in the order in which the drive gave them. Its tag is free again. No time passes."""
+        """The oldest Completion, or None.
+
+        Completions come in the order in which the drive gave them. Its tag is free again. No time passes.
+        """
         cpl = Cpl()
         if not self.lib.otx_poll(ctypes.byref(cpl)):
             return None
@@ -118,7 +157,8 @@ class Drive:
         return Completion(cpl.tag, Status(cpl.status), cpl.result, cpl.blocks, cpl.clock, data)
 
     def wait(self, tag, clocks=COMMAND_CLOCKS):
-        """Lets clocks pass until that tag has completed, and returns its Completion, whatever its status; those of other tags are kept for their own `wait`.
+        """Lets clocks pass until that tag has completed, and returns its Completion, whatever its status; those of
+        other tags are kept for their own `wait`.
 
         DriveError if it has none after so many clocks.
         """
@@ -135,8 +175,9 @@ class Drive:
     def command(self, opcode, *args, check=True, **kw):
         """`submit` and `wait` with the same arguments: one command, and clocks until it has completed; its Completion.
 
-        CommandError for a status other than SUCCESS, unless `check=False`. DriveError if nothing comes. So it is with all methods below that send a command; `txid` of each
-        is 0 to 31, and a command without one is not of a transaction.
+        CommandError for a status other than SUCCESS, unless `check=False`. DriveError if nothing comes. So it is with
+        all methods below that send a command; `txid` of each is 0 to 31, and a command without one is not of a
+        transaction.
         """
         completion = self.wait(self.submit(opcode, *args, **kw))
         if check and completion.status != Status.SUCCESS:
@@ -144,17 +185,20 @@ class Drive:
         return completion
 
     def write(self, lba, data, txid=None, check=True, **flags):
-        """Writes `data`, one to 32 whole blocks, as one: readers see all of it or nothing, also after a power cut. A txid that is not open is opened.
+        """Writes `data`, one to 32 whole blocks, as one: readers see all of it or nothing, also after a power cut. A
+        txid that is not open is opened.
 
-        It is in the device when this returns, and survives a power cut after the next `flush` (with a txid: after its `commit`) only. Flags: fua=1, it is durable at once;
-        commit=1, it commits its txid; relaxed=1 beside commit. ValueError if `data` is not whole blocks.
+        It is in the device when this returns, and survives a power cut after the next `flush` (with a txid: after its
+        `commit`) only. Flags: fua=1, it is durable at once; commit=1, it commits its txid; relaxed=1 beside commit.
+        ValueError if `data` is not whole blocks.
         """
         if len(data) % BLOCK:
             raise ValueError(f"{len(data)} bytes are not whole blocks of {BLOCK}")
         return self.command(Opcode.WRITE, lba, len(data) // BLOCK, data, txid=txid, check=check, **flags)
 
     def read(self, lba, count=1, txid=None):
-        """The bytes of one to 32 blocks, zeroes where nothing was written; with a txid what that transaction has written first.
+        """The bytes of one to 32 blocks, zeroes where nothing was written; with a txid what that transaction has
+        written first.
 
         CommandError with MEDIA_ERROR if one cannot be read; its `completion` has the others.
         """
@@ -169,7 +213,10 @@ class Drive:
         return self.command(Opcode.WRITE_ZEROES, lba, count, txid=txid, check=check, **flags)
 
     def flush(self, check=True):
-        """All writes and relaxed commits that completed before it are durable when it returns. Of an open transaction nothing is."""
+        """All writes and relaxed commits that completed before it are durable when it returns.
+
+        Of an open transaction nothing is.
+        """
         return self.command(Opcode.FLUSH, check=check)
 
     def begin(self, txid, check=True):
@@ -177,9 +224,11 @@ class Drive:
         return self.command(Opcode.BEGIN, txid=txid, check=check)
 
     def commit(self, txid, check=True, **flags):
-        """All that the transaction has written becomes visible at one instant, and is durable when this returns. TX_INVALID if it is not open.
+        """All that the transaction has written becomes visible at one instant, and is durable when this returns.
+        TX_INVALID if it is not open.
 
-        Flags: relaxed=1: visible, and durable with the next durable commit or flush; relaxed commits survive a power cut in their order.
+        Flags: relaxed=1: visible, and durable with the next durable commit or flush; relaxed commits survive a power
+        cut in their order.
         """
         return self.command(Opcode.COMMIT, txid=txid, check=check, **flags)
 
@@ -201,18 +250,25 @@ class Drive:
         return TxState(word & 7), word >> 16
 
     def tx_walk(self, txid):
-        """(TxState, older transactions to be merged before it, entries that its walk has not reached) of a transaction."""
+        """(TxState, older transactions to be merged before it, entries that its walk has not reached) of a
+        transaction."""
         word = self.query(Query.TX_WALK, txid)
         return TxState(word & 7), word >> 8 & 31, word >> 16
 
     # Faults of the NAND, power, end
 
     def set_faults(self, faults):
-        """From now on these Faults, also over power cuts; None: none. ValueError, and nothing changes, if there cannot be such faults."""
+        """From now on these Faults, also over power cuts; None: none.
+
+        ValueError, and nothing changes, if there cannot be such faults.
+        """
         nand_faults.set_faults(self.lib, faults)
 
     def set_part_faults(self, faults):
-        """From now on this is wrong with the parts (PartFaults); None: nothing. A drive sees it when it is switched on."""
+        """From now on this is wrong with the parts (PartFaults); None: nothing.
+
+        A drive sees it when it is switched on.
+        """
         nand_faults.set_part_faults(self.lib, faults)
 
     def modes(self):
@@ -226,18 +282,22 @@ class Drive:
     def power_cut(self, seed=0, program=None, erase=None):
         """Power fails now, between two clocks. Then only `power_on` or the end of the process may follow.
 
-        Commands under way have no completion and their tags are free; completions that were not polled are lost. What is under way on NAND is torn or complete, by `seed`:
-        the same seed at the same clock leaves the same. What was durable is there again after `power_on`; a command that completed and was not flushed is there whole or not
-        at all; a transaction that was not committed has left nothing.
+        Commands under way have no completion and their tags are free; completions that were not polled are lost. What
+        is under way on NAND is torn or complete, by `seed`:
+        the same seed at the same clock leaves the same. What was durable is there again after `power_on`; a command
+        that completed and was not flushed is there whole or not at all; a transaction that was not committed has left
+        nothing.
 
-        `program`, `erase`: every program and erase under way is left unfinished, in this way (Cut and CutErase). Faults must be set, or the process ends.
+        `program`, `erase`: every program and erase under way is left unfinished, in this way (Cut and CutErase). Faults
+        must be set, or the process ends.
         """
         nand_faults.next_cut(self.lib, program, erase)
         self.lib.otx_power_cut(seed)
         self.pending, self.done = {}, {}
 
     def power_on(self, boot=True):
-        """Power is back after `power_cut`: a drive just switched on, on the same NAND, in memory or on its file; `clock` and `uart` begin anew.
+        """Power is back after `power_cut`: a drive just switched on, on the same NAND, in memory or on its file;
+        `clock` and `uart` begin anew.
 
         `boot=False`: the caller lets it boot, with `boot` or `boot_some`. DriveError if it does not come back.
         """
@@ -246,20 +306,35 @@ class Drive:
             self.boot()
 
     def mounted(self):
-        """What the drive says of its start, as an `up` event of a history (docs/reference/history.md) has it; three QUERYs, unless it has not come up."""
+        """What the drive says of its start, as an `up` event of a history (docs/reference/history.md) has it; three
+        QUERYs, unless it has not come up.
+        """
         said = self.uart.strip().splitlines()
-        up = {"mode": "closed" if not self.lib.otx_enabled() else "read-only" if "read-only" in self.uart else "open", "said": said[-1] if said else ""}
+        up = {
+            "mode": "closed" if not self.lib.otx_enabled() else "read-only" if "read-only" in self.uart else "open",
+            "said": said[-1] if said else "",
+        }
         if up["mode"] != "closed":
-            up |= {"dropped": self.query(Query.DROPPED), "log_pages": self.query(Query.LOST_LOG_PAGES), "doubtful": self.query(Query.DOUBTFUL)}
+            up |= {
+                "dropped": self.query(Query.DROPPED),
+                "log_pages": self.query(Query.LOST_LOG_PAGES),
+                "doubtful": self.query(Query.DOUBTFUL),
+            }
         return up
 
     def trace(self, path):
-        """Records all signals into an FST file until `trace(None)`; needs trace=True at the start. DriveError if that was not so or the file cannot be written."""
+        """Records all signals into an FST file until `trace(None)`; needs trace=True at the start.
+
+        DriveError if that was not so or the file cannot be written.
+        """
         if self.lib.otx_trace(path and str(path).encode()):
             raise DriveError(f"cannot write {path}")
 
     def idle(self, clocks=CLOSE_CLOCKS):
-        """FLUSH, then lets clocks pass until nothing is under way; returns whether that came about. (Without a flush the open log page stays open.)"""
+        """FLUSH, then lets clocks pass until nothing is under way; returns whether that came about.
+
+        (Without a flush the open log page stays open.)
+        """
         end = self.clock + clocks
         self.flush(check=False)
         while self.busy and self.clock < end and not self.step(100):
@@ -267,5 +342,7 @@ class Drive:
         return not self.busy
 
     def close(self, clocks=CLOSE_CLOCKS):
-        """Orderly end: FLUSH, at most so many clocks until nothing is under way, and the drive is closed; returns whether it had become idle. Nothing may follow."""
+        """Orderly end: FLUSH, at most so many clocks until nothing is under way, and the drive is closed; returns
+        whether it had become idle. Nothing may follow.
+        """
         return self.lib.otx_close(clocks) == 0

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers that the drive and whoever speaks to it agree on, read from facts.toml: in the repository that is soc/facts.toml, which hardware and firmware are made of.
+"""Numbers that the drive and whoever speaks to it agree on, read from facts.toml: in the repository that is
+soc/facts.toml, which hardware and firmware are made of.
 
-A group of values is an IntEnum, `NAME.WHAT.__doc__` says what it is; sizes and counts are plain numbers; `layout` has the fields of a stream or record.
+A group of values is an IntEnum, `NAME.WHAT.__doc__` says what it is; sizes and counts are plain numbers; `layout` has
+the fields of a stream or record.
 """
 
 import tomllib
@@ -26,7 +28,12 @@ BLOCK, BEATS, TAGS, TXIDS, MAX_BLOCKS = (NUMBER[name] for name in ("BLOCK", "BEA
 Opcode, Status, Query = _enum("Opcode"), _enum("Status"), _enum("Query")
 WordKind, TxState, RemapOpcode, TxOpcode = _enum("WordKind"), _enum("TxState"), _enum("RemapOpcode"), _enum("TxOpcode")
 LogKind, LogFlag = _enum("LogKind"), _enum("LogFlag")
-NandOp, NandFeature, PageStatus, PageKind = _enum("NandOp"), _enum("NandFeature"), _enum("PageStatus"), _enum("PageKind")
+NandOp, NandFeature, PageStatus, PageKind = (
+    _enum("NandOp"),
+    _enum("NandFeature"),
+    _enum("PageStatus"),
+    _enum("PageKind"),
+)
 
 
 def word(kind, value):
@@ -42,7 +49,9 @@ def layout(name):
 def ports(name):
     """Names of the payload's ports of a stream: a map word has two."""
     words = ((field, how) for field, _, *how in _TABLE["layout"][name]["fields"])
-    return [port for field, how in words for port in ([f"{field}_kind", f"{field}_value"] if how == ["Word"] else [field])]
+    return [
+        port for field, how in words for port in ([f"{field}_kind", f"{field}_value"] if how == ["Word"] else [field])
+    ]
 
 
 def magic(name):

@@ -3,9 +3,10 @@
 
     Faults(seed=1, bad_ppm=20_000, mark=Mark.LAST, ber=10**5, places=[Place(Fault.STUCK_PAGE, die=0, block=3, page=2)])
 
-goes to `Drive(faults=...)` or `drive.set_faults(...)`. They are functions of the seed and of what was done to the cells: the same calls meet the same faults. They stay
-over power cuts until others are set. A share (`_ppm`) is of a million; a place names one block or page beside the shares; rates (`ber`) are in 10^-12 per bit. Names and
-meaning of all settings are those of `struct otx_nand_faults` in sim/nand_faults.h.
+goes to `Drive(faults=...)` or `drive.set_faults(...)`. They are functions of the seed and of what was done to the
+cells: the same calls meet the same faults. They stay over power cuts until others are set. A share (`_ppm`) is of a
+million; a place names one block or page beside the shares; rates (`ber`) are in 10^-12 per bit. Names and meaning of
+all settings are those of `struct otx_nand_faults` in sim/nand_faults.h.
 """
 
 import ctypes
@@ -22,7 +23,11 @@ class Mark(IntEnum):
 
 
 class Fault(IntEnum):
-    """What a place has. `n` of the place is: -; erases that work; erases after which it fails; erases with which it is stuck; how many bits; its read retry level."""
+    """What a place has.
+
+    `n` of the place is: -; erases that work; erases after which it fails; erases with which it is stuck; how many bits;
+    its read retry level.
+    """
 
     BAD_BLOCK, ERASE_FAILS, PROGRAM_FAILS, STUCK_PAGE, STUCK_BITS, DRIFTED = range(1, 7)
 
@@ -47,8 +52,28 @@ class CutErase(IntEnum):
 
 SEEN = ["flips", "stuck_reads", "program_fails", "erase_fails", "faded", "weak_programs", "drifted"]
 WIDE = ["seed", "ber", "ber_erase", "ber_read", "ber_age", "ber_drift", "dead_dies"]
-NARROW = ["dead_kind", "dead_after", "bad_ppm", "mark", "erase_fail_ppm", "erase_fail_after", "program_fail_ppm", "program_fail_after", "stuck_page_ppm"]
-NARROW += ["drift_ppm", "stuck_bits_ppm", "stuck_bits", "cut_program", "cut_erase", "mlc", "rule_marks", "nop", "unfinished_allowed"]
+NARROW = [
+    "dead_kind",
+    "dead_after",
+    "bad_ppm",
+    "mark",
+    "erase_fail_ppm",
+    "erase_fail_after",
+    "program_fail_ppm",
+    "program_fail_after",
+    "stuck_page_ppm",
+]
+NARROW += [
+    "drift_ppm",
+    "stuck_bits_ppm",
+    "stuck_bits",
+    "cut_program",
+    "cut_erase",
+    "mlc",
+    "rule_marks",
+    "nop",
+    "unfinished_allowed",
+]
 Place = namedtuple("Place", "kind die block page n", defaults=(0, 0))
 
 
@@ -57,9 +82,15 @@ class _Place(ctypes.Structure):
 
 
 class Faults(ctypes.Structure):
-    """Settings by name, all 0 unless given, and up to 32 places; ValueError for more, TypeError for a setting that there is not."""
+    """Settings by name, all 0 unless given, and up to 32 places; ValueError for more, TypeError for a setting that
+    there is not.
+    """
 
-    _fields_ = [(n, ctypes.c_uint64) for n in WIDE] + [(n, ctypes.c_uint32) for n in NARROW] + [("count", ctypes.c_uint32), ("place", _Place * PLACES)]
+    _fields_ = (
+        [(n, ctypes.c_uint64) for n in WIDE]
+        + [(n, ctypes.c_uint32) for n in NARROW]
+        + [("count", ctypes.c_uint32), ("place", _Place * PLACES)]
+    )
 
     def __init__(self, places=(), **settings):
         super().__init__(**settings)
@@ -73,7 +104,10 @@ class Faults(ctypes.Structure):
 class PartFaults(ctypes.Structure):
     """What is wrong with the parts, as `struct otx_nand_part_faults` says."""
 
-    _fields_ = [(n, ctypes.c_uint32) for n in "copies same_place noisy_from refuses odd_die page_bytes pages blank_page spare_bytes".split()]
+    _fields_ = [
+        (n, ctypes.c_uint32)
+        for n in "copies same_place noisy_from refuses odd_die page_bytes pages blank_page spare_bytes".split()
+    ]
 
 
 def set_part_faults(lib, faults):
@@ -89,7 +123,9 @@ def set_faults(lib, faults):
 
 
 def next_cut(lib, program=None, erase=None):
-    """What the next power cut leaves of programs (Cut) and erases (CutErase) under way; the first of each kind when only the other is given. Faults must be set."""
+    """What the next power cut leaves of programs (Cut) and erases (CutErase) under way; the first of each kind when
+    only the other is given. Faults must be set.
+    """
     if program is not None or erase is not None:
         lib.otx_nand_next_cut(ctypes.c_uint32(program or 0), ctypes.c_uint32(erase or 0))
 

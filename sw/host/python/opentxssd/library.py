@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""libotx.so of a preset, the simulated drive in C, by ctypes. sim/otx_sim.h is its contract; whoever wants a drive takes `opentxssd.Drive`."""
+"""libotx.so of a preset, the simulated drive in C, by ctypes.
+
+sim/otx_sim.h is its contract; whoever wants a drive takes `opentxssd.Drive`.
+"""
 
 import ctypes
 import os
@@ -7,27 +10,41 @@ from pathlib import Path
 
 from opentxssd.commands import DriveError
 
-REPOSITORY = (Path(__file__).resolve().parent / "../../../..").resolve()  # of a package that was installed with `pip install -e` or is on PYTHONPATH
+# of a package that was installed with `pip install -e` or is on PYTHONPATH
+REPOSITORY = (Path(__file__).resolve().parent / "../../../..").resolve()
 
 
 class Cmd(ctypes.Structure):
     """`struct otx_cmd`."""
 
-    _fields_ = [(n, ctypes.c_uint8) for n in ["opcode", "tag", "txid", "has_tx", "fua", "commit", "relaxed", "barrier", "order"]]
-    _fields_ += [("count", ctypes.c_uint16), ("stream", ctypes.c_uint16), ("lba", ctypes.c_uint32), ("arg", ctypes.c_uint32)]
+    _fields_ = [
+        (n, ctypes.c_uint8) for n in ["opcode", "tag", "txid", "has_tx", "fua", "commit", "relaxed", "barrier", "order"]
+    ]
+    _fields_ += [
+        ("count", ctypes.c_uint16),
+        ("stream", ctypes.c_uint16),
+        ("lba", ctypes.c_uint32),
+        ("arg", ctypes.c_uint32),
+    ]
 
 
 class Cpl(ctypes.Structure):
     """`struct otx_cpl`."""
 
-    _fields_ = [("tag", ctypes.c_uint8), ("status", ctypes.c_uint8), ("result", ctypes.c_uint32), ("blocks", ctypes.c_uint32), ("clock", ctypes.c_uint64)]
+    _fields_ = [
+        ("tag", ctypes.c_uint8),
+        ("status", ctypes.c_uint8),
+        ("result", ctypes.c_uint32),
+        ("blocks", ctypes.c_uint32),
+        ("clock", ctypes.c_uint64),
+    ]
 
 
 def find(preset, name="libotx.so", folder=None):
     """The path of a file of a preset's build.
 
-    `folder` holds it, if given. Else it is in $OTX_BUILD/<preset>, if OTX_BUILD is set. Else in build/<preset> of the repository that this package is in, or of the
-    current directory. DriveError says where it was looked for.
+    `folder` holds it, if given. Else it is in $OTX_BUILD/<preset>, if OTX_BUILD is set. Else in build/<preset> of the
+    repository that this package is in, or of the current directory. DriveError says where it was looked for.
     """
     if folder is not None:
         places = [Path(folder)]
@@ -38,11 +55,16 @@ def find(preset, name="libotx.so", folder=None):
     for place in places:
         if (place / name).is_file():
             return place.absolute() / name
-    raise DriveError(f"preset {preset} is not built: no {name} in {' or '.join(map(str, dict.fromkeys(places)))}; run make drive-build PRESET={preset}")
+    raise DriveError(
+        f"preset {preset} is not built: no {name} in {' or '.join(map(str, dict.fromkeys(places)))}; run make "
+        f"drive-build PRESET={preset}"
+    )
 
 
 def load(preset, trace=False, folder=None):
-    """The C library with its types declared, the one that can record signals if `trace`; DriveError if it is not built or cannot be loaded."""
+    """The C library with its types declared, the one that can record signals if `trace`; DriveError if it is not built
+    or cannot be loaded.
+    """
     path = find(preset, "libotx_trace.so" if trace else "libotx.so", folder)
     try:
         lib = ctypes.CDLL(str(path))
@@ -63,7 +85,10 @@ def load(preset, trace=False, folder=None):
 
 
 def open_image(lib, image=None, firmware=None):
-    """Opens the drive on an image file, or in memory. DriveError with the library's one line of words; the file is then untouched."""
+    """Opens the drive on an image file, or in memory.
+
+    DriveError with the library's one line of words; the file is then untouched.
+    """
     message = ctypes.create_string_buffer(400)
     if lib.otx_open(image and str(image).encode(), firmware and str(firmware).encode(), message, len(message)):
         raise DriveError(message.value.decode())

@@ -2,8 +2,10 @@
 """Records what a client of a drive asks and is told, as a history (docs/reference/history.md), for tools/judge.py.
 
     recorder = Recorder(drive, preset="tiny")                  # a Drive that is on and blank
-    tag = recorder.submit("WRITE", lba=3, n=2, tx=1)           # it makes up the stamps: a block is its stamp, 8 bytes little endian, all over
-    recorder.step(1000)                                        # lets clocks pass; completions are written down, {tag: status} is returned
+    tag = recorder.submit("WRITE", lba=3, n=2, tx=1)           # it makes up the stamps: a block is its stamp, 8 bytes
+                                                               little endian, all over
+    recorder.step(1000)                                        # lets clocks pass; completions are written down, {tag:
+                                                               status} is returned
     recorder.power_cut(seed=1); recorder.power_on(); recorder.off(); recorder.damaged("data", lba=3)
     recorder.events                                            # the history so far, for judge_lines or a file (`save`)
 
@@ -28,7 +30,10 @@ def stamp_of(block):
 
 
 class Recorder:
-    """`free`: further words for the first line of the history, any that JSON can hold. `events`: the history so far, one dict an event."""
+    """`free`: further words for the first line of the history, any that JSON can hold.
+
+    `events`: the history so far, one dict an event.
+    """
 
     def __init__(self, drive, **free):
         self.drive = drive
@@ -37,10 +42,24 @@ class Recorder:
         self.flight = {}  # tag -> submit event
 
     def submit(self, op, lba=0, n=0, tx=None, fua=0, commit=0, relaxed=0, arg=0):
-        """Hands a command over, by the name of its Opcode, and returns its tag. `n`: blocks. DriveError when all 32 tags are under way."""
+        """Hands a command over, by the name of its Opcode, and returns its tag.
+
+        `n`: blocks. DriveError when all 32 tags are under way.
+        """
         self.ids += 1
         event = {"e": "submit", "id": self.ids, "op": op, "t": self.drive.clock}
-        event |= {name: value for name, value in (("lba", lba), ("n", n), ("fua", fua), ("commit", commit), ("relaxed", relaxed), ("arg", arg)) if value}
+        event |= {
+            name: value
+            for name, value in (
+                ("lba", lba),
+                ("n", n),
+                ("fua", fua),
+                ("commit", commit),
+                ("relaxed", relaxed),
+                ("arg", arg),
+            )
+            if value
+        }
         if tx is not None:
             event["tx"] = tx
         data = None
@@ -97,7 +116,10 @@ class Recorder:
         self.events.append({"e": "cut", "t": self.drive.clock})
 
     def off(self):
-        """Orderly: everything completes and is flushed, and the power goes when the drive rests. DriveError if that does not come about."""
+        """Orderly: everything completes and is flushed, and the power goes when the drive rests.
+
+        DriveError if that does not come about.
+        """
         if not (self.drain() and self.do("FLUSH") == "SUCCESS" and self.drive.idle()):
             raise DriveError("the drive does not come to rest")
         self.drive.power_cut()

@@ -7,8 +7,8 @@ import opentxssd.remap.RemapParam
 import spinal.core._
 import spinal.lib.bus.amba4.axi._
 
-/** The geometry of one drive as the hardware sees it. Read from the file that `soc/geometry.py` writes, which also checks it in words;
-  * names and units are the same there.
+/** The geometry of one drive as the hardware sees it. Read from the file that `soc/geometry.py` writes, which also
+  * checks it in words; names and units are the same there.
   */
 case class OtxParam(
     channels: Int,
@@ -33,7 +33,10 @@ case class OtxParam(
     nandTimeNs: Map[String, Int]
 ) {
   require(isPow2(pagesPerBlock), s"pagesPerBlock is $pagesPerBlock, must be a power of two")
-  require(writeFrames >= OtxParam.maxBlocks, s"writeFrames is $writeFrames, must hold one command of ${OtxParam.maxBlocks} blocks")
+  require(
+    writeFrames >= OtxParam.maxBlocks,
+    s"writeFrames is $writeFrames, must hold one command of ${OtxParam.maxBlocks} blocks"
+  )
   require(eccT == 8 || eccT == 24, s"eccT is $eccT, must be 8 or 24")
   require(ppnBits <= 30, s"a PPN takes $ppnBits bits, at most 30 fit in a map word")
 
@@ -100,7 +103,9 @@ object OtxParam {
     def text(key: String) = Option(p.getProperty(key)).getOrElse(sys.error(s"$path: no parameter '$key'"))
     def int(key: String) = text(key).trim.toInt
     def big(key: String) = BigInt(text(key).trim)
-    val times = p.stringPropertyNames().toArray.map(_.toString).filter(_.matches("t[A-Z].*Ns")).map(k => k.dropRight(2) -> int(k)).toMap
+    val times = p.stringPropertyNames().toArray.map(_.toString).filter(_.matches("t[A-Z].*Ns")).map(k =>
+      k.dropRight(2) -> int(k)
+    ).toMap
     OtxParam(
       channels = int("channels"),
       ways = int("ways"),

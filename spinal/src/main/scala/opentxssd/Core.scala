@@ -10,8 +10,9 @@ import spinal.core._
 import spinal.lib._
 import spinal.lib.bus.amba4.axi._
 
-/** The drive without its processor and memories: command queue, data path, remap engine, commit log, flash scheduler and NAND channels, wired together. It
-  * decides nothing itself. Both memory ports end in registers. Reset loses all state; firmware mounts again before it sets `enable`.
+/** The drive without its processor and memories: command queue, data path, remap engine, commit log, flash scheduler
+  * and NAND channels, wired together. It decides nothing itself. Both memory ports end in registers. Reset loses all
+  * state; firmware mounts again before it sets `enable`.
   */
 class Core(p: OtxParam) extends Component {
   setDefinitionName("otx_core")
@@ -64,7 +65,13 @@ class Core(p: OtxParam) extends Component {
   data.view <> remap.view
   queue.txState := remap.view.txState
   remap.tx << Core.settled(StreamArbiterFactory().roundRobin.transactionLock.onArgs(log.tx, data.tx))
-  table << remap.table.pipelined(ar = StreamPipe.FULL, aw = StreamPipe.HALF, w = StreamPipe.HALF, r = StreamPipe.M2S, b = StreamPipe.M2S)
+  table << remap.table.pipelined(
+    ar = StreamPipe.FULL,
+    aw = StreamPipe.HALF,
+    w = StreamPipe.HALF,
+    r = StreamPipe.M2S,
+    b = StreamPipe.M2S
+  )
 
   // log
   log.data <> data.log
@@ -96,7 +103,10 @@ class Core(p: OtxParam) extends Component {
   nand <> flash.nand
 
   // pages and blocks that fail
-  private val events = StreamArbiterFactory().lowerFirst.transactionLock.onArgs(data.badBlock.map(ppn => (ppn >> p.pageBits).resize(24)), log.badBlock)
+  private val events = StreamArbiterFactory().lowerFirst.transactionLock.onArgs(
+    data.badBlock.map(ppn => (ppn >> p.pageBits).resize(24)),
+    log.badBlock
+  )
   flash.port.retire << events.toFlowFire
   firmware.badBlock << events.queue(8)
   data.eventWaits := firmware.badBlock.valid
@@ -138,8 +148,8 @@ class Core(p: OtxParam) extends Component {
 
 object Core {
 
-  /** The same stream out of registers, one clock later: a beat passes at both ends in the same clock, so its sender knows that it has been taken. At most a beat
-    * per two clocks.
+  /** The same stream out of registers, one clock later: a beat passes at both ends in the same clock, so its sender
+    * knows that it has been taken. At most a beat per two clocks.
     */
   def settled[T <: Data](up: Stream[T]): Stream[T] = {
     val down = Stream(up.payloadType)

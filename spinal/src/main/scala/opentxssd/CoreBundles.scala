@@ -46,7 +46,8 @@ case class DriveControl(p: OtxParam) extends Bundle {
 /** What firmware can read. */
 case class DriveStatus(p: OtxParam) extends Bundle {
   val allocLeft, logLeft, logPages = UInt(32 bits)
-  val logHead, logMark, logDurableMark = UInt(48 bits) // index of the next entry, watermark, watermark in a durable page
+  // index of the next entry, watermark, watermark in a durable page
+  val logHead, logMark, logDurableMark = UInt(48 bits)
   val released, commits = UInt(32 bits)
   val flash = Ports.bare(FlashCounters(p))
   val fault = Bool()

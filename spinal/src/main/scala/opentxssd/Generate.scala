@@ -9,9 +9,10 @@ import opentxssd.log.{CommitLog, LogWatermark}
 import opentxssd.remap.{RemapEngine, RemapParam, TxStatus}
 import spinal.core._
 
-/** Writes Verilog: `Generate <geometry.properties> <output dir> [definition name ...] [+ <geometry.properties> ...]`. Each component goes into
-  * `<output dir>/<definition name>.v`, without names all of them; after a `+` the same for another geometry, far sooner than in a process of its own. A file
-  * with the parameters of the remap engine alone (`RemapParam`) gives `otx_remap_engine` and needs no geometry.
+/** Writes Verilog: `Generate <geometry.properties> <output dir> [definition name ...] [+ <geometry.properties> ...]`.
+  * Each component goes into `<output dir>/<definition name>.v`, without names all of them; after a `+` the same for
+  * another geometry, far sooner than in a process of its own. A file with the parameters of the remap engine alone
+  * (`RemapParam`) gives `otx_remap_engine` and needs no geometry.
   */
 object Generate {
 
@@ -39,16 +40,20 @@ object Generate {
     if (args.length < 2) fail("usage: Generate <geometry.properties> <output dir> [definition name ...]")
     val alone =
       try RemapParam.load(args(0))
-      catch { case wrong: IllegalArgumentException => fail(s"${args(0)}: ${wrong.getMessage.stripPrefix("requirement failed: ")}") }
+      catch {
+        case wrong: IllegalArgumentException =>
+          fail(s"${args(0)}: ${wrong.getMessage.stripPrefix("requirement failed: ")}")
+      }
     alone match {
       case Some(p) => write(args, p, Seq[(String, RemapParam => Component)]("otx_remap_engine" -> (new RemapEngine(_))))
-      case None    => write(args, OtxParam.load(args(0)), components)
+      case None => write(args, OtxParam.load(args(0)), components)
     }
   }
 
   private def write[P](args: Array[String], p: P, components: Seq[(String, P => Component)]): Unit = {
     val wanted = args.drop(2)
-    for (name <- wanted if !components.exists(_._1 == name)) fail(s"Generate: no component '$name'; there are: ${components.map(_._1).mkString(", ")}")
+    for (name <- wanted if !components.exists(_._1 == name))
+      fail(s"Generate: no component '$name'; there are: ${components.map(_._1).mkString(", ")}")
     new File(args(1)).mkdirs()
     for ((name, make) <- components if wanted.isEmpty || wanted.contains(name)) {
       SpinalConfig(

@@ -10,14 +10,25 @@ import spinal.lib._
 
 /** What the executor does for each block of a WRITE, TRIM or WRITE ZEROES, from Probe to Issue.
   *
-  * Probe: a LOOKUP of each block counts those that need a new entry of the tx table, and finds out whether a transaction that is COMMITTING has it, which a plain command waits for (rule lpn-order).
-  * Then, per block: append to the log, link in the map, issue the program. "Link" makes the version visible, "issue" sends it to flash; here issue follows at once (write-through).
-  * A TRIM or WRITE ZEROES is linked as a whole when all its entries are appended: with a transaction an entry per block, else one for all.
+  * Probe: a LOOKUP of each block counts those that need a new entry of the tx table, and finds out whether a
+  * transaction that is COMMITTING has it, which a plain command waits for (rule lpn-order).
+  * Then, per block: append to the log, link in the map, issue the program. "Link" makes the version visible, "issue"
+  * sends it to flash; here issue follows at once (write-through).
+  * A TRIM or WRITE ZEROES is linked as a whole when all its entries are appended: with a transaction an entry per
+  * block, else one for all.
   *
-  * `broken`: the engine has answered with an error. `stranded`: no page will come for the rest of a plain WRITE of which blocks are linked; these are linked without one.
+  * `broken`: the engine has answered with an error. `stranded`: no page will come for the rest of a plain WRITE of
+  * which blocks are linked; these are linked without one.
   */
 class BlockSteps(
-    hand: CommandInHand, flow: ExecutorFlow, remap: RemapUser, alloc: Stream[UInt], append: Stream[LogAppend], frames: Stream[UInt], write: Stream[FlashOp], fault: Bool
+    hand: CommandInHand,
+    flow: ExecutorFlow,
+    remap: RemapUser,
+    alloc: Stream[UInt],
+    append: Stream[LogAppend],
+    frames: Stream[UInt],
+    write: Stream[FlashOp],
+    fault: Bool
 ) extends Area {
   import ExecutorState._
   import flow.{change, end, state}
@@ -41,7 +52,11 @@ class BlockSteps(
   op.op := Mux(
     state === Probe,
     U(RemapOpcode.LOOKUP, 3 bits),
-    Mux(isWrite, Mux(cmd.hasTx, U(RemapOpcode.APPEND, 3 bits), U(RemapOpcode.PLAIN, 3 bits)), U(RemapOpcode.TRIM, 3 bits))
+    Mux(
+      isWrite,
+      Mux(cmd.hasTx, U(RemapOpcode.APPEND, 3 bits), U(RemapOpcode.PLAIN, 3 bits)),
+      U(RemapOpcode.TRIM, 3 bits)
+    )
   )
   op.lpn := lpn
   op.hasTx := cmd.hasTx

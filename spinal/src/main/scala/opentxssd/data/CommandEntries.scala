@@ -8,10 +8,19 @@ import spinal.lib._
 
 /** What the executor appends to the log: an entry in Append, a COMMIT or ABORT (`record`) in Record.
   *
-  * The entries of a plain WRITE have no other entry between them and are one group of the log (rule group). A COMMIT says how many entries its transaction has:
+  * The entries of a plain WRITE have no other entry between them and are one group of the log (rule group). A COMMIT
+  * says how many entries its transaction has:
   * `ofTx` counts those of the transaction in hand from its BEGIN on. `index` is the last entry's.
   */
-class CommandEntries(hand: CommandInHand, flow: ExecutorFlow, blocks: BlockSteps, append: Stream[LogAppend], page: UInt, head: UInt, begins: Bool) extends Area {
+class CommandEntries(
+    hand: CommandInHand,
+    flow: ExecutorFlow,
+    blocks: BlockSteps,
+    append: Stream[LogAppend],
+    page: UInt,
+    head: UInt,
+    begins: Bool
+) extends Area {
   import ExecutorState._
   import flow.state
   import hand.{block, cmd, isWrite, lastBlock, lpn, remaining, txid}

@@ -9,23 +9,32 @@ import opentxssd.remap.{RemapUser, TxOp, TxView}
 import spinal.core._
 import spinal.lib._
 
-/** Does every command but READ, one at a time and in order: checks it, logs it, links it in the map, issues its programs.
+/** Does every command but READ, one at a time and in order: checks it, logs it, links it in the map, issues its
+  * programs.
   *
-  * Why one at a time: its order is the order of the log and the order in which versions become visible, and the two must agree for each LPN (rule lpn-order). While it works on a
-  * command no COMMIT record can be appended, so what the probes found stays true. The entries of a plain command are appended only when all data and all pages are there, so an open
-  * group never waits for a host.
+  * Why one at a time: its order is the order of the log and the order in which versions become visible, and the two
+  * must agree for each LPN (rule lpn-order). While it works on a command no COMMIT record can be appended, so what the
+  * probes found stays true. The entries of a plain command are appended only when all data and all pages are there, so
+  * an open group never waits for a host.
   *
-  * Here is how a command begins and ends. Between the two are `BlockSteps` (WRITE, TRIM, WRITE ZEROES) and `TransactionSteps` (BEGIN, COMMIT, ABORT, RECOVER); what they append is made by `CommandEntries`, the
-  * answer of a QUERY by `QueryAnswer`; for a sum it is shown one txid after the other here (Sum).
+  * Here is how a command begins and ends. Between the two are `BlockSteps` (WRITE, TRIM, WRITE ZEROES) and
+  * `TransactionSteps` (BEGIN, COMMIT, ABORT, RECOVER); what they append is made by `CommandEntries`, the answer of a
+  * QUERY by `QueryAnswer`; for a sum it is shown one txid after the other here (Sum).
   *
-  * Completion: at the end of the command, or by the log's `waitDone` when the command went to `waiter` (FLUSH, FUA, COMMIT, RELAXED or not). Checks come in this order and change nothing: TX_INVALID or TX_BUSY;
-  * what happened to the data; READ_ONLY; CAPACITY; TX_FULL. MEDIA_ERROR: the remap engine answered with an error (other blocks of the command may be linked).
-  * WRITE_FAULT: a failing block took the pages away, and there is no other. A plain WRITE of which blocks are linked is then linked whole, the rest in frames that no page takes over
-  * (`stranded`; the drive is read-only from then on): so it is seen whole, and its open group is dropped with the log. Of one in a transaction, which can no longer commit, other blocks may be linked.
-  * CAPACITY: there is no room and none will come, of data (`full`) or of the log (`logFull`). The command queue sends what needs room when there is some, so Room waits only for what a failing block took
-  * away meanwhile. After `fault` no loop here goes on waiting.
+  * Completion: at the end of the command, or by the log's `waitDone` when the command went to `waiter` (FLUSH, FUA,
+  * COMMIT, RELAXED or not). Checks come in this order and change nothing: TX_INVALID or TX_BUSY; what happened to the
+  * data; READ_ONLY; CAPACITY; TX_FULL. MEDIA_ERROR: the remap engine answered with an error (other blocks of the
+  * command may be linked).
+  * WRITE_FAULT: a failing block took the pages away, and there is no other. A plain WRITE of which blocks are linked is
+  * then linked whole, the rest in frames that no page takes over (`stranded`; the drive is read-only from then on): so
+  * it is seen whole, and its open group is dropped with the log. Of one in a transaction, which can no longer commit,
+  * other blocks may be linked.
+  * CAPACITY: there is no room and none will come, of data (`full`) or of the log (`logFull`). The command queue sends
+  * what needs room when there is some, so Room waits only for what a failing block took away meanwhile. After `fault`
+  * no loop here goes on waiting.
   *
-  * Figures: a plain WRITE of one block takes 10 clocks and the engine's PLAIN. Reset loses the command, sequence numbers start again (the generation tells them apart).
+  * Figures: a plain WRITE of one block takes 10 clocks and the engine's PLAIN. Reset loses the command, sequence
+  * numbers start again (the generation tells them apart).
   */
 class CommandExecutor(p: OtxParam) extends Component {
   setDefinitionName("otx_command_executor")

@@ -8,7 +8,8 @@ import spinal.lib._
 
 /** The command that the executor has in hand: what it is, the block that is next, and the state of its transaction.
   *
-  * What is known of the opcode is known from Start on; what is known of `txid` two clocks after it has changed. RECOVER and a sum of QUERY take one txid after the other in hand.
+  * What is known of the opcode is known from Start on; what is known of `txid` two clocks after it has changed. RECOVER
+  * and a sum of QUERY take one txid after the other in hand.
   */
 class CommandInHand(p: OtxParam, filled: FilledCmd, view: TxView) extends Area {
   import view.{txCount, txState}

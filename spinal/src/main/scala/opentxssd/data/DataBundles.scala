@@ -4,7 +4,8 @@ package opentxssd.data
 import spinal.core._
 import spinal.lib._
 
-// What firmware and the data path tell each other (PageMove is one of soc/facts.toml). What each field means is in docs/interfaces.md.
+// What firmware and the data path tell each other (PageMove is one of soc/facts.toml). What each field means is in
+// docs/interfaces.md.
 
 /** What the last recovery could not bring back: QUERY answers it. */
 case class RecoveryLoss() extends Bundle {
@@ -16,10 +17,12 @@ case class DataCounters() extends Bundle {
   val releasedPages, commits = UInt(32 bits)
 }
 
-/** What firmware asks of the data path to collect blocks and to make checkpoints (docs/decisions/021). Master: firmware.
+/** What firmware asks of the data path to collect blocks and to make checkpoints (docs/decisions/021). Master:
+  * firmware.
   *
-  * `liveAsk` (block), `liveSet`, `liveCount`: `LiveCounts`. `readsTurn`, `readsOld`: `ReadPath`. `txAsk`, `txOpen`, `txFirst`: `TxFirst`. `lookup` (LPN), `found`: `FirmwareLookup`. `note` (one
-  * clock): append an entry that means nothing, and make the log durable past it; `noting` until it is appended, and then no `note`.
+  * `liveAsk` (block), `liveSet`, `liveCount`: `LiveCounts`. `readsTurn`, `readsOld`: `ReadPath`. `txAsk`, `txOpen`,
+  * `txFirst`: `TxFirst`. `lookup` (LPN), `found`: `FirmwareLookup`. `note` (one clock): append an entry that means
+  * nothing, and make the log durable past it; `noting` until it is appended, and then no `note`.
   */
 case class ReclaimPort() extends Bundle with IMasterSlave {
   val liveAsk = Flow(UInt(24 bits))

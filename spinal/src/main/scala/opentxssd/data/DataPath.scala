@@ -16,27 +16,39 @@ import spinal.lib.bus.amba4.axi._
   *   dpCmd -+-> FrameFill -> CommandExecutor -> append, write, waiter      (all but READ, in order)
   *          |                    |  op, rsp
   *          |      WriteFramePool ---+--- RemapPort --- remap engine     (after each program: SWAP, pageDone)
-  *          |        Rescue -----+                                   (after a failed one, or a copy by firmware: RELOCATE, SWAP)
+  *          |        Rescue -----+                                   (after a failed one, or a copy by firmware:
+  *          RELOCATE, SWAP)
   *          |                    |
   *          +------------> ReadPath -> ReadReturn -> rdata              (READs, side by side)
   * }}}
   *
-  * Contract: one `dpDone` per command; the command queue sends nothing that conflicts with a command whose `dpDone` has not come. Status and order of writing commands: `CommandExecutor`;
-  * of reads: `ReadPath` and `ReadReturn`. `releasedPages` counts NAND pages that fell out of use, `commits` the COMMITs that completed. `giveUp`: a page is needed in the
-  * middle of a group, or for one whose program failed, no block is left and no event of a failing block waits for firmware. `busy`: a command, a program or a swap is under way. Reset loses all; frames are usable `writeFrames` clocks later.
+  * Contract: one `dpDone` per command; the command queue sends nothing that conflicts with a command whose `dpDone` has
+  * not come. Status and order of writing commands: `CommandExecutor`; of reads: `ReadPath` and `ReadReturn`.
+  * `releasedPages` counts NAND pages that fell out of use, `commits` the COMMITs that completed. `giveUp`: a page is
+  * needed in the middle of a group, or for one whose program failed, no block is left and no event of a failing block
+  * waits for firmware. `busy`: a command, a program or a swap is under way. Reset loses all; frames are usable
+  * `writeFrames` clocks later.
   *
   * No deadlock. Waits go only downwards in this list, so there is no cycle; the bottom depends on nobody.
-  *  1. The host gives `wdata` that was asked for and takes `rdata` and completions; nothing of one is waited for in giving the other: a READ needs no frame of a WRITE that is not
-  *     linked, and `wdataReq` waits only for frames.
-  *  2. FrameFill waits for frames (at most 32 are with the CommandExecutor, 32 here; all others are being programmed or read) and for the CommandExecutor. The command queue sends a WRITE when it finds its frames and pages
-  *     (`framesFree`, `fetched`, `settled`), and one command that is no READ when `takes` says that there is a place: so none of these waits in front of a READ, and for firmware only after a failing block.
-  *  3. The CommandExecutor waits for firmware (pages, or `full`; log pages, or `logFull`), for the log to take entries and waits, for the scheduler to take programs, and for COMMITTING to end: that needs log and
-  *     write frame pool only. After `fault` it does not wait for COMMITTING and FrameFill does not wait for frames.
-  *  4. A frame comes free by its program, or its rescue (pages, or `full` and then `giveUp`; log; flash), its SWAP and its readers: ReadReturn, which waits only for frame memory and host. A page read waits for a read frame: ReadReturn again.
-  *  5. Lookups, swaps and links wait for the engine. The engine waits for its answers to be taken: each user takes them unconditionally (ReadPath keeps room for a whole group, the
-  *     CommandExecutor asks one at a time, WriteFramePool waits for `pageDone`). An open group is a READ's, whose LOOKUPs wait only for places and the engine; the others wait for its end.
-  *  6. `pageDone` and the done streams are always taken: the log and the write frame pool need nothing from above for that. The rescue's RELOCATE waits for the end of an open group, so for programs to be
-  *     taken: so a failed page waits for the rescue beside the done beats, not before them.
+  *  1. The host gives `wdata` that was asked for and takes `rdata` and completions; nothing of one is waited for in
+  *     giving the other: a READ needs no frame of a WRITE that is not linked, and `wdataReq` waits only for frames.
+  *  2. FrameFill waits for frames (at most 32 are with the CommandExecutor, 32 here; all others are being programmed or
+  *     read) and for the CommandExecutor. The command queue sends a WRITE when it finds its frames and pages
+  *     (`framesFree`, `fetched`, `settled`), and one command that is no READ when `takes` says that there is a place:
+  *     so none of these waits in front of a READ, and for firmware only after a failing block.
+  *  3. The CommandExecutor waits for firmware (pages, or `full`; log pages, or `logFull`), for the log to take entries
+  *     and waits, for the scheduler to take programs, and for COMMITTING to end: that needs log and write frame pool
+  *     only. After `fault` it does not wait for COMMITTING and FrameFill does not wait for frames.
+  *  4. A frame comes free by its program, or its rescue (pages, or `full` and then `giveUp`; log; flash), its SWAP and
+  *     its readers: ReadReturn, which waits only for frame memory and host. A page read waits for a read frame:
+  *     ReadReturn again.
+  *  5. Lookups, swaps and links wait for the engine. The engine waits for its answers to be taken: each user takes them
+  *     unconditionally (ReadPath keeps room for a whole group, the CommandExecutor asks one at a time, WriteFramePool
+  *     waits for `pageDone`). An open group is a READ's, whose LOOKUPs wait only for places and the engine; the others
+  *     wait for its end.
+  *  6. `pageDone` and the done streams are always taken: the log and the write frame pool need nothing from above for
+  *     that. The rescue's RELOCATE waits for the end of an open group, so for programs to be taken: so a failed page
+  *     waits for the rescue beside the done beats, not before them.
   *
   * So 32 write frames (one command) are enough to make progress; 64 let the next command fill while one is issued.
   */
@@ -141,11 +153,13 @@ class DataPath(p: OtxParam) extends Component {
   rescue.failed << pool.failed
   pool.rescued << rescue.rescued
   private val logShort = RegNext(logLeft <= LogReserve.reserved(p)) init True
-  rescue.move << move.haltWhen(logShort && !fault) // what is reserved of the log is not for these: nothing is lost without them
+  // what is reserved of the log is not for these: nothing is lost without them
+  rescue.move << move.haltWhen(logShort && !fault)
   rescue.alloc << pages(1).haltWhen(executor.holdsPage) // pages go to their block in the order in which they were taken
   private val noting = RegInit(False) // a note of firmware waits for its place in the log
   when(reclaim.note)(noting := True)
-  private val offered = RegInit(False) // what is offered stays, or the rescue behind it would wait for the log's room; LogReserve counts it
+  // what is offered stays, or the rescue behind it would wait for the log's room; LogReserve counts it
+  private val offered = RegInit(False)
   when(noting && (!logShort || fault))(offered := True)
   private val note = Stream(LogAppend())
   note.valid := offered
@@ -170,7 +184,8 @@ class DataPath(p: OtxParam) extends Component {
   badBlock << rescue.badBlock
   moving := RegNext(move.valid || rescue.moving, True)
   private val hungry = Reg(UInt(4 bits)) init 0 // for how long nobody has brought the page that is waited for
-  private val starves = full && allocLeft === 0 && !alloc.valid && !eventWaits && (rescue.wantsPage || executor.wantsPage)
+  private val starves =
+    full && allocLeft === 0 && !alloc.valid && !eventWaits && (rescue.wantsPage || executor.wantsPage)
   hungry := Mux(!starves, U(0), Mux(hungry.andR, hungry, hungry + 1))
   giveUp := RegNext(hungry.andR) init False
 
@@ -199,7 +214,11 @@ class DataPath(p: OtxParam) extends Component {
   waited.tag := waitDone.tag
   waited.status := waitDone.status
   waited.result := 0
-  dpDone << StreamArbiterFactory().roundRobin.transactionLock.onArgs(executor.done.halfPipe(), waited, readReturn.done.halfPipe())
+  dpDone << StreamArbiterFactory().roundRobin.transactionLock.onArgs(
+    executor.done.halfPipe(),
+    waited,
+    readReturn.done.halfPipe()
+  )
 
   private val isCommit = Reg(Bits(OtxParam.tags bits)) init 0 // the tag's wait is a COMMIT
   when(waiter.fire)(isCommit(waiter.tag) := !waiter.flush)

@@ -30,7 +30,8 @@ object ExecutorState extends SpinalEnum(binaryOneHot) {
   // format: on
 }
 
-/** The executor's state, the status that its command ends with, and the ways on that several of its parts go. `frames`: how many the command came with. */
+/** The executor's state, the status that its command ends with, and the ways on that several of its parts go. `frames`:
+  * how many the command came with. */
 class ExecutorFlow(frames: UInt) extends Area {
   import ExecutorState._
 

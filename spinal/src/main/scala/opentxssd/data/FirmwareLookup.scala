@@ -8,7 +8,8 @@ import spinal.lib._
 
 /** Tells firmware the committed version of a block, for a checkpoint: a LOOKUP without a transaction.
   *
-  * Contract. `ask` (an LPN of the drive) begins; `found` is valid from the answer on until the next `ask`. One at a time: no `ask` before `found`. An answer with a memory error is NONE. Tag 1 of its user.
+  * Contract. `ask` (an LPN of the drive) begins; `found` is valid from the answer on until the next `ask`. One at a
+  * time: no `ask` before `found`. An answer with a memory error is NONE. Tag 1 of its user.
   * Reset forgets it.
   */
 class FirmwareLookup extends Component {

@@ -7,7 +7,8 @@ import spinal.core._
 import spinal.lib._
 import spinal.lib.bus.amba4.axi._
 
-/** A command after its data came: `frames` frames of it wait in the frame stream; `status` is not SUCCESS when the data is not whole. */
+/** A command after its data came: `frames` frames of it wait in the frame stream; `status` is not SUCCESS when the data
+  * is not whole. */
 case class FilledCmd() extends Bundle {
   val cmd = HostCmd()
   val frames = UInt(6 bits)
@@ -16,12 +17,15 @@ case class FilledCmd() extends Bundle {
 
 /** Fetches the data of each WRITE into write frames; all other commands pass untouched, in order.
   *
-  * Contract: for each block a frame from `free`, a `wdataReq`, 512 beats from `wdata` in 16 AXI bursts of 32 beats; the block counts when its 16 write responses came.
-  * Then its frame goes to `frames`, and the command to `filled` after its last frame, so whoever gets the command finds all its frames. The next block is requested
-  * while the last one is still written. An address goes out only when its 32 beats are here: a slow host never holds the memory's write channel.
+  * Contract: for each block a frame from `free`, a `wdataReq`, 512 beats from `wdata` in 16 AXI bursts of 32 beats; the
+  * block counts when its 16 write responses came.
+  * Then its frame goes to `frames`, and the command to `filled` after its last frame, so whoever gets the command finds
+  * all its frames. The next block is requested while the last one is still written. An address goes out only when its
+  * 32 beats are here: a slow host never holds the memory's write channel.
   *
-  * Throughput: 33 clocks for 32 beats. Latency: a command without data 1 clock. Errors: a write error ends the command as WRITE_FAULT; after `fault` no frame may
-  * ever come free, so a WRITE that finds none goes on as READ_ONLY with the frames it has. Reset loses everything, the data under way too.
+  * Throughput: 33 clocks for 32 beats. Latency: a command without data 1 clock. Errors: a write error ends the command
+  * as WRITE_FAULT; after `fault` no frame may ever come free, so a WRITE that finds none goes on as READ_ONLY with the
+  * frames it has. Reset loses everything, the data under way too.
   */
 class FrameFill(p: OtxParam) extends Component {
   setDefinitionName("otx_frame_fill")
@@ -102,7 +106,11 @@ class FrameFill(p: OtxParam) extends Component {
   filled.valid := cmd.valid && (!isWrite || ended)
   filled.cmd := cmd.payload
   filled.frames := complete
-  filled.status := Mux(bad, StatusCode(Status.WRITE_FAULT), Mux(abandoned, StatusCode(Status.READ_ONLY), StatusCode(Status.SUCCESS)))
+  filled.status := Mux(
+    bad,
+    StatusCode(Status.WRITE_FAULT),
+    Mux(abandoned, StatusCode(Status.READ_ONLY), StatusCode(Status.SUCCESS))
+  )
   cmd.ready := filled.fire
   when(filled.fire) {
     requested := 0

@@ -6,8 +6,9 @@ import spinal.lib._
 
 /** The numbers 0 ... n - 1 that nobody holds, oldest first.
   *
-  * Contract: `take` gives a number to its taker, `give` (never refused) brings it back; giving a number that is not out is an error of the caller. `take` starts n
-  * clocks after reset, when all numbers are in; a given number can be taken 3 clocks later. `count`: how many there are, a clock late; 0 before the start. Reset takes everything back.
+  * Contract: `take` gives a number to its taker, `give` (never refused) brings it back; giving a number that is not out
+  * is an error of the caller. `take` starts n clocks after reset, when all numbers are in; a given number can be taken
+  * 3 clocks later. `count`: how many there are, a clock late; 0 before the start. Reset takes everything back.
   */
 class FreeList(n: Int) extends Component {
   setDefinitionName(s"otx_free_list_$n")

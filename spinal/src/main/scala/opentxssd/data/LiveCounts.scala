@@ -7,15 +7,19 @@ import spinal.lib._
 
 /** How many pages of each block are in use, for garbage collection (docs/decisions/021).
   *
-  * Contract. The count of a block is the number of its data pages that were handed out and are not known to be dead. It goes up with `picked` (the allocator has a page on offer) and with
-  * `up` (a page that firmware copied has taken the place of the old one); it goes down with each page of `down`. So a count of 0 means: no map word and no version names a page
-  * of the block, and none is on its way there. Whoever hands out pages must report every one of them, once, when it is dead.
+  * Contract. The count of a block is the number of its data pages that were handed out and are not known to be dead. It
+  * goes up with `picked` (the allocator has a page on offer) and with `up` (a page that firmware copied has taken the
+  * place of the old one); it goes down with each page of `down`. So a count of 0 means: no map word and no version
+  * names a page of the block, and none is on its way there. Whoever hands out pages must report every one of them,
+  * once, when it is dead.
   *
-  * `ask`: firmware wants the count of a block. `count` is valid some clocks later, when all events before it are counted, until the next `ask` or `set`. `set`: the count of a block is `value` from now
-  * on; firmware sets all of them before the drive is enabled.
+  * `ask`: firmware wants the count of a block. `count` is valid some clocks later, when all events before it are
+  * counted, until the next `ask` or `set`. `set`: the count of a block is `value` from now on; firmware sets all of
+  * them before the drive is enabled.
   *
-  * One count per block in a memory with one read and one write port, two clocks for an event. `picked` is first and never waits: it comes at most every second clock, and four wait here. The others are taken in turn
-  * and depend on nothing else, so none of them waits for ever. Counts are not cleared by reset, the events under way are.
+  * One count per block in a memory with one read and one write port, two clocks for an event. `picked` is first and
+  * never waits: it comes at most every second clock, and four wait here. The others are taken in turn and depend on
+  * nothing else, so none of them waits for ever. Counts are not cleared by reset, the events under way are.
   */
 class LiveCounts(p: OtxParam, downs: Int) extends Component {
   setDefinitionName("otx_live_counts")
@@ -41,7 +45,8 @@ class LiveCounts(p: OtxParam, downs: Int) extends Component {
 
   private val pickedPages = picked.toStream
   private val picks = event(pickedPages, up = true).queue(4)
-  private val others = StreamArbiterFactory().roundRobin.noLock.on(event(up, up = true) +: down.map(event(_, up = false)))
+  private val others =
+    StreamArbiterFactory().roundRobin.noLock.on(event(up, up = true) +: down.map(event(_, up = false)))
   private val events = StreamArbiterFactory().lowerFirst.noLock.onArgs(picks, others)
 
   private val counts = Mem(UInt(p.pageBits + 1 bits), 1 << idBits)

@@ -10,15 +10,20 @@ import spinal.lib._
 
 /** Finds the blocks of each READ: one lookup each, then flash where it is needed.
   *
-  * Contract: the n LOOKUPs of a READ go to the engine as one group, so all see the same commits: a READ sees all of a transaction or nothing. There is room for all answers
-  * before the first goes out, so answers are never refused. They come in any order; a lookup's tag is the place of its block in a memory. By the answer a block becomes a job for `ReadReturn`: NONE zeroes, BUF its write frame (pinned in the clock of the answer), NAND a
-  * read frame after a page read. A page that is not whole, not DATA or not of this LPN, and an answer with `error`, is a job without data.
-  * Blocks of a command and commands overtake each other here; up to 64 blocks and `readFrames` page reads are under way.
+  * Contract: the n LOOKUPs of a READ go to the engine as one group, so all see the same commits: a READ sees all of a
+  * transaction or nothing. There is room for all answers before the first goes out, so answers are never refused. They
+  * come in any order; a lookup's tag is the place of its block in a memory. By the answer a block becomes a job for
+  * `ReadReturn`: NONE zeroes, BUF its write frame (pinned in the clock of the answer), NAND a read frame after a page
+  * read. A page that is not whole, not DATA or not of this LPN, and an answer with `error`, is a job without data.
+  * Blocks of a command and commands overtake each other here; up to 64 blocks and `readFrames` page reads are under
+  * way.
   *
-  * `turn` (one clock, not while `old`): blocks that are looked up from now on are new. `old`: a block that was looked up before the last turn has not been read yet. So what `old` going low says of a
-  * block of NAND whose pages nobody could find any more at the turn: no read is on its way to it.
+  * `turn` (one clock, not while `old`): blocks that are looked up from now on are new. `old`: a block that was looked
+  * up before the last turn has not been read yet. So what `old` going low says of a block of NAND whose pages nobody
+  * could find any more at the turn: no read is on its way to it.
   *
-  * `start` tells how many blocks a tag has, before its first job. `giveRead` brings a read frame back. Latency: command to first LOOKUP 1 clock, answer to page read 4 clocks, to job 6.
+  * `start` tells how many blocks a tag has, before its first job. `giveRead` brings a read frame back. Latency: command
+  * to first LOOKUP 1 clock, answer to page read 4 clocks, to job 6.
   * Reset loses all.
   */
 class ReadPath(p: OtxParam) extends Component {
@@ -95,7 +100,9 @@ class ReadPath(p: OtxParam) extends Component {
   found.io.push.error := rsp.error
   pin.valid := rsp.fire && rsp.location.isBuf && !rsp.error
   pin.payload := rsp.location.value.resized
-  private val joined = asked.streamReadSync(found.io.pop.translateWith(found.io.pop.place), found.io.pop.payload).m2sPipe() // both memories are slow
+  // both memories are slow
+  private val joined =
+    asked.streamReadSync(found.io.pop.translateWith(found.io.pop.place), found.io.pop.payload).m2sPipe()
   inFlight := inFlight + op.fire.asUInt - found.io.pop.fire.asUInt
   places.give.valid := found.io.pop.fire
   places.give.payload := found.io.pop.place.resized
@@ -130,7 +137,8 @@ class ReadPath(p: OtxParam) extends Component {
   read.sequence := 0
   read.cookie := read.frame
 
-  private val readBack = slots.streamReadSync(readDone.translateWith((readDone.cookie - p.readFrameBase).resize(slotBits)), readDone.payload)
+  private val readBack =
+    slots.streamReadSync(readDone.translateWith((readDone.cookie - p.readFrameBase).resize(slotBits)), readDone.payload)
   private val fetched = Stream(ReturnJob())
   fetched.arbitrationFrom(readBack)
   fetched.tag := readBack.value.tag
@@ -153,5 +161,8 @@ class ReadPath(p: OtxParam) extends Component {
   old := turnNow.mux(waiting(0), waiting(1))
 
   // A place for each read frame, so that no done beat waits for a delivery
-  jobs << StreamArbiterFactory().roundRobin.transactionLock.onArgs(buffered.m2sPipe(), fetched.queue(p.readFrames max 2).m2sPipe()).halfPipe()
+  jobs << StreamArbiterFactory().roundRobin.transactionLock.onArgs(
+    buffered.m2sPipe(),
+    fetched.queue(p.readFrames max 2).m2sPipe()
+  ).halfPipe()
 }

@@ -25,11 +25,13 @@ case class ReturnJob() extends Bundle {
 
 /** Sends blocks to the host, one at a time, and ends each READ after its last one.
   *
-  * Contract: a job with data becomes 512 `rdata` beats, from its frame in 16 AXI bursts of 32 beats or zeroes; the next job's bursts are under way while this one is sent, never more than the 64
-  * beats that fit here: a slow host never holds the memory's read channel. Then the frame is let go (`unpin` or `giveRead`). `done`
-  * carries SUCCESS, or MEDIA_ERROR when a block had no data or its frame answered with an error (that block is sent, do not trust it).
+  * Contract: a job with data becomes 512 `rdata` beats, from its frame in 16 AXI bursts of 32 beats or zeroes; the next
+  * job's bursts are under way while this one is sent, never more than the 64 beats that fit here: a slow host never
+  * holds the memory's read channel. Then the frame is let go (`unpin` or `giveRead`). `done` carries SUCCESS, or
+  * MEDIA_ERROR when a block had no data or its frame answered with an error (that block is sent, do not trust it).
   *
-  * Throughput: a beat per clock while the memory answers within 32 clocks. Reset loses all; jobs are taken 32 clocks later.
+  * Throughput: a beat per clock while the memory answers within 32 clocks. Reset loses all; jobs are taken 32 clocks
+  * later.
   */
 class ReadReturn(p: OtxParam) extends Component {
   setDefinitionName("otx_read_return")
@@ -119,7 +121,11 @@ class ReadReturn(p: OtxParam) extends Component {
   after.blocks := before.blocks + 1
   after.bad := before.bad || toCount.bad
   private val whole = after.blocks === totals.readAsync(tag)
-  counts.write(sweeping.mux(swept.resize(5), tag), Mux(sweeping || whole, Count().getZero, after), sweeping || toCount.fire)
+  counts.write(
+    sweeping.mux(swept.resize(5), tag),
+    Mux(sweeping || whole, Count().getZero, after),
+    sweeping || toCount.fire
+  )
   done.valid := toCount.valid && whole
   done.tag := tag
   done.status := Mux(after.bad, StatusCode(Status.MEDIA_ERROR), StatusCode(Status.SUCCESS))

@@ -15,17 +15,27 @@ case class Rescued() extends Bundle {
   val keep = Bool() // the map may still name the frame
 }
 
-/** Moves pages: those whose program failed, out of their write frame, and those that firmware copied out of a failing block. Decision 011.
+/** Moves pages: those whose program failed, out of their write frame, and those that firmware copied out of a failing
+  * block. Decision 011.
   *
-  * Contract. `failed`: the block goes to `badBlock`, then the frame is programmed into another page (`alloc`, `write`, `writeDone`), as often as needed; then RELOCATE is appended, then the log must be durable past it (`rescueTo`,
-  * `durable`); then SWAP of BUF(frame) to the page, and `rescued`. So the entry of the write counts as complete only then: rule failed-done. `move`: RELOCATE is appended, then SWAP of the old page to the new one; nobody waits for it.
-  * RELOCATE comes after its page is programmed and is complete when it is appended. The page's sequence is the index of the entry of the write.
+  * Contract. `failed`: the block goes to `badBlock`, then the frame is programmed into another page (`alloc`, `write`,
+  * `writeDone`), as often as needed; then RELOCATE is appended, then the log must be durable past it (`rescueTo`,
+  * `durable`); then SWAP of BUF(frame) to the page, and `rescued`. So the entry of the write counts as complete only
+  * then: rule failed-done. `move`: RELOCATE is appended, then SWAP of the old page to the new one; nobody waits for it.
+  * RELOCATE comes after its page is programmed and is complete when it is appended. The page's sequence is the index of
+  * the entry of the write.
   *
-  * One page at a time, failed ones first: rule one-move. The SWAP misses when the block was overwritten meanwhile. `drops` for one clock: a page fell out of use by it, the new one, or the old one of a
-  * move that hit, which the remap engine does not release. After `fault`, and when 15 other pages have failed for one write too, `rescued` comes without `ok`.
-  * `dead`: pages of the allocator that nobody will name: one that failed, one whose SWAP missed, and the old page of a move that hit. `live`: the copy of such a move. Both must be taken unconditionally. `wantsPage`: waits for a page. `busy`: a page is in hand. Waits for: firmware (pages; it takes events unconditionally), log, flash, remap engine; none of these waits for it but by the watermark, which keeps entries free for it.
+  * One page at a time, failed ones first: rule one-move. The SWAP misses when the block was overwritten meanwhile.
+  * `drops` for one clock: a page fell out of use by it, the new one, or the old one of a move that hit, which the remap
+  * engine does not release. After `fault`, and when 15 other pages have failed for one write too, `rescued` comes
+  * without `ok`.
+  * `dead`: pages of the allocator that nobody will name: one that failed, one whose SWAP missed, and the old page of a
+  * move that hit. `live`: the copy of such a move. Both must be taken unconditionally. `wantsPage`: waits for a page.
+  * `busy`: a page is in hand. Waits for: firmware (pages; it takes events unconditionally), log, flash, remap engine;
+  * none of these waits for it but by the watermark, which keeps entries free for it.
   *
-  * Without a second failure: 4 clocks from `failed` to `alloc`, 2 from a done beat to `relocate`. Reset forgets the page.
+  * Without a second failure: 4 clocks from `failed` to `alloc`, 2 from a done beat to `relocate`. Reset forgets the
+  * page.
   */
 class Rescue extends Component {
   setDefinitionName("otx_rescue")

@@ -9,10 +9,18 @@ import spinal.lib._
 
 /** How the executor changes a transaction's state: BEGIN, COMMIT, ABORT and RECOVER, from Record to Scan.
   *
-  * COMMIT and ABORT are a record in the log first, then a change that the engine takes: COMMITTING, which the log ends when it is durable (`waiter`), or ABORT. RECOVER appends an ABORT for each
-  * transaction that is open, and then aborts all of them in one change. They use the last log pages, which nothing else may touch (`LogReserve`). `commits`: a COMMIT begins.
+  * COMMIT and ABORT are a record in the log first, then a change that the engine takes: COMMITTING, which the log ends
+  * when it is durable (`waiter`), or ABORT. RECOVER appends an ABORT for each transaction that is open, and then aborts
+  * all of them in one change. They use the last log pages, which nothing else may touch (`LogReserve`). `commits`: a
+  * COMMIT begins.
   */
-class TransactionSteps(hand: CommandInHand, flow: ExecutorFlow, entries: CommandEntries, append: Stream[LogAppend], tx: Stream[TxOp]) extends Area {
+class TransactionSteps(
+    hand: CommandInHand,
+    flow: ExecutorFlow,
+    entries: CommandEntries,
+    append: Stream[LogAppend],
+    tx: Stream[TxOp]
+) extends Area {
   import ExecutorState._
   import entries.record
   import flow.{change, next, settle, state, txOp}

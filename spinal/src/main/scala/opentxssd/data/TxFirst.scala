@@ -8,9 +8,10 @@ import spinal.lib._
 
 /** Where each transaction begins in the log: firmware must keep the log from there on (docs/decisions/023).
   *
-  * Contract. `appended` is an entry that the log takes, at most one in three clocks, `head` its index. `ask` names a txid; `open` and `first` are about it from six clocks after, as they were then,
-  * until the next `ask`.
-  * `open`: it is not FREE and some transaction of this txid had an entry. `first`: index of the first MAP or TRIM entry of its present use (of the use before, as long as the present one has none).
+  * Contract. `appended` is an entry that the log takes, at most one in three clocks, `head` its index. `ask` names a
+  * txid; `open` and `first` are about it from six clocks after, as they were then, until the next `ask`.
+  * `open`: it is not FREE and some transaction of this txid had an entry. `first`: index of the first MAP or TRIM entry
+  * of its present use (of the use before, as long as the present one has none).
   * Reset: no transaction has an entry.
   */
 class TxFirst extends Component {

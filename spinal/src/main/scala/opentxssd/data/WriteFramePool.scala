@@ -20,15 +20,22 @@ case class FrameDescriptor() extends Bundle {
 
 /** The write frames: who is free, what the others hold, and who still reads them.
   *
-  * Contract: `free` gives a frame. It comes back by `giveBack` (never linked), or after its program: `writeDone` -> SWAP of BUF to NAND -> its answer -> `pageDone`,
-  * and the last `unpin`. `describe` comes before the program op. A missed SWAP means that the page was overwritten meanwhile: `missed` for one clock, and its page at `dead`, which must be taken unconditionally. A page whose program
-  * failed goes to `failed`, one at a time, and waits there as long as it must: nothing else here waits for that. Its frame stays the place of its data until `rescued` ends in the same way, SWAP done. `rescued` without `ok`: `pageDone` without ok, and the frame stays for ever (the drive is read-only from then
-  * on). So does the frame of a SWAP that met a table memory error (`keep`), because the map may still name it; the drive goes on, and is made read-only in the same way when only 32 frames are left.
+  * Contract: `free` gives a frame. It comes back by `giveBack` (never linked), or after its program: `writeDone` ->
+  * SWAP of BUF to NAND -> its answer -> `pageDone`, and the last `unpin`. `describe` comes before the program op. A
+  * missed SWAP means that the page was overwritten meanwhile: `missed` for one clock, and its page at `dead`, which
+  * must be taken unconditionally. A page whose program failed goes to `failed`, one at a time, and waits there as long
+  * as it must: nothing else here waits for that. Its frame stays the place of its data until `rescued` ends in the same
+  * way, SWAP done. `rescued` without `ok`: `pageDone` without ok, and the frame stays for ever (the drive is read-only
+  * from then on). So does the frame of a SWAP that met a table memory error (`keep`), because the map may still name
+  * it; the drive goes on, and is made read-only in the same way when only 32 frames are left.
   *
-  * Pins: a lookup that answers BUF(frame) comes with `pin` in the clock of the answer. A SWAP does not start before the answers of all earlier lookups of its LPN are taken, and later ones start after its own answer; so an answer
-  * before the SWAP's holds the frame and none after it can name it. `pin` is never refused; swap answers, `rescued`, `giveBack` and `unpin` wait for it. `inFlight`: a program or swap is under way.
+  * Pins: a lookup that answers BUF(frame) comes with `pin` in the clock of the answer. A SWAP does not start before the
+  * answers of all earlier lookups of its LPN are taken, and later ones start after its own answer; so an answer before
+  * the SWAP's holds the frame and none after it can name it. `pin` is never refused; swap answers, `rescued`,
+  * `giveBack` and `unpin` wait for it. `inFlight`: a program or swap is under way.
   *
-  * Latency: `writeDone` to SWAP 2 clocks; answer to `free` 5 clocks. Reset takes all frames back; it takes one clock per frame until `free` starts.
+  * Latency: `writeDone` to SWAP 2 clocks; answer to `free` 5 clocks. Reset takes all frames back; it takes one clock
+  * per frame until `free` starts.
   */
 class WriteFramePool(p: OtxParam) extends Component {
   setDefinitionName("otx_write_frame_pool")
@@ -56,15 +63,18 @@ class WriteFramePool(p: OtxParam) extends Component {
   // After the program: swap, or report the failure
   private val descriptors = Mem(FrameDescriptor(), p.writeFrames)
   descriptors.write(describe.frame.resize(bits), describe.payload, describe.valid)
-  private val finished = StreamDemux(writeDone, (writeDone.status === PageStatus.OK).asUInt, 2).map(_.map(_.cookie.resize(bits)))
+  private val finished =
+    StreamDemux(writeDone, (writeDone.status === PageStatus.OK).asUInt, 2).map(_.map(_.cookie.resize(bits)))
   private val failures = finished(0).queue(p.writeFrames) // always taken, so that the done beat of a rescue gets past
   private val saving = RegInit(False) // one is with the rescue
   private val toSave = failures.haltWhen(saving)
   when(toSave.fire)(saving := True)
   when(rescued.fire)(saving := False)
-  private val ended = descriptors.streamReadSync(StreamArbiterFactory().lowerFirst.noLock.onArgs(toSave, finished(1)), !toSave.valid)
+  private val ended =
+    descriptors.streamReadSync(StreamArbiterFactory().lowerFirst.noLock.onArgs(toSave, finished(1)), !toSave.valid)
   private val branches = StreamDemux(ended, ended.linked.asUInt, 2)
-  failed << branches(0).map(_.value).stage() // one at a time: always taken, so that done beats go past it while the rescue has a move in hand
+  // one at a time: always taken, so that done beats go past it while the rescue has a move in hand
+  failed << branches(0).map(_.value).stage()
   private val swaps = Mem(FrameDescriptor(), 4) // sent, not answered: the place is the tag
   private val sent = Reg(Bits(4 bits)) init 0
   private val offering = RegNext(op.valid && !op.ready) init False // an offered op keeps its tag
@@ -130,7 +140,10 @@ class WriteFramePool(p: OtxParam) extends Component {
   private val event = Reg(Flow(Event())) // what happened in the last clock
   event.valid.init(False)
   event.valid := pin.valid || swapped || rescued.fire || giveBack.fire || unpin.fire
-  event.frame := pin.valid.mux(pin.payload, (swapped || rescued.valid).mux(reported.frame, giveBack.valid.mux(giveBack.payload, unpin.payload)))
+  event.frame := pin.valid.mux(
+    pin.payload,
+    (swapped || rescued.valid).mux(reported.frame, giveBack.valid.mux(giveBack.payload, unpin.payload))
+  )
   event.pin := pin.valid
   event.end := swapped && !rsp.error || rescued.fire && rescued.ok && !rescued.keep || giveBack.fire
   event.unpin := unpin.fire
@@ -141,7 +154,11 @@ class WriteFramePool(p: OtxParam) extends Component {
   private val unpinned = Mux(event.unpin, before.pins === 1, before.pins === 0) && !event.pin // after.pins === 0
   private val freed = event.valid && after.over && unpinned
   private val none = Holders().getZero
-  holders.write(sweeping.mux(swept.resize(bits), event.frame.resize(bits)), Mux(sweeping || freed, none, after), sweeping || event.valid)
+  holders.write(
+    sweeping.mux(swept.resize(bits), event.frame.resize(bits)),
+    Mux(sweeping || freed, none, after),
+    sweeping || event.valid
+  )
   list.give.valid := RegNext(freed, init = False)
   list.give.payload := RegNext(event.frame)
 }

@@ -14,11 +14,14 @@ case class DmaStart() extends Bundle {
 
 /** Moves the pages of one channel between frame memory and the NAND channel.
   *
-  * Contract. `start` names the frame of the op that now has this slot of a way. Each `wreq` is answered with the 512 beats of that slot's frame on `wdata`, one page at a time,
-  * read in bursts of 32 beats up to 64 beats ahead. The 512 beats of a page on `rdata` (pages of two ways are not interleaved) are written in bursts of 32 beats; `pending` (per way) is
-  * high from the page's first beat until memory has acknowledged its last burst. `fix` corrects a byte of that slot's frame, after the last beat of its page: the beat that holds it is read, corrected and
-  * written once no page is under way in either direction, and `fix` is taken when memory has acknowledged that. `failed` (per slot and way): memory answered with an error since `start`. Both directions at once, a beat
-  * per clock each when memory keeps up; all bursts in order, with id 0. Reset loses pages under way, and must reach the memory too.
+  * Contract. `start` names the frame of the op that now has this slot of a way. Each `wreq` is answered with the 512
+  * beats of that slot's frame on `wdata`, one page at a time, read in bursts of 32 beats up to 64 beats ahead. The 512
+  * beats of a page on `rdata` (pages of two ways are not interleaved) are written in bursts of 32 beats; `pending` (per
+  * way) is high from the page's first beat until memory has acknowledged its last burst. `fix` corrects a byte of that
+  * slot's frame, after the last beat of its page: the beat that holds it is read, corrected and written once no page is
+  * under way in either direction, and `fix` is taken when memory has acknowledged that. `failed` (per slot and way):
+  * memory answered with an error since `start`. Both directions at once, a beat per clock each when memory keeps up;
+  * all bursts in order, with id 0. Reset loses pages under way, and must reach the memory too.
   */
 class ChannelDma(p: OtxParam, axi: Axi4Config) extends Component {
   setDefinitionName("otx_channel_dma")

@@ -5,7 +5,8 @@ import opentxssd._
 import spinal.core._
 import spinal.lib._
 
-/** The flash scheduler with its NAND channels and their corrector: ops in, pins out. It wires; the contract is the one of `FlashScheduler` and of `otx_nand_channel`. */
+/** The flash scheduler with its NAND channels and their corrector: ops in, pins out. It wires; the contract is the one
+  * of `FlashScheduler` and of `otx_nand_channel`. */
 class FlashBackend(p: OtxParam) extends Component {
   setDefinitionName("otx_flash_backend")
 

@@ -6,7 +6,8 @@ import spinal.core._
 import spinal.lib._
 import spinal.lib.bus.amba4.axi._
 
-// Who asks for page operations (FlashOp and FlashDone of soc/facts.toml). What each field means is in docs/interfaces.md.
+// Who asks for page operations (FlashOp and FlashDone of soc/facts.toml). What each field means is in
+// docs/interfaces.md.
 
 /** The ops of the four clients. Master: the clients. */
 case class FlashOps() extends Bundle with IMasterSlave {

@@ -13,9 +13,12 @@ case class SourcedDone() extends Bundle {
 
 /** One channel of the scheduler: the queues of its ways, its DMA, and who is told when an op is finished.
   *
-  * Contract. Every op has one beat on `done`, with its client and cookie, once the NAND channel has completed it and its data is in frame memory. If frame memory failed, the
-  * status is CRC. A `done` that is not taken holds up nothing until `ways` completions wait. From the channel's `cpl` to `done` valid: 1 clock. `pageRead`: an op of client `read`, or a VERIFY, whose page is whole, one clock after
-  * its `cpl`. With `p.readRetries` a page that cannot be corrected is read again first (`ReadRetry`); one that was whole then counts as one with 2 T - 1 wrong bits. `busy`: an op has not had its done beat. Reset loses all ops.
+  * Contract. Every op has one beat on `done`, with its client and cookie, once the NAND channel has completed it and
+  * its data is in frame memory. If frame memory failed, the status is CRC. A `done` that is not taken holds up nothing
+  * until `ways` completions wait. From the channel's `cpl` to `done` valid: 1 clock. `pageRead`: an op of client
+  * `read`, or a VERIFY, whose page is whole, one clock after its `cpl`. With `p.readRetries` a page that cannot be
+  * corrected is read again first (`ReadRetry`); one that was whole then counts as one with 2 T - 1 wrong bits. `busy`:
+  * an op has not had its done beat. Reset loses all ops.
   */
 class FlashChannel(p: OtxParam, axi: Axi4Config, depth: FlashQueueDepth) extends Component {
   setDefinitionName("otx_flash_channel")
@@ -56,7 +59,8 @@ class FlashChannel(p: OtxParam, axi: Axi4Config, depth: FlashQueueDepth) extends
   nand.cmd.generation := generation
   nand.cmd.lpn := op.lpn
   nand.cmd.sequence := op.sequence
-  nand.cmd.allowCache := queue.issue.source === FlashSource.WRITE // nobody waits for one of these alone as COMMIT does for a log page
+  // nobody waits for one of these alone as COMMIT does for a log page
+  nand.cmd.allowCache := queue.issue.source === FlashSource.WRITE
   dma.start.valid := nand.cmd.fire
   dma.start.way := queue.issue.way
   dma.start.frame := op.frame
@@ -80,14 +84,23 @@ class FlashChannel(p: OtxParam, axi: Axi4Config, depth: FlashQueueDepth) extends
   owners.write(index(queue.issue.way, nand.cmdSlot), owner, if (p.retry) queue.issue.fire else nand.cmd.fire)
 
   // Completions in: after the data
-  private val cpl = nand.cpl.haltWhen(if (p.retry) at(dma.pending, nand.cpl.way) || retry.askOwner else at(dma.pending, nand.cpl.way))
+  private val cpl =
+    nand.cpl.haltWhen(if (p.retry) at(dma.pending, nand.cpl.way) || retry.askOwner else at(dma.pending, nand.cpl.way))
   private val last = if (p.retry) cpl.throwWhen(retry.again) else cpl // of its op
   private val completed = SourcedDone()
-  private val held = p.retry generate owners.readAsync(Mux(retry.askOwner, index(retry.ownerWay, retry.ownerSlot), index(cpl.way, cpl.slot)))
+  private val held = p.retry generate owners.readAsync(Mux(
+    retry.askOwner,
+    index(retry.ownerWay, retry.ownerSlot),
+    index(cpl.way, cpl.slot)
+  ))
   private val of = if (p.retry) Mux(retry.mine, retry.op, held) else owners.readAsync(index(cpl.way, cpl.slot))
   completed.source := of.source
   completed.done.cookie := of.cookie
-  completed.done.status := Mux(at(if (p.second) Mux(cpl.slot, dma.failed(1), dma.failed(0)) else dma.failed(0), cpl.way), U(PageStatus.CRC, 3 bits), cpl.status)
+  completed.done.status := Mux(
+    at(if (p.second) Mux(cpl.slot, dma.failed(1), dma.failed(0)) else dma.failed(0), cpl.way),
+    U(PageStatus.CRC, 3 bits),
+    cpl.status
+  )
   completed.done.kind := cpl.kind
   completed.done.generation := cpl.generation
   completed.done.lpn := cpl.lpn

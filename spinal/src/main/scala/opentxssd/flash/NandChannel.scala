@@ -5,7 +5,8 @@ import opentxssd._
 import spinal.core._
 import spinal.lib._
 
-// The streams of one NAND channel as docs/interfaces.md, "NAND channel", has them, and the SystemVerilog module behind them.
+// The streams of one NAND channel as docs/interfaces.md, "NAND channel", has them, and the SystemVerilog module behind
+// them.
 
 case class NandCmd() extends Bundle {
   val way = UInt(4 bits)
@@ -70,7 +71,9 @@ case class NandFound(p: OtxParam) extends Bundle {
   val sum = Bits(32 bits)
 }
 
-/** Master: the flash scheduler. `wayIdle`: this way takes a command now; `wayAcceptsRead`, `wayAcceptsProgram`, `wayAcceptsErase`: a READ, PROGRAM, ERASE, though it is not idle. `cmdSlot`: the slot that this command would get. */
+/** Master: the flash scheduler. `wayIdle`: this way takes a command now; `wayAcceptsRead`, `wayAcceptsProgram`,
+  * `wayAcceptsErase`: a READ, PROGRAM, ERASE, though it is not idle. `cmdSlot`: the slot that this command would get.
+  * */
 case class NandChannelPort(p: OtxParam) extends Bundle with IMasterSlave {
   val cmd = Stream(NandCmd())
   val wreq = Stream(NandWay())
@@ -138,12 +141,16 @@ class NandChannel(p: OtxParam) extends BlackBox {
   addGeneric("Planes", p.planes)
   addGeneric("PageBits", p.pageBits)
   for (time <- NandChannel.times)
-    addGeneric(time.capitalize + "Ns", p.nandTimeNs.getOrElse(time, sys.error(s"the geometry has no NAND time '$time'")))
+    addGeneric(
+      time.capitalize + "Ns",
+      p.nandTimeNs.getOrElse(time, sys.error(s"the geometry has no NAND time '$time'"))
+    )
 
   val io = new Bundle {
     val clk, reset = in Bool ()
     val mode = in UInt (3 bits) // SDR timing mode: ONFI 0 to 5, 6 the part's own times
-    val capabilities = in Bits (4 bits) // what may be used of the part: cache program, cache read, several planes, READ STATUS ENHANCED (78h)
+    // what may be used of the part: cache program, cache read, several planes, READ STATUS ENHANCED (78h)
+    val capabilities = in Bits (4 bits)
     val port = slave(NandChannelPort(p))
     val ask = master(Stream(NandAsk(p)))
     val found = slave(Stream(NandFound(p)))
@@ -160,7 +167,10 @@ class NandChannel(p: OtxParam) extends BlackBox {
   // the module's flat names: cmd_way for port_cmd_payload_way, cmd_slot for port_cmdSlot
   addPrePopTask { () =>
     for (pin <- io.flatten)
-      pin.setName(pin.getName().stripPrefix("port_").replace("_payload_", "_").replaceAll("([a-z])([A-Z])", "$1_$2").toLowerCase)
+      pin.setName(pin.getName().stripPrefix("port_").replace("_payload_", "_").replaceAll(
+        "([a-z])([A-Z])",
+        "$1_$2"
+      ).toLowerCase)
   }
 }
 
@@ -168,7 +178,8 @@ object NandChannel {
 
   /** What the channel must know of the part, in the names of `soc/geometry.py`. */
   val times = Seq(
-    "tWp", "tWh", "tWc", "tRp", "tReh", "tRc", "tRea", "tCls", "tClh", "tCs", "tCh", "tAls", "tAlh", "tDs", "tDh", "tAdl", "tWhr", "tRhw", "tWb", "tRr", "tIo",
+    "tWp", "tWh", "tWc", "tRp", "tReh", "tRc", "tRea", "tCls", "tClh", "tCs", "tCh", "tAls", "tAlh", "tDs", "tDh",
+    "tAdl", "tWhr", "tRhw", "tWb", "tRr", "tIo",
     "tRstMax", "tProgMax", "tBersMax", "tSusp"
   )
 }

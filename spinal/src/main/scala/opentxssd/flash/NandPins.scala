@@ -5,8 +5,8 @@ import opentxssd._
 import spinal.core._
 import spinal.lib._
 
-/** The pins of all channels (ONFI SDR, asynchronous): vectors over dies (`ce_n`, `rb_n`) and channels (the rest), 8 data
-  * lines per channel. Master: the drive.
+/** The pins of all channels (ONFI SDR, asynchronous): vectors over dies (`ce_n`, `rb_n`) and channels (the rest), 8
+  * data lines per channel. Master: the drive.
   */
 case class NandPins(p: OtxParam) extends Bundle with IMasterSlave {
   val ce_n, rb_n = Bits(p.dies bits)

@@ -5,14 +5,19 @@ import opentxssd._
 import spinal.core._
 import spinal.lib._
 
-/** Hands out the pages that data goes to: from the open block of each die in rising order, dies in turn, channels first, then ways.
+/** Hands out the pages that data goes to: from the open block of each die in rising order, dies in turn, channels
+  * first, then ways.
   *
-  * Contract. `alloc` gives a page per two clocks and skips dies that have none; the page on offer stays until it is taken. When a block is used up the die goes on
-  * with the oldest block that waits behind it. With `planes` above 1, if the next one behind that is of another plane, both are opened as a pair: page n of the first, page n of the second, then the
-  * next die, so that two programs can share the array's time; retiring one of them leaves the other alone where it is. `freeBlock` takes an erased block for its die when there is room: one open and four waiting; it stalls at a full die
-  * and then so do blocks for other dies. `freeBlockRoom` (bit `channel * ways + way`): one more fits now. `retire`: a program failed in that block: if it is its die's open block the
-  * die goes on with the next one (or with the other of its pair), but a page of it that is on offer stays there. `allocLeft`: pages that `alloc` will still give, exact two clocks after each `alloc` and `freeBlock`
-  * beat, three after `retire`. `picked`: this page goes on offer, for one clock, at most every second one. Reset loses all blocks.
+  * Contract. `alloc` gives a page per two clocks and skips dies that have none; the page on offer stays until it is
+  * taken. When a block is used up the die goes on with the oldest block that waits behind it. With `planes` above 1, if
+  * the next one behind that is of another plane, both are opened as a pair: page n of the first, page n of the second,
+  * then the next die, so that two programs can share the array's time; retiring one of them leaves the other alone
+  * where it is. `freeBlock` takes an erased block for its die when there is room: one open and four waiting; it stalls
+  * at a full die and then so do blocks for other dies. `freeBlockRoom` (bit `channel * ways + way`): one more fits now.
+  * `retire`: a program failed in that block: if it is its die's open block the die goes on with the next one (or with
+  * the other of its pair), but a page of it that is on offer stays there. `allocLeft`: pages that `alloc` will still
+  * give, exact two clocks after each `alloc` and `freeBlock` beat, three after `retire`. `picked`: this page goes on
+  * offer, for one clock, at most every second one. Reset loses all blocks.
   */
 class PageAllocator(p: OtxParam) extends Component {
   setDefinitionName("otx_page_allocator")
@@ -36,12 +41,14 @@ class PageAllocator(p: OtxParam) extends Component {
     val paired = RegInit(False).setName(s"paired_$k") // a second block is open
     val turn = RegInit(False).setName(s"turn_$k") // which is next
     val room = count < PageAllocator.blocksPerDie
-    val isFreed = PpnFields.ofBlock(p, freeBlock.payload).channel === channel && PpnFields.ofBlock(p, freeBlock.payload).way === way
+    val isFreed =
+      PpnFields.ofBlock(p, freeBlock.payload).channel === channel && PpnFields.ofBlock(p, freeBlock.payload).way === way
   }
   private val dies = (0 until p.dies).map(Die)
   private val dieIndexBits = log2Up(p.dies) max 1
   private val blocks = Mem(UInt(p.blockBits bits), p.dies * ring)
-  private val pages = Mem(UInt(p.pageBits bits), 1 << dieIndexBits) // next page of the open block; wraps to 0 at its end
+  // next page of the open block; wraps to 0 at its end
+  private val pages = Mem(UInt(p.pageBits bits), 1 << dieIndexBits)
 
   private def slot(die: UInt, number: UInt) = (die ## number).asUInt.resize(log2Up(p.dies * ring))
 
@@ -83,7 +90,11 @@ class PageAllocator(p: OtxParam) extends Component {
   private val leaves = leaves0 || leaves1
   private val bothLeave = leaves1 && turn && last // the first has no page left either
   closing := leaves1
-  blocks.write(Mux(closing, slot(die, slot0 + 1), slot(freedDie, freedSlot)), Mux(closing, block0, PpnFields.ofBlock(p, freeBlock.payload).block), freeBlock.fire || closing)
+  blocks.write(
+    Mux(closing, slot(die, slot0 + 1), slot(freedDie, freedSlot)),
+    Mux(closing, block0, PpnFields.ofBlock(p, freeBlock.payload).block),
+    freeBlock.fire || closing
+  )
   private val number = {
     val place = dies.map(d => B((d.channel << p.wayBits) | d.way, p.dieBits max 1 bits))
     (MuxOH(grant, place) ## block ## next).asUInt.resize(30)
@@ -121,7 +132,8 @@ class PageAllocator(p: OtxParam) extends Component {
   private val left = RegInit(U(0, 32 bits))
   private val more = RegNext(freeBlock.fire) init False
   private val less = RegNext(alloc.fire) init False
-  private val lost = RegNext(Mux(leaves, U(p.pagesPerBlock, p.pageBits + 1 bits) - next - (leaves0 && turn).asUInt, U(0))) init 0
+  private val lost =
+    RegNext(Mux(leaves, U(p.pagesPerBlock, p.pageBits + 1 bits) - next - (leaves0 && turn).asUInt, U(0))) init 0
   left := left + Mux(more, U(p.pagesPerBlock, 32 bits), U(0, 32 bits)) - less.asUInt - lost
   allocLeft := left
 }

@@ -33,11 +33,17 @@ case class RetryCmd() extends Bundle {
 
 /** Reads a page that cannot be corrected again, at the other read levels of the part (decision 017).
   *
-  * Contract. `ended` is each completion of the channel, with the owner of its slot. One of a READ, READ_OOB or VERIFY with status CRC, while `levels` is not 0, is not the op's end: `again` says so in the same clock, the way
-  * is `blocked` for other ops, one that the queues offer already waits (`halt`: else it would take the owner's slot), and as soon as what runs beside it has ended (`wayIdle`), the way gets SET_FEATURES of feature 89h to level 1, the op, level 2, the op, and so on until the op ends with another status or has
-  * failed at level `levels`, and at last level 0. All these commands go out on `cmd`, before those of the queues; the other ways go on, one way at a time is read again. The op's last completion is its end: then `mine` says that it is
-  * that of `op` below, and not of the slot's owner; SET_FEATURES' completions are `again`, whatever their status (a level that was not set is one more failed read).
-  * `askOwner` asks for the owner of `ownerWay`, `ownerSlot` in this clock, in which no completion may be taken. `busy`: some way is blocked. Reset loses all; the dies may stay at another level, which identification sets back.
+  * Contract. `ended` is each completion of the channel, with the owner of its slot. One of a READ, READ_OOB or VERIFY
+  * with status CRC, while `levels` is not 0, is not the op's end: `again` says so in the same clock, the way is
+  * `blocked` for other ops, one that the queues offer already waits (`halt`: else it would take the owner's slot), and
+  * as soon as what runs beside it has ended (`wayIdle`), the way gets SET_FEATURES of feature 89h to level 1, the op,
+  * level 2, the op, and so on until the op ends with another status or has failed at level `levels`, and at last level
+  * 0. All these commands go out on `cmd`, before those of the queues; the other ways go on, one way at a time is read
+  * again. The op's last completion is its end: then `mine` says that it is that of `op` below, and not of the slot's
+  * owner; SET_FEATURES' completions are `again`, whatever their status (a level that was not set is one more failed
+  * read).
+  * `askOwner` asks for the owner of `ownerWay`, `ownerSlot` in this clock, in which no completion may be taken. `busy`:
+  * some way is blocked. Reset loses all; the dies may stay at another level, which identification sets back.
   */
 class ReadRetry(p: OtxParam) extends Component {
   setDefinitionName("otx_read_retry")
@@ -100,7 +106,8 @@ class ReadRetry(p: OtxParam) extends Component {
   switch(state) {
     is(IDLE) {
       way := OHToUInt(OHMasking.first(anyOwed)).resized
-      if (slots == 2) slot := (0 until p.ways).map(w => OHMasking.first(anyOwed)(w) && !owed(0)(w)).reduce(_ || _) else slot := False
+      if (slots == 2) slot := (0 until p.ways).map(w => OHMasking.first(anyOwed)(w) && !owed(0)(w)).reduce(_ || _)
+      else slot := False
       at := 1
       when(anyOwed.orR)(state := ASK_OWNER)
     }

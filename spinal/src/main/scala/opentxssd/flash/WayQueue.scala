@@ -11,9 +11,13 @@ case class FlashQueueDepth(log: Int = 4, read: Int = 8, write: Int = 8, firmware
     require(depth >= 1 && depth <= 8, s"queue depth '$name' is $depth, must be 1 to 8")
 }
 
-/** How often ops of other classes go before a class that waits, until it has its turn before all that are not that old. `erase`: of `firmware` while its next op is an ERASE. */
+/** How often ops of other classes go before a class that waits, until it has its turn before all that are not that old.
+  * `erase`: of `firmware` while its next op is an ERASE. */
 case class FlashPatience(log: Int = 1, write: Int = 8, firmware: Int = 16, erase: Int = 24) {
-  require(1 <= log && log <= write && write <= firmware && firmware <= erase && erase <= 63, s"patience is $log, $write, $firmware, $erase, must rise from 1 to 63")
+  require(
+    1 <= log && log <= write && write <= firmware && firmware <= erase && erase <= 63,
+    s"patience is $log, $write, $firmware, $erase, must rise from 1 to 63"
+  )
 }
 
 object FlashSource {
@@ -37,14 +41,21 @@ case class IssuedOp() extends Bundle {
 
 /** The op queues of all ways of one channel, and the choice which op goes to the channel next.
   *
-  * Contract. Each way has a queue for each of `read`, `log`, `write` and `firmware`, in order. A way that is idle (`wayIdle`, and its last op `finished`) gets an op: of `read` first, then of `log`, `write`, `firmware`;
-  * but one that has been passed over as often as `FlashPatience` says goes before, in the order log, write, firmware. So, counted from when an op is the first of its queue, at most so many ops of other
-  * queues go before it: log 1, write 9, firmware 19, an ERASE of firmware 27, read 5 (tests assert these, for the default patience). With `flashPriorities` 0 there are three queues: log first, else read and
-  * the rest (`write` and `firmware` in the order they arrive) in turn. A way that offers it gets the op that would be the next beside the one that is under way, one at a time: with `wayAcceptsRead`
-  * one of `read`, but not beside a log page (a commit waits for that); with `wayAcceptsProgram` one of `write` beside another one of `write`; with `wayAcceptsErase` an ERASE of `firmware`; the last two not without priorities. Ways in turn. One op per clock enters; an op whose queue is full waits at its port, and all behind it there. From an op's beat to
-  * `issue` valid: 3 clocks; one issue per 2 clocks. `busy`: an op is here that has not been finished. Reset loses all ops.
+  * Contract. Each way has a queue for each of `read`, `log`, `write` and `firmware`, in order. A way that is idle
+  * (`wayIdle`, and its last op `finished`) gets an op: of `read` first, then of `log`, `write`, `firmware`; but one
+  * that has been passed over as often as `FlashPatience` says goes before, in the order log, write, firmware. So,
+  * counted from when an op is the first of its queue, at most so many ops of other queues go before it: log 1, write 9,
+  * firmware 19, an ERASE of firmware 27, read 5 (tests assert these, for the default patience). With `flashPriorities`
+  * 0 there are three queues: log first, else read and the rest (`write` and `firmware` in the order they arrive) in
+  * turn. A way that offers it gets the op that would be the next beside the one that is under way, one at a time: with
+  * `wayAcceptsRead` one of `read`, but not beside a log page (a commit waits for that); with `wayAcceptsProgram` one of
+  * `write` beside another one of `write`; with `wayAcceptsErase` an ERASE of `firmware`; the last two not without
+  * priorities. Ways in turn. One op per clock enters; an op whose queue is full waits at its port, and all behind it
+  * there. From an op's beat to `issue` valid: 3 clocks; one issue per 2 clocks. `busy`: an op is here that has not been
+  * finished. Reset loses all ops.
   *
-  * All ops of a channel lie in one memory at `{way, queue, number}`; registers hold only the ends of the queues, how often they were passed over and which places of `firmware` are an ERASE.
+  * All ops of a channel lie in one memory at `{way, queue, number}`; registers hold only the ends of the queues, how
+  * often they were passed over and which places of `firmware` are an ERASE.
   */
 class WayQueue(p: OtxParam, depth: FlashQueueDepth, patience: FlashPatience = FlashPatience()) extends Component {
   setDefinitionName("otx_way_queue")
@@ -84,7 +95,8 @@ class WayQueue(p: OtxParam, depth: FlashQueueDepth, patience: FlashPatience = Fl
     val wants = (wayIdle(w) && !running && some.reduce(_ || _)) || (if (p.second) running && !beside && fits else False)
   }
 
-  /** Which queue's turn it is. `entered`: an op comes into queue `firmware`; `picked`: an op of queue `choice`, a clock late, goes. */
+  /** Which queue's turn it is. `entered`: an op comes into queue `firmware`; `picked`: an op of queue `choice`, a clock
+    * late, goes. */
   private trait Order {
     val choice: UInt
     def entered(erase: Bool): Unit
@@ -94,11 +106,13 @@ class WayQueue(p: OtxParam, depth: FlashQueueDepth, patience: FlashPatience = Fl
 
   private class Priorities(head: Seq[UInt], tail: Seq[UInt], some: Seq[Bool]) extends Order {
     val aging = Seq(LOG -> patience.log, WRITE -> patience.write, FIRMWARE -> patience.erase)
-    val passed = aging.map { case (q, most) => q -> RegInit(U(0, log2Up(most + 1) bits)) }.toMap // stays at `most`; 0 while the queue is empty
+    // stays at `most`; 0 while the queue is empty
+    val passed = aging.map { case (q, most) => q -> RegInit(U(0, log2Up(most + 1) bits)) }.toMap
     val erases = Reg(Bits(8 bits)) // of the places of FIRMWARE
     def nextErases = erases(head(FIRMWARE)(2 downto 0))
     val firmwareOld = passed(FIRMWARE) === patience.erase || (passed(FIRMWARE) >= patience.firmware && !nextErases)
-    val old = Seq(LOG -> (passed(LOG) === patience.log), WRITE -> (passed(WRITE) === patience.write), FIRMWARE -> firmwareOld)
+    val old =
+      Seq(LOG -> (passed(LOG) === patience.log), WRITE -> (passed(WRITE) === patience.write), FIRMWARE -> firmwareOld)
     val wishes = old ++ Seq(READ, LOG, WRITE).map(q => q -> some(q))
     val choice = wishes.foldRight(U(FIRMWARE, 2 bits)) { case ((q, wish), others) => Mux(wish, U(q, 2 bits), others) }
     def entered(erase: Bool) = erases(tail(FIRMWARE)(2 downto 0)) := erase
@@ -118,11 +132,17 @@ class WayQueue(p: OtxParam, depth: FlashQueueDepth, patience: FlashPatience = Fl
   }
   private val ways = (0 until p.ways).map(Way)
 
-  private def address(way: UInt, queue: UInt, end: UInt) = (way ## queue ## end(2 downto 0)).asUInt.resize(log2Up(p.ways * 32))
+  private def address(way: UInt, queue: UInt, end: UInt) =
+    (way ## queue ## end(2 downto 0)).asUInt.resize(log2Up(p.ways * 32))
 
   // Ops in: those whose queue has room, in turn
   import clients.{firmware, log, read, write}
-  private val sources = Seq((write, FlashSource.WRITE, WRITE), (read, FlashSource.READ, READ), (log, FlashSource.LOG, LOG), (firmware, FlashSource.FIRMWARE, FIRMWARE))
+  private val sources = Seq(
+    (write, FlashSource.WRITE, WRITE),
+    (read, FlashSource.READ, READ),
+    (log, FlashSource.LOG, LOG),
+    (firmware, FlashSource.FIRMWARE, FIRMWARE)
+  )
   private val entries = sources.map { case (ops, source, queue) =>
     val target = PpnFields(p, ops.ppn).way
     val room = ways.map(way => target === way.w && way.room(queue)).reduce(_ || _)
@@ -135,12 +155,14 @@ class WayQueue(p: OtxParam, depth: FlashQueueDepth, patience: FlashPatience = Fl
   enter.ready := True
   private val enterWay = PpnFields(p, enter.op.ppn).way
   private val enterQueue = enter.source.muxList(sources.map { case (_, source, queue) => source -> U(queue, 2 bits) })
-  private val enterHits = Vec(ways.map(way => depths.indices.map(q => enterWay === way.w && enterQueue === q)).flatten).asBits
+  private val enterHits =
+    Vec(ways.map(way => depths.indices.map(q => enterWay === way.w && enterQueue === q)).flatten).asBits
   ops.write(address(enterWay, enterQueue, MuxOH(enterHits, ways.flatMap(_.tail))), enter.payload, enter.valid)
 
   // Ops out
   private val held = RegInit(False) // an op is at `issue`
-  private val wants = RegNext(Vec(ways.map(_.wants)).asBits) init 0 // a clock late: nothing but a pick takes a wish back, and `held` covers that clock
+  // a clock late: nothing but a pick takes a wish back, and `held` covers that clock
+  private val wants = RegNext(Vec(ways.map(_.wants)).asBits) init 0
   private val choices = ways.map(way => RegNext(way.choice))
   private val first = RegInit(B(1, p.ways bits)) // the way whose turn it is
   private val grant = OHMasking.roundRobin(wants, first)

@@ -11,12 +11,16 @@ case class PageRead(p: OtxParam) extends Bundle {
   val corrected = UInt(p.correctedBits bits) // most wrong bits of a chunk
 }
 
-/** Pages that the host has read, or firmware has verified, with many corrected bits, for firmware, which writes them again (docs/ecc.md).
+/** Pages that the host has read, or firmware has verified, with many corrected bits, for firmware, which writes them
+  * again (docs/ecc.md).
   *
-  * Contract. `reads`: one Flow for each channel. Of these, a page with `corrected` at or above `refreshAt` goes to `weak`; with `refreshAt` 0, or more than can be corrected, none does. Eight wait there; one that does
-  * not fit is dropped: its next read comes here again. `correctedReads` counts reads with at least one corrected bit, `weakReads` those for `weak`, dropped ones too, `retriedReads` those that were whole at another read level only (`ReadRetry`: `corrected` is all ones, more than can be); 65,535 means that or more. From `reads` to `weak`
-  * valid: 5 clocks. Nobody waits for this block: a read of a channel that comes before the one before it had its turn (at most as many clocks as there are channels; a page takes 512) is lost. Reset forgets
-  * all and clears the counters.
+  * Contract. `reads`: one Flow for each channel. Of these, a page with `corrected` at or above `refreshAt` goes to
+  * `weak`; with `refreshAt` 0, or more than can be corrected, none does. Eight wait there; one that does not fit is
+  * dropped: its next read comes here again. `correctedReads` counts reads with at least one corrected bit, `weakReads`
+  * those for `weak`, dropped ones too, `retriedReads` those that were whole at another read level only (`ReadRetry`:
+  * `corrected` is all ones, more than can be); 65,535 means that or more. From `reads` to `weak` valid: 5 clocks.
+  * Nobody waits for this block: a read of a channel that comes before the one before it had its turn (at most as many
+  * clocks as there are channels; a page takes 512) is lost. Reset forgets all and clears the counters.
   */
 class WeakPages(p: OtxParam) extends Component {
   setDefinitionName("otx_weak_pages")

@@ -4,8 +4,8 @@ package opentxssd.host
 import opentxssd._
 import spinal.core._
 
-/** What a command is, decided from its opcode and flags alone, and whether it is a legal command at all (docs/interfaces.md, "Host port": precedence of the
-  * status codes). Combinational.
+/** What a command is, decided from its opcode and flags alone, and whether it is a legal command at all
+  * (docs/interfaces.md, "Host port": precedence of the status codes). Combinational.
   */
 case class CommandCheck(p: OtxParam, cmd: HostCmd, enable: Bool) extends Area {
   private def is(codes: Int*) = codes.map(cmd.opcode === _).reduce(_ || _)

@@ -5,19 +5,24 @@ import opentxssd._
 import spinal.core._
 import spinal.lib._
 
-/** Up to 32 host commands at once: independent ones overlap, dependent ones keep their order, each gets exactly one completion.
+/** Up to 32 host commands at once: independent ones overlap, dependent ones keep their order, each gets exactly one
+  * completion.
   *
-  * Contract. `cmd` is taken one per two clocks while its tag is unused; a command whose tag is still under way waits at the port. A malformed command is completed from here
-  * with its own status, changes nothing and never reaches `dpCmd`. A legal one goes out on `dpCmd` at the earliest ten clocks after it was taken (a WRITE fourteen), once nothing
-  * older conflicts with it (docs/interfaces.md, "Command queue to data path") and there is room for what it needs (`CommandRoom`); those that need no room go past it. Commands other than READ go out only while
-  * the data path `takes` them, so a READ never stands behind one. Among those that may go the choice is round robin, so none starves; one goes out per
-  * six clocks. `dpDone` is passed on to `cpl` one clock later; when that is taken it frees the tag and those that waited for it. `busy`: some command has not been
-  * completed.
+  * Contract. `cmd` is taken one per two clocks while its tag is unused; a command whose tag is still under way waits at
+  * the port. A malformed command is completed from here with its own status, changes nothing and never reaches `dpCmd`.
+  * A legal one goes out on `dpCmd` at the earliest ten clocks after it was taken (a WRITE fourteen), once nothing older
+  * conflicts with it (docs/interfaces.md, "Command queue to data path") and there is room for what it needs
+  * (`CommandRoom`); those that need no room go past it. Commands other than READ go out only while the data path
+  * `takes` them, so a READ never stands behind one. Among those that may go the choice is round robin, so none starves;
+  * one goes out per six clocks. `dpDone` is passed on to `cpl` one clock later; when that is taken it frees the tag and
+  * those that waited for it. `busy`: some command has not been completed.
   *
-  * Between the steps of a decision stand registers (check, compare, may go, choice), so that none of them limits the clock.
+  * Between the steps of a decision stand registers (check, compare, may go, choice), so that none of them limits the
+  * clock.
   *
-  * Waiting is a row of bits per tag: bit j of row i says that command i must wait for command j. Rows are filled when a command enters (only against older ones,
-  * so there is no cycle and no deadlock) and cleared column by column as commands complete. Reset loses all commands without completions.
+  * Waiting is a row of bits per tag: bit j of row i says that command i must wait for command j. Rows are filled when a
+  * command enters (only against older ones, so there is no cycle and no deadlock) and cleared column by column as
+  * commands complete. Reset loses all commands without completions.
   */
 class CommandQueue(p: OtxParam) extends Component {
   setDefinitionName("otx_command_queue")
@@ -131,11 +136,18 @@ class CommandQueue(p: OtxParam) extends Component {
   private val passing = RegInit(False) // one that is no READ is on its way to `dpCmd`
   private val open = intake.takes && !passing
   private def ofTags(what: Footprint => Bool) = Vec(print.map(what)).asBits
-  private val shut = RegNext(ofTags(c => !c.reads && !open || c.takesLog && !room.logOpen || c.takesPages && !room.hold.ready))
+  private val shut =
+    RegNext(ofTags(c => !c.reads && !open || c.takesLog && !room.logOpen || c.takesPages && !room.hold.ready))
 
-  // A kind that may go, in turn, then a command of that kind, in turn: so those that are shut out for a while lose no turn to others
+  // A kind that may go, in turn, then a command of that kind, in turn: so those that are shut out for a while lose no
+  // turn to others
   private val mayGo = free & ~sent & ~shut
-  private val kinds = Vec(Seq[Footprint => Bool](_.reads, _.takesPages, c => c.takesLog && !c.takesPages, c => !c.reads && !c.takesLog).map(ofTags))
+  private val kinds = Vec(Seq[Footprint => Bool](
+    _.reads,
+    _.takesPages,
+    c => c.takesLog && !c.takesPages,
+    c => !c.reads && !c.takesLog
+  ).map(ofTags))
   private val wanted = RegNext(Vec(kinds.map(k => (mayGo & k).orR)).asBits) init 0
   private val kind = Reg(Bits(kinds.size bits)) init 0 // chosen for a clock
   private val turn = RegInit(B(1, kinds.size bits)) // the kind behind the last one
@@ -157,7 +169,8 @@ class CommandQueue(p: OtxParam) extends Component {
     pickedKind := kind
     turn := kind.rotateLeft(1)
   }
-  private val ofKind = mayGo & kinds.zipWithIndex.map { case (k, i) => k & B(tags bits, default -> kind(i)) }.reduce(_ | _)
+  private val ofKind =
+    mayGo & kinds.zipWithIndex.map { case (k, i) => k & B(tags bits, default -> kind(i)) }.reduce(_ | _)
   candidates := Mux((ofKind & later).orR, ofKind & later, ofKind) // none without a kind
   private val first = OHMasking.first(candidates)
   room.hold.valid := picked.valid && pickedWrites

@@ -12,13 +12,18 @@ case class WriteSize() extends Bundle {
   val blocks = UInt(6 bits)
 }
 
-/** Room for the commands that need it, before they enter the data path: so nothing in there waits for firmware, and nobody waits behind one that does.
+/** Room for the commands that need it, before they enter the data path: so nothing in there waits for firmware, and
+  * nobody waits behind one that does.
   *
-  * Contract. `logOpen`: a command that needs log pages (WRITE, TRIM, WRITE ZEROES, BEGIN) may go. A WRITE comes here first (`hold`, one at a time; the others wait for it, so a large one is not starved
-  * by small ones) and goes (`go`, three clocks later at the earliest) when it finds NAND pages, frames and the log open. What has gone and has not taken its frames (`fetched`) or pages (`settled`) yet is counted.
-  * Where no more room will come (`full`, `logFull`) or `fault` is set it goes all the same: the command executor then ends it with CAPACITY or READ_ONLY.
+  * Contract. `logOpen`: a command that needs log pages (WRITE, TRIM, WRITE ZEROES, BEGIN) may go. A WRITE comes here
+  * first (`hold`, one at a time; the others wait for it, so a large one is not starved by small ones) and goes (`go`,
+  * three clocks later at the earliest) when it finds NAND pages, frames and the log open. What has gone and has not
+  * taken its frames (`fetched`) or pages (`settled`) yet is counted.
+  * Where no more room will come (`full`, `logFull`) or `fault` is set it goes all the same: the command executor then
+  * ends it with CAPACITY or READ_ONLY.
   *
-  * All inputs may be some clocks late. What this cannot know, pages that a failing block takes away afterwards, the command executor looks at again. Reset: nothing is held or promised.
+  * All inputs may be some clocks late. What this cannot know, pages that a failing block takes away afterwards, the
+  * command executor looks at again. Reset: nothing is held or promised.
   */
 class CommandRoom(p: OtxParam) extends Component {
   setDefinitionName("otx_command_room")

@@ -4,7 +4,8 @@ package opentxssd.host
 import spinal.core._
 import spinal.lib._
 
-// The host port's data, and what is left and can be taken. Commands, beats and completions are those of soc/facts.toml; what each field means is in docs/interfaces.md.
+// The host port's data, and what is left and can be taken. Commands, beats and completions are those of soc/facts.toml;
+// what each field means is in docs/interfaces.md.
 
 /** The data of commands, both ways: the host port without commands and completions. Master: the host. */
 case class HostData() extends Bundle with IMasterSlave {

@@ -8,7 +8,8 @@ import spinal.core._
 import spinal.lib._
 import spinal.lib.bus.amba4.axi._
 
-/** The commit log: entries in order into log pages, pages to flash, and who waits for them. docs/interfaces.md "Commit log" has the formats.
+/** The commit log: entries in order into log pages, pages to flash, and who waits for them. docs/interfaces.md "Commit
+  * log" has the formats.
   *
   * {{{
   *   append, relocate -> LogAssembler -> LogFrameWriter -> frame       logBlock -> LogLanes
@@ -16,31 +17,40 @@ import spinal.lib.bus.amba4.axi._
   *                         LogPages -----------+-> program, badBlock     waiter -> LogWaiters -> tx, waitDone
   * }}}
   *
-  * Throughput: one entry in 5 clocks, 10 clocks more per page of up to 126 entries. `head` is the index that the next entry taken gets.
-  * `append` waits while: a page is being closed; all four frames hold pages under way; a further page can not be placed; before a group, more than 895 entries are above the
-  * watermark. None of these needs an append, a wait or a commit to go away (programs finish, firmware gives blocks), so no cycle of waiting goes through the log.
-  * `relocate` takes RELOCATE entries whose page is programmed: between groups, before `append`, and while 1,023 entries are not above the watermark, so that a page that holds
-  * up the watermark can be moved. `rescueTo`: the highest index that must become durable for such an entry; `durable` says how far the log is.
+  * Throughput: one entry in 5 clocks, 10 clocks more per page of up to 126 entries. `head` is the index that the next
+  * entry taken gets.
+  * `append` waits while: a page is being closed; all four frames hold pages under way; a further page can not be
+  * placed; before a group, more than 895 entries are above the watermark. None of these needs an append, a wait or a
+  * commit to go away (programs finish, firmware gives blocks), so no cycle of waiting goes through the log.
+  * `relocate` takes RELOCATE entries whose page is programmed: between groups, before `append`, and while 1,023 entries
+  * are not above the watermark, so that a page that holds up the watermark can be moved. `rescueTo`: the highest index
+  * that must become durable for such an entry; `durable` says how far the log is.
   *
-  * Order. lpn-order: entries get indexes, places and pages in the order of `append`; `durable` grows page by page in page order whatever order programs finish in.
-  * commit-prefix: COMMIT waits end, and are made visible, in the order of `waiter`, which must be the order of their records. group: a page is not closed between
-  * a group's first entry and its `last`, and closes before a group that does not fit.
+  * Order. lpn-order: entries get indexes, places and pages in the order of `append`; `durable` grows page by page in
+  * page order whatever order programs finish in.
+  * commit-prefix: COMMIT waits end, and are made visible, in the order of `waiter`, which must be the order of their
+  * records. group: a page is not closed between a group's first entry and its `last`, and closes before a group that
+  * does not fit.
   *
-  * Watermark and counts: MAP entries are outstanding until `pageDone`; those with `inTx` count for txid `serial[4:0]`, `pageDone` with `hasTx`
-  * counts down. `pageDone` waits in a clock in which an entry is appended.
+  * Watermark and counts: MAP entries are outstanding until `pageDone`; those with `inTx` count for txid `serial[4:0]`,
+  * `pageDone` with `hasTx` counts down. `pageDone` waits in a clock in which an entry is appended.
   *
-  * Errors: a log page whose program fails is written again elsewhere (`LogPages`). One that fails at four places, a data page that can not be saved (`pageDone` without `ok`), `giveUp`, an entry or a page without a place
-  * in a lane that gets no further block (`noMore`), or a write error of the frame memory sets `fault`. From then on no page begins to close, all
-  * waits, old and new, end with WRITE_FAULT, COMMITs without being made visible (recovery decides about them), and entries are taken and dropped: nobody hangs.
+  * Errors: a log page whose program fails is written again elsewhere (`LogPages`). One that fails at four places, a
+  * data page that can not be saved (`pageDone` without `ok`), `giveUp`, an entry or a page without a place in a lane
+  * that gets no further block (`noMore`), or a write error of the frame memory sets `fault`. From then on no page
+  * begins to close, all waits, old and new, end with WRITE_FAULT, COMMITs without being made visible (recovery decides
+  * about them), and entries are taken and dropped: nobody hangs.
   * After a write error of the frame memory only reset helps.
   *
-  * `dirty`: an entry is not durable or not complete, or a page is on its way. `mark`: the watermark. `logLeft`: log pages that can still be started, the open one included; two clocks
-  * late. `pages`: log pages that are durable. `evRecord`: a COMMIT entry is appended; `evDurable`: the conditions of the oldest COMMIT wait are met.
+  * `dirty`: an entry is not durable or not complete, or a page is on its way. `mark`: the watermark. `logLeft`: log
+  * pages that can still be started, the open one included; two clocks late. `pages`: log pages that are durable.
+  * `evRecord`: a COMMIT entry is appended; `evDurable`: the conditions of the oldest COMMIT wait are met.
   *
   * `durableMark`: the highest watermark in a durable page. `place`: where the log goes on (`LogPlaceView`).
   *
-  * Reset or `enable` low: page number 0, index 0, no blocks, no waits, no fault; blocks are taken only while `enable` is high, and `generation` and `driveId`
-  * must not change then. `enable` may go low only when no program of the log is under way; a burst that has begun is still finished.
+  * Reset or `enable` low: page number 0, index 0, no blocks, no waits, no fault; blocks are taken only while `enable`
+  * is high, and `generation` and `driveId` must not change then. `enable` may go low only when no program of the log is
+  * under way; a burst that has begun is still finished.
   */
 class CommitLog(p: OtxParam) extends Component {
   setDefinitionName("otx_commit_log")

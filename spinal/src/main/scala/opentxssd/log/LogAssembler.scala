@@ -5,18 +5,23 @@ import opentxssd._
 import spinal.core._
 import spinal.lib._
 
-/** Puts entries together to pages: gives each its index and place, decides when the page closes, and writes the first half of the header then.
+/** Puts entries together to pages: gives each its index and place, decides when the page closes, and writes the first
+  * half of the header then.
   *
-  * An entry is taken when the open page has a frame and can be placed (`ready`), the watermark has room, and the record before it is on its way. The page closes, and
-  * takes no entry until the first half of its header is on its way (LogPages writes the second half),
+  * An entry is taken when the open page has a frame and can be placed (`ready`), the watermark has room, and the record
+  * before it is on its way. The page closes, and takes no entry until the first half of its header is on its way
+  * (LogPages writes the second half),
   *  - when it is full (126 entries);
   *  - when the first entry of a group needs more `room` than is left: a group never straddles two pages (rule group);
-  *  - when somebody waits for an entry in it (`waitedTo`, `rescueTo`), no group is open and the next page's frame is free. Until that frame is free more entries join.
+  *  - when somebody waits for an entry in it (`waitedTo`, `rescueTo`), no group is open and the next page's frame is
+  *    free. Until that frame is free more entries join.
   *
-  * Indexes, places and page numbers go up in the order of `append` and nothing is reordered, so log order is append order: rule lpn-order.
+  * Indexes, places and page numbers go up in the order of `append` and nothing is reordered, so log order is append
+  * order: rule lpn-order.
   *
-  * `pushed`: entry `head` goes into the log in this clock. `closing`: the header's first half is taken in this clock. `dropping` (after a fault): entries are
-  * taken and counted, one per clock, and go nowhere. `room` of a group's first entry must be the truth; a full page closes even inside a group.
+  * `pushed`: entry `head` goes into the log in this clock. `closing`: the header's first half is taken in this clock.
+  * `dropping` (after a fault): entries are taken and counted, one per clock, and go nowhere. `room` of a group's first
+  * entry must be the truth; a full page closes even inside a group.
   * Throughput: that of `record`. Reset: page without entries, index 0.
   */
 class LogAssembler(p: OtxParam) extends Component {
@@ -49,7 +54,8 @@ class LogAssembler(p: OtxParam) extends Component {
 
   private val full = left === 0
   private val tooLarge = append.valid && !groupOpen && append.room > left
-  private val waited = RegNext(waitedTo > first || rescueTo > first) init False // of an older `first` only while the page has no entry
+  // of an older `first` only while the page has no entry
+  private val waited = RegNext(waitedTo > first || rescueTo > first) init False
   private val wanted = waited && count =/= 0 && !groupOpen && nextFree
   private val close = full || tooLarge || wanted
   private val filling = state === State.Fill && !close && ready && watermarkRoom && enable && !dropping

@@ -62,8 +62,9 @@ case class LogPort() extends Bundle with IMasterSlave {
   }
 }
 
-/** Where the log goes on, for checkpoints. `capture` for one clock; then, as it was in that clock: `page`, the first log page that has no place yet, `first`, the index of its first entry, and for lane
-  * `lane` the block and the page (`row`) in it where the lane's next page will be. All entries before `first` are in earlier pages. Master: who asks.
+/** Where the log goes on, for checkpoints. `capture` for one clock; then, as it was in that clock: `page`, the first
+  * log page that has no place yet, `first`, the index of its first entry, and for lane `lane` the block and the page
+  * (`row`) in it where the lane's next page will be. All entries before `first` are in earlier pages. Master: who asks.
   */
 case class LogPlaceView(p: OtxParam) extends Bundle with IMasterSlave {
   val capture = Bool()

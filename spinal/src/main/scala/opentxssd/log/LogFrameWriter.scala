@@ -6,7 +6,8 @@ import spinal.core._
 import spinal.lib._
 import spinal.lib.bus.amba4.axi._
 
-/** 32 bytes at place `place` (0 ... 127) of log frame `frame`; a header is places 0 and 1, entry `i` of a page is place `i + 2`. */
+/** 32 bytes at place `place` (0 ... 127) of log frame `frame`; a header is places 0 and 1, entry `i` of a page is place
+  * `i + 2`. */
 case class LogRecord() extends Bundle {
   val frame = UInt(2 bits)
   val place = UInt(7 bits)
@@ -15,9 +16,11 @@ case class LogRecord() extends Bundle {
 
 /** Writes records into the log frames, each as one AXI burst of 4 beats, in order.
   *
-  * Throughput: one record in 5 clocks when the memory takes address and data at once; latency from `record` to the first beat: 1 clock. All bursts have id 0, so
-  * the memory answers them in order and two counters (modulo 2,048, at most 512 records are under way) tell what is there: the record that was the `n`-th
-  * accepted is in memory when `written` has reached `n`. `error` is high for one clock when the memory answers with an error; `written` stays where it is from then on.
+  * Throughput: one record in 5 clocks when the memory takes address and data at once; latency from `record` to the
+  * first beat: 1 clock. All bursts have id 0, so the memory answers them in order and two counters (modulo 2,048, at
+  * most 512 records are under way) tell what is there: the record that was the `n`-th accepted is in memory when
+  * `written` has reached `n`. `error` is high for one clock when the memory answers with an error; `written` stays
+  * where it is from then on.
   *
   * A burst that has begun is always finished. Only reset loses the record that is held.
   */

@@ -5,18 +5,23 @@ import opentxssd._
 import spinal.core._
 import spinal.lib._
 
-/** Where log pages go: per lane a queue of erased blocks (current, next and four behind them) and the page to write next in the current one.
+/** Where log pages go: per lane a queue of erased blocks (current, next and four behind them) and the page to write
+  * next in the current one.
   *
-  * `current`, `next` and `page` are the place of the next page of lane `lane`; `available` is high when that lane has a current and a next block. `advance` takes
-  * that place. A block is used up after its last page; the next one becomes current. `skip` leaves the lane's current block for the next one: a page in it failed.
+  * `current`, `next` and `page` are the place of the next page of lane `lane`; `available` is high when that lane has a
+  * current and a next block. `advance` takes that place. A block is used up after its last page; the next one becomes
+  * current. `skip` leaves the lane's current block for the next one: a page in it failed.
   * Never both in one clock.
   *
-  * `block` is taken when the lane has room (`room`, one bit per lane); a block for a lane that does not exist is taken and ignored. A block that was taken counts
-  * in the next clock. `turn` is the lane of the next new page; `left`: how many log pages can still be placed from it on when `waiting` ones have been, `some`: one or more; two clocks late.
+  * `block` is taken when the lane has room (`room`, one bit per lane); a block for a lane that does not exist is taken
+  * and ignored. A block that was taken counts in the next clock. `turn` is the lane of the next new page; `left`: how
+  * many log pages can still be placed from it on when `waiting` ones have been, `some`: one or more; two clocks late.
   *
-  * `noMore`: no further block comes to this lane. `over`: so it is for lane `lane`; `ends`: and a lane without a place for the next page is such a one (as late as `some`).
+  * `noMore`: no further block comes to this lane. `over`: so it is for lane `lane`; `ends`: and a lane without a place
+  * for the next page is such a one (as late as `some`).
   *
-  * `capture` for one clock: `shownBlock` and `shownPage` are the current block and next page of lane `shown` as they were then, until the lane has used up two more blocks.
+  * `capture` for one clock: `shownBlock` and `shownPage` are the current block and next page of lane `shown` as they
+  * were then, until the lane has used up two more blocks.
   *
   * Reset: all lanes empty.
   */
@@ -86,8 +91,8 @@ class LogLanes(p: OtxParam) extends Component {
   shownBlock := ids.readAsync(shown @@ firstThen(shownLane))
   shownPage := pagesThen(shownLane)
 
-  // The lanes take turns, so the log stops at the first lane that is out of pages: lane l, which has n pages left, is asked for one page too many
-  // after its distance from the turn and n rounds.
+  // The lanes take turns, so the log stops at the first lane that is out of pages: lane l, which has n pages left, is
+  // asked for one page too many after its distance from the turn and n rounds.
   private val stops = for (l <- 0 until p.lanes) yield {
     val whole = (count(l) - 1) @@ U(0, p.pageBits bits)
     val mine = Mux(count(l) >= 2, whole - pages(l), U(0))

@@ -14,17 +14,23 @@ case class LogPlace(p: OtxParam) extends Bundle {
 
 /** The log pages under way: at most four, the open one included, each in frame (page number modulo 4).
   *
-  * `closed` ends the open page (`closed.payload`: index after its last entry); the page after it is open then. Closed pages are placed in page order, a lane having one page under way: the next page of the lane
-  * (`LogLanes`), then the header's second half, which names the lane's blocks, then `program` when all of it is in memory. Done beats may come in any order, at any time and are remembered; pages retire in page order. So
-  * `durable`, the number of entries in retired pages, is always a prefix of the log.
+  * `closed` ends the open page (`closed.payload`: index after its last entry); the page after it is open then. Closed
+  * pages are placed in page order, a lane having one page under way: the next page of the lane (`LogLanes`), then the
+  * header's second half, which names the lane's blocks, then `program` when all of it is in memory. Done beats may come
+  * in any order, at any time and are remembered; pages retire in page order. So `durable`, the number of entries in
+  * retired pages, is always a prefix of the log.
   *
-  * A page whose program fails is placed again before any new page (decision 011): in the next page of its block, or from page 3 of a block on in the lane's next block. Its block goes to `badBlock` first. `failed` for one clock: the
+  * A page whose program fails is placed again before any new page (decision 011): in the next page of its block, or
+  * from page 3 of a block on in the lane's next block. Its block goes to `badBlock` first. `failed` for one clock: the
   * fourth place failed too; the page never retires.
   *
-  * `durableMark`: the highest watermark that stands in a retired page. `nextPage`: the first page that has no place yet, the open one or a closed one; `nextFirst`: index of its first entry.
+  * `durableMark`: the highest watermark that stands in a retired page. `nextPage`: the first page that has no place
+  * yet, the open one or a closed one; `nextFirst`: index of its first entry.
   *
-  * `page`: number of the open page. `frameFree`: its frame is free. `nextFree`: the frame of the page after it is. `turn`: lane of the next page that has no place yet; `waiting`: closed pages without one. `pages`: pages retired.
-  * `closed` to header 3 clocks, header taken to `program` 1 clock after the last answer of the memory; done beat to `durable`: 2 clocks. Reset: page 0 is open and nothing is durable.
+  * `page`: number of the open page. `frameFree`: its frame is free. `nextFree`: the frame of the page after it is.
+  * `turn`: lane of the next page that has no place yet; `waiting`: closed pages without one. `pages`: pages retired.
+  * `closed` to header 3 clocks, header taken to `program` 1 clock after the last answer of the memory; done beat to
+  * `durable`: 2 clocks. Reset: page 0 is open and nothing is durable.
   */
 class LogPages(p: OtxParam) extends Component {
   setDefinitionName("otx_log_pages")
@@ -75,7 +81,8 @@ class LogPages(p: OtxParam) extends Component {
   waiting := open(2 downto 0) - asked(2 downto 0)
 
   private object State extends SpinalEnum {
-    val Idle, Leave, Head, Program = newElement() // a page; who hears of its bad block; the second half taken; the program taken
+    // a page; who hears of its bad block; the second half taken; the program taken
+    val Idle, Leave, Head, Program = newElement()
   }
   private val state = RegInit(State.Idle)
   private val slot = Reg(UInt(2 bits))

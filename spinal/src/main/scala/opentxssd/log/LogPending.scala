@@ -7,8 +7,9 @@ import spinal.lib._
 
 /** Counts, per txid, the logged data pages whose programs are not finished.
   *
-  * `up` and `down` never come in the same clock; each counts two clocks later. `none` is high while txid `ask` has no such page (combinational). At most 1,023
-  * entries are outstanding in all (LogWatermark), so the counters cannot overflow. Reset: all counts 0.
+  * `up` and `down` never come in the same clock; each counts two clocks later. `none` is high while txid `ask` has no
+  * such page (combinational). At most 1,023 entries are outstanding in all (LogWatermark), so the counters cannot
+  * overflow. Reset: all counts 0.
   */
 class LogPending extends Component {
   setDefinitionName("otx_log_pending")

@@ -5,27 +5,36 @@ import opentxssd._
 
 /** How many log pages new writes leave alone, and why these are enough in every state.
   *
-  * A page of the log is used when it closes: when it is full, when a group does not fit, or when somebody waits for an entry in it (`LogAssembler`). So each needs a new entry, and a FLUSH with nothing new
-  * uses none. `logLeft` (`LogLanes`) is the number of pages that can close and be placed from now on: lanes take turns, so it ends at the first page whose lane has no place, whatever the other lanes have.
+  * A page of the log is used when it closes: when it is full, when a group does not fit, or when somebody waits for an
+  * entry in it (`LogAssembler`). So each needs a new entry, and a FLUSH with nothing new uses none. `logLeft`
+  * (`LogLanes`) is the number of pages that can close and be placed from now on: lanes take turns, so it ends at the
+  * first page whose lane has no place, whatever the other lanes have.
   *
-  * WRITE, TRIM, WRITE ZEROES and BEGIN, one at a time (`CommandExecutor`: Room), and the move of a page by firmware (`DataPath`) begin only while `logLeft` is above `reserved`. Nobody else asks. Once the last of
-  * these has begun, at most so many pages are still to close, whatever else the host does and in whatever order:
+  * WRITE, TRIM, WRITE ZEROES and BEGIN, one at a time (`CommandExecutor`: Room), and the move of a page by firmware
+  * (`DataPath`) begin only while `logLeft` is above `reserved`. Nobody else asks. Once the last of these has begun, at
+  * most so many pages are still to close, whatever else the host does and in whatever order:
   *
   *   -  1: the one that is open then, if somebody waits for it or the command's entries do not fit
   *   -  1: the one with the command's entries (up to 32, and its COMMIT record)
   *   -  2: those with the entry of a move and of a note that began in the same clocks
   *   -  1: one that closed in the clocks by which `logLeft` is late
-  *   - 32: an end for each open transaction: COMMIT, also RELAXED with a FLUSH behind it, ABORT or RECOVER, whose entries share pages. No transaction opens without being one of the four commands
+  *   - 32: an end for each open transaction: COMMIT, also RELAXED with a FLUSH behind it, ABORT or RECOVER, whose
+  *     entries share pages. No transaction opens without being one of the four commands
   *
-  * And a block may fail just then. A log page that fails is placed again in its lane; one bad block takes its pages from the lane at most, `lanes * pagesPerBlock` of `logLeft`, and one in each
-  * lane takes no more, because the lanes run out side by side. A page of data that fails costs a page of the log (its RELOCATE becomes durable alone), so a data block costs `pagesPerBlock` at most.
+  * And a block may fail just then. A log page that fails is placed again in its lane; one bad block takes its pages
+  * from the lane at most, `lanes * pagesPerBlock` of `logLeft`, and one in each lane takes no more, because the lanes
+  * run out side by side. A page of data that fails costs a page of the log (its RELOCATE becomes durable alone), so a
+  * data block costs `pagesPerBlock` at most.
   *
-  * If more than that fails at the very end, spare blocks have run out (guarantee 14): an entry or a page without a place in a lane that gets no further block sets `fault` (`CommitLog`). Waits end with
-  * WRITE_FAULT, writes with READ_ONLY, reads go on: nobody hangs. Above `reserved` nobody waits for ever either: firmware hands over blocks, or says `logFull` and the answer is CAPACITY.
+  * If more than that fails at the very end, spare blocks have run out (guarantee 14): an entry or a page without a
+  * place in a lane that gets no further block sets `fault` (`CommitLog`). Waits end with WRITE_FAULT, writes with
+  * READ_ONLY, reads go on: nobody hangs. Above `reserved` nobody waits for ever either: firmware hands over blocks, or
+  * says `logFull` and the answer is CAPACITY.
   */
 object LogReserve {
   def reserved(p: OtxParam): Int = 5 + OtxParam.txids + p.lanes * p.pagesPerBlock
 
-  /** The command queue lets such commands go above this: three may be before one in the data path, of two pages each. So the command executor finds its pages and does not wait. */
+  /** The command queue lets such commands go above this: three may be before one in the data path, of two pages each.
+    * So the command executor finds its pages and does not wait. */
   def open(p: OtxParam): Int = reserved(p) + 6
 }

@@ -8,15 +8,20 @@ import spinal.lib._
 
 /** Who waits for the log: commands that complete when what they need is durable and complete.
   *
-  * FLUSH (and FUA), in order: done when `durable` and `mark` (completeness watermark) have reached its index. COMMIT, in order: when `durable` has reached its
-  * index and `none` says that no page of its txid (`ask`) is outstanding; then `tx` COMMIT is sent, and when that is taken the command is done. So commits become
-  * visible in the order in which their waits came, which is the order of their records: rule commit-prefix. A RELAXED COMMIT needs neither, only its turn; so the next COMMIT that is
-  * not RELAXED also waits until `mark` has reached the last RELAXED one before it: its promise covers all commits before it. FLUSHes and COMMITs pass each other freely.
+  * FLUSH (and FUA), in order: done when `durable` and `mark` (completeness watermark) have reached its index. COMMIT,
+  * in order: when `durable` has reached its index and `none` says that no page of its txid (`ask`) is outstanding; then
+  * `tx` COMMIT is sent, and when that is taken the command is done. So commits become visible in the order in which
+  * their waits came, which is the order of their records: rule commit-prefix. A RELAXED COMMIT needs neither, only its
+  * turn; so the next COMMIT that is not RELAXED also waits until `mark` has reached the last RELAXED one before it: its
+  * promise covers all commits before it. FLUSHes and COMMITs pass each other freely.
   *
-  * After `fault` all waits end with WRITE_FAULT, at most one per clock, and no further COMMIT is sent. A COMMIT whose conditions were met before goes on to SUCCESS.
+  * After `fault` all waits end with WRITE_FAULT, at most one per clock, and no further COMMIT is sent. A COMMIT whose
+  * conditions were met before goes on to SUCCESS.
   *
-  * `waitedTo`: the highest index that anybody but a RELAXED COMMIT ever waited for, one clock after `waiter`. Room for 32 of each kind: as many as there are tags, so `waiter` is
-  * never refused for long. Conditions met to `tx` or `waitDone`: 1 clock (2 for a wait that comes to an idle queue). `evDurable`: the conditions of a COMMIT that is not RELAXED are met.
+  * `waitedTo`: the highest index that anybody but a RELAXED COMMIT ever waited for, one clock after `waiter`. Room for
+  * 32 of each kind: as many as there are tags, so `waiter` is never refused for long. Conditions met to `tx` or
+  * `waitDone`: 1 clock (2 for a wait that comes to an idle queue). `evDurable`: the conditions of a COMMIT that is not
+  * RELAXED are met.
   * Reset loses all waits.
   */
 class LogWaiters extends Component {
@@ -63,7 +68,8 @@ class LogWaiters extends Component {
   private val relaxedTo = Reg(UInt(48 bits)) init 0 // index of the last RELAXED COMMIT that has had its turn
   private val covered = RegNext(mark >= relaxedTo) init True // all entries before it are complete
   private val settled = RegNext(!(commit.fire && commit.relaxed)) init True // `covered` is about `relaxedTo`
-  private val commitEnd = ending(commit, commit.relaxed || durable >= commit.index && none && covered && settled, commitFree)
+  private val commitEnd =
+    ending(commit, commit.relaxed || durable >= commit.index && none && covered && settled, commitFree)
   when(commit.fire && commit.relaxed)(relaxedTo := commit.index)
   private val shown = RegInit(False) // the COMMIT at its end is sent and taken
   evDurable := commitEnd.taken && !fault && !commit.relaxed

@@ -6,12 +6,14 @@ import spinal.lib._
 
 /** The completeness watermark: every entry with a lower index is complete.
   *
-  * `push` says that entry `head` is appended; it is complete at once (`complete`) or when `done` names it (index modulo 1,024; not in a clock with `push`). The
-  * watermark moves one entry in three clocks (the log takes one in five), five clocks after `push` or `done` at the earliest. `room` is low when 1,023 entries are
-  * between watermark and head: then there must be no `push`. `groupRoom`: 128 more fit; a clock late.
+  * `push` says that entry `head` is appended; it is complete at once (`complete`) or when `done` names it (index modulo
+  * 1,024; not in a clock with `push`). The watermark moves one entry in three clocks (the log takes one in five), five
+  * clocks after `push` or `done` at the earliest. `room` is low when 1,023 entries are between watermark and head: then
+  * there must be no `push`. `groupRoom`: 128 more fit; a clock late.
   *
-  * One bit per entry in a memory with one write and one read port: a clock to read the bit behind the watermark, one to look at it, one to move. A bit read in the
-  * clock of its own write is the old one, which for a new entry may be a leftover of 1,024 entries ago, so it counts only if the entry was there when it was read.
+  * One bit per entry in a memory with one write and one read port: a clock to read the bit behind the watermark, one to
+  * look at it, one to move. A bit read in the clock of its own write is the old one, which for a new entry may be a
+  * leftover of 1,024 entries ago, so it counts only if the entry was there when it was read.
   *
   * Reset: watermark 0, no entry. `bits` is smaller only in the proof (formal/log_watermark.sby).
   */

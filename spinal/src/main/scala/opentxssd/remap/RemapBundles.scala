@@ -5,7 +5,8 @@ import opentxssd._
 import spinal.core._
 import spinal.lib._
 
-// What the remap engine and its parts hand to each other (docs/interfaces.md). Its ops and answers are those of soc/facts.toml.
+// What the remap engine and its parts hand to each other (docs/interfaces.md). Its ops and answers are those of
+// soc/facts.toml.
 
 /** Ops and answers of one user. Master: the user. */
 case class RemapUser() extends Bundle with IMasterSlave {
@@ -91,7 +92,8 @@ case class RemapAnswer() extends Bundle {
   val part = Bool()
 }
 
-/** One entry of a walk: to be merged, or dropped because its transaction was aborted. `unread`: its LPN could not be read. */
+/** One entry of a walk: to be merged, or dropped because its transaction was aborted. `unread`: its LPN could not be
+  * read. */
 case class RemapWalk(p: RemapParam) extends Bundle {
   val merge = Bool()
   val index = TxIndex(p)
@@ -116,14 +118,16 @@ case class RemapPlace(p: RemapParam) extends Bundle {
   val index = TxIndex(p)
 }
 
-/** A word of the chain that a job has come to: what it says, where it stands and how many entries were passed on the way. */
+/** A word of the chain that a job has come to: what it says, where it stands and how many entries were passed on the
+  * way. */
 case class RemapAt(p: RemapParam) extends Bundle {
   val word = Word()
   val holder = RemapPlace(p)
   val passed = UInt(6 bits)
 }
 
-/** Where the chain starts (the map word), or, for a walk that has found its entry, how the chain goes on behind it; and who names that entry. */
+/** Where the chain starts (the map word), or, for a walk that has found its entry, how the chain goes on behind it; and
+  * who names that entry. */
 case class RemapStarts(p: RemapParam) extends Bundle {
   val next = Word()
   val before = RemapPlace(p)
@@ -131,8 +135,10 @@ case class RemapStarts(p: RemapParam) extends Bundle {
 
 /** The small part of a slot's state. */
 case class RemapFlags() extends Bundle {
-  val distance = UInt(RemapParam.orderBits bits) // of the committed version in `kept`: how far its commit is behind the limit; all ones: none
-  val own, committing, found, hit = Bool() // `kept` is the reader's own; some entry is committing; a walk has met its entry; hit
+  // of the committed version in `kept`: how far its commit is behind the limit; all ones: none
+  val distance = UInt(RemapParam.orderBits bits)
+  // `kept` is the reader's own; some entry is committing; a walk has met its entry; hit
+  val own, committing, found, hit = Bool()
   val more, second, atBase = Bool() // after the write: the chain goes on; another write; the write replaced the base
 }
 
@@ -154,7 +160,8 @@ object RemapWrite {
   val UNLINK = 7 // `next` where the walk's entry was named
 }
 
-/** One of a power of two of values, as a tree of two-way choices: half the logic that synthesis makes of a 32-way case. */
+/** One of a power of two of values, as a tree of two-way choices: half the logic that synthesis makes of a 32-way case.
+  * */
 object Pick {
   def apply[T <: Data](values: collection.Seq[T], index: UInt): T =
     if (values.size == 1) values.head
@@ -168,5 +175,6 @@ object Pick {
 case class RemapMap(p: RemapParam) {
   def words(lpn: UInt): UInt = beat(p.mapBase, lpn >> 2)
   def entry(index: TxIndex): UInt = beat(p.txBase, index.asBits.asUInt)
-  private def beat(base: BigInt, n: UInt) = (U(base >> 4, p.addressBits - 4 bits) + n.resize(p.addressBits - 4)) @@ U(0, 4 bits)
+  private def beat(base: BigInt, n: UInt) =
+    (U(base >> 4, p.addressBits - 4 bits) + n.resize(p.addressBits - 4)) @@ U(0, 4 bits)
 }

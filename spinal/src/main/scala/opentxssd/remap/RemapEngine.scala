@@ -8,23 +8,31 @@ import spinal.lib.bus.amba4.axi._
 
 /** The map, the tx tables and what every transaction means: docs/interfaces.md, "Remap engine".
   *
-  * Ops go into `slots` slots and are answered as they are done; `tag` says whose answer it is. Two ops on one LPN of which one changes something keep their order: the later one does
-  * not start before the earlier one's answer has been taken. With a table memory that answers in the next clock an answer stands at `rsp` 4 clocks after its op (6 with a version first in
-  * the chain, 2 more for each further one) and lookups pass at one per clock.
+  * Ops go into `slots` slots and are answered as they are done; `tag` says whose answer it is. Two ops on one LPN of
+  * which one changes something keep their order: the later one does not start before the earlier one's answer has been
+  * taken. With a table memory that answers in the next clock an answer stands at `rsp` 4 clocks after its op (6 with a
+  * version first in the chain, 2 more for each further one) and lookups pass at one per clock.
   *
-  * `tx`: one clock. A COMMIT is taken at once, whatever is in the slots: a commit changes one register, and is seen by every op that comes from the next clock on. An op or group that came before
-  * goes on as if the commit had not happened: it has a limit, the order of the next commit when its first op came, and a transaction that was committed with that order or later is still
-  * uncommitted for it. So each op, and each group, sees one instant. Also a PLAIN: it may have passed a version of T2 when T2 was open and then meet one of T1; if both commit meanwhile, in either order,
-  * neither counts for it and both win over it later. Without the limit it would mark T1's version dead and leave T2's, the older one, on top. A commit in the clock of an op comes after that op.
-  * What such a reader may still be sent to stays: the walk that merges T waits until nobody is left who does not see T (`RemapSnapshot`). BEGIN, COMMITTING, PREPARE and ABORT wait while an
-  * APPEND is under way; in the clock of an op they come before it.
+  * `tx`: one clock. A COMMIT is taken at once, whatever is in the slots: a commit changes one register, and is seen by
+  * every op that comes from the next clock on. An op or group that came before goes on as if the commit had not
+  * happened: it has a limit, the order of the next commit when its first op came, and a transaction that was committed
+  * with that order or later is still uncommitted for it. So each op, and each group, sees one instant. Also a PLAIN: it
+  * may have passed a version of T2 when T2 was open and then meet one of T1; if both commit meanwhile, in either order,
+  * neither counts for it and both win over it later. Without the limit it would mark T1's version dead and leave T2's,
+  * the older one, on top. A commit in the clock of an op comes after that op.
+  * What such a reader may still be sent to stays: the walk that merges T waits until nobody is left who does not see T
+  * (`RemapSnapshot`). BEGIN, COMMITTING, PREPARE and ABORT wait while an APPEND is under way; in the clock of an op
+  * they come before it.
   *
-  * A TRIM is one job per block with the limit of the TRIM and one answer (`RemapIssue`, `RemapTrims`). While it has blocks to start, no other op starts.
+  * A TRIM is one job per block with the limit of the TRIM and one answer (`RemapIssue`, `RemapTrims`). While it has
+  * blocks to start, no other op starts.
   *
-  * Walks (merge, abort) run beside the ops, up to six entries at once; while ops come without a pause, one entry per 64 ops. A lookup keeps walks off its LPN, so no chain changes
-  * under it and no entry's memory is used again under it. `released` must be taken without waiting for `op`, `tx` or `rsp`; a location may pass there some clocks after the answer or
-  * the FREE it belongs to. `memoryErrors` counts jobs that met a memory error or a broken chain and stops at 65,535; a walk leaves such an entry as it is and goes on, so that the
-  * engine never stands still. Reset loses all states (all FREE) and forgets jobs under way; table memory is firmware's to fill again.
+  * Walks (merge, abort) run beside the ops, up to six entries at once; while ops come without a pause, one entry per 64
+  * ops. A lookup keeps walks off its LPN, so no chain changes under it and no entry's memory is used again under it.
+  * `released` must be taken without waiting for `op`, `tx` or `rsp`; a location may pass there some clocks after the
+  * answer or the FREE it belongs to. `memoryErrors` counts jobs that met a memory error or a broken chain and stops at
+  * 65,535; a walk leaves such an entry as it is and goes on, so that the engine never stands still. Reset loses all
+  * states (all FREE) and forgets jobs under way; table memory is firmware's to fill again.
   */
 class RemapEngine(p: RemapParam, name: String = "otx_remap_engine") extends Component {
   setDefinitionName(name)
@@ -45,7 +53,8 @@ class RemapEngine(p: RemapParam, name: String = "otx_remap_engine") extends Comp
   val evTxid = out port UInt(5 bits)
 
   /** What all txids show: one that this engine does not have is FREE. */
-  private def shown(to: Vec[UInt], from: Vec[UInt]): Unit = for (t <- to.indices) (if (t < p.txids) to(t) := from(t) else to(t) := 0)
+  private def shown(to: Vec[UInt], from: Vec[UInt]): Unit =
+    for (t <- to.indices) (if (t < p.txids) to(t) := from(t) else to(t) := 0)
 
   private val status = new TxStatus(p.txids, log2Up(RemapParam.mostTxids / p.txids))
   private val snapshot = new RemapSnapshot()

@@ -5,20 +5,26 @@ import opentxssd._
 import spinal.core._
 import spinal.lib._
 
-/** Lets ops and walk jobs into the slots: which goes next, whether it may be done at all, and whether somebody in a slot is in its way.
+/** Lets ops and walk jobs into the slots: which goes next, whether it may be done at all, and whether somebody in a
+  * slot is in its way.
   *
-  * A job waits here until a slot is free and no slot has the same LPN when one of the two changes something. Every op but LOOKUP changes something, and every walk. So jobs
-  * on one LPN that matter to each other run one after the other, in order, the later one from the clock after the earlier one's answer was taken (`answered`) or its walk ended
+  * A job waits here until a slot is free and no slot has the same LPN when one of the two changes something. Every op
+  * but LOOKUP changes something, and every walk. So jobs on one LPN that matter to each other run one after the other,
+  * in order, the later one from the clock after the earlier one's answer was taken (`answered`) or its walk ended
   * (`walkEnd`); all others overtake each other. The job behind it waits too.
   *
-  * A TRIM becomes one job per block, PLAIN or APPEND of NONE (`part`), which start one after the other with the limit of the TRIM; nobody comes between them, and `trims` says how many there
-  * will be when the first starts. That one waits for the answer of the TRIM before (`trimming`).
+  * A TRIM becomes one job per block, PLAIN or APPEND of NONE (`part`), which start one after the other with the limit
+  * of the TRIM; nobody comes between them, and `trims` says how many there will be when the first starts. That one
+  * waits for the answer of the TRIM before (`trimming`).
   *
-  * Ops first; but a walk job that has let 64 ops pass goes next. One APPEND at a time (`appending`, from its first clock here to `appendEnd`): its transaction's state and count stand
-  * still meanwhile, also between the parts of a TRIM. An op that may not be done (unknown op, LPN past the end, a VER location, APPEND to a transaction that is not OPEN) and an entry that could not be
-  * read start as `refused`; so does a TRIM of 0 or over 32 blocks, past the end or of a transaction that is not OPEN: once, and not as a part.
+  * Ops first; but a walk job that has let 64 ops pass goes next. One APPEND at a time (`appending`, from its first
+  * clock here to `appendEnd`): its transaction's state and count stand still meanwhile, also between the parts of a
+  * TRIM. An op that may not be done (unknown op, LPN past the end, a VER location, APPEND to a transaction that is not
+  * OPEN) and an entry that could not be read start as `refused`; so does a TRIM of 0 or over 32 blocks, past the end or
+  * of a transaction that is not OPEN: once, and not as a part.
   *
-  * Latency: `op` to `start` 1 clock, 2 for an APPEND or TRIM; one job per clock, a part of a TRIM per 2 clocks. Reset forgets all jobs.
+  * Latency: `op` to `start` 1 clock, 2 for an APPEND or TRIM; one job per clock, a part of a TRIM per 2 clocks. Reset
+  * forgets all jobs.
   */
 class RemapIssue(p: RemapParam) extends Component {
   setDefinitionName("otx_remap_issue")
@@ -70,7 +76,10 @@ class RemapIssue(p: RemapParam) extends Component {
   when(advance)(job.lpn := lpn)
   when(room) {
     here := op.fire || walk.fire
-    job.job := isWalk.mux(walk.merge.mux(U(RemapJob.MERGE, 3 bits), U(RemapJob.DROP, 3 bits)), op.op.resize(2).resize(3))
+    job.job := isWalk.mux(
+      walk.merge.mux(U(RemapJob.MERGE, 3 bits), U(RemapJob.DROP, 3 bits)),
+      op.op.resize(2).resize(3)
+    )
     when(!isWalk && op.op.msb)(job.job := op.hasTx.mux(U(RemapOpcode.APPEND, 3 bits), U(RemapOpcode.PLAIN, 3 bits)))
     job.hasTx := op.hasTx && !isWalk
     job.index := walk.index
@@ -87,7 +96,9 @@ class RemapIssue(p: RemapParam) extends Component {
     changes := isWalk || op.op =/= RemapOpcode.LOOKUP
     bad := past || isWalk.mux(
       walk.unread,
-      op.op.msb && !trims1 || op.op(1 downto 0) =/= RemapOpcode.LOOKUP && op.location.isVer || op.op === RemapOpcode.SWAP && op.newLocation.isVer ||
+      op.op.msb && !trims1 || op.op(
+        1 downto 0
+      ) =/= RemapOpcode.LOOKUP && op.location.isVer || op.op === RemapOpcode.SWAP && op.newLocation.isVer ||
         op.op === RemapOpcode.APPEND && !op.hasTx || trims1 && (op.blocks === 0 || op.blocks > RemapParam.mostBlocks)
     )
   }
@@ -124,7 +135,8 @@ class RemapIssue(p: RemapParam) extends Component {
 
   // APPEND: a clock more, to look at its transaction. TRIM: at its end, which is that of all its parts
   private val appendBusy = RegInit(False)
-  private val looked = RegNext(here && !(isAppend && appendBusy) && !(isTrim && first && trimming) && !start.fire) init False
+  private val looked =
+    RegNext(here && !(isAppend && appendBusy) && !(isTrim && first && trimming) && !start.fire) init False
   private val over = RegNext((job.lpn +^ parts) > U(p.lpns, p.lpnBits + 1 bits))
   private val notOpen = RegNext(Pick(state, job.index.txid) =/= TxState.OPEN)
   appendTxid := job.index.txid

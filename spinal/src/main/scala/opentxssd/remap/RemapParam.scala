@@ -7,10 +7,12 @@ import java.util.Properties
 import spinal.core._
 import spinal.lib.bus.amba4.axi._
 
-/** All that the remap engine knows of the design around it. A drive's is `OtxParam.remap`; an engine alone reads its own from a file (`soc/remap_engine.py` writes it).
+/** All that the remap engine knows of the design around it. A drive's is `OtxParam.remap`; an engine alone reads its
+  * own from a file (`soc/remap_engine.py` writes it).
   *
-  * The fields of its streams have the same widths in every configuration. Table memory holds the map, a word of 4 bytes for each LPN from `mapBase` on, and the tx tables, of which each
-  * txid has `2^entryBits` places of 16 bytes from `txBase` on.
+  * The fields of its streams have the same widths in every configuration. Table memory holds the map, a word of 4 bytes
+  * for each LPN from `mapBase` on, and the tx tables, of which each txid has `2^entryBits` places of 16 bytes from
+  * `txBase` on.
   */
 case class RemapParam(
     lpns: BigInt,
@@ -24,15 +26,33 @@ case class RemapParam(
     idBits: Int = 6 // of the same
 ) {
   require(lpns >= 64 && lpns <= (BigInt(1) << 30), s"lpns is $lpns, must be 64 to 2^30")
-  require(isPow2(txids) && txids >= 2 && txids <= RemapParam.mostTxids, s"txids is $txids, must be a power of two, 2 to ${RemapParam.mostTxids}")
-  require(isPow2(slots) && slots >= 2 && slots <= RemapParam.mostSlots, s"slots is $slots, must be a power of two, 2 to ${RemapParam.mostSlots}")
+  require(
+    isPow2(txids) && txids >= 2 && txids <= RemapParam.mostTxids,
+    s"txids is $txids, must be a power of two, 2 to ${RemapParam.mostTxids}"
+  )
+  require(
+    isPow2(slots) && slots >= 2 && slots <= RemapParam.mostSlots,
+    s"slots is $slots, must be a power of two, 2 to ${RemapParam.mostSlots}"
+  )
   require(entryBits >= 2 && entryBits <= 16, s"entryBits is $entryBits, must be 2 to 16")
-  require(txEntries >= 1 && txEntries < (1 << entryBits), s"txEntries is $txEntries, must be 1 to ${(1 << entryBits) - 1}: a number of entryBits bits counts them")
-  require(idBits >= 4 && idBits <= 6 && slots <= (1 << slotBits), s"idBits is $idBits, must be 4 to 6 and 2 more than a slot's number takes")
+  require(
+    txEntries >= 1 && txEntries < (1 << entryBits),
+    s"txEntries is $txEntries, must be 1 to ${(1 << entryBits) - 1}: a number of entryBits bits counts them"
+  )
+  require(
+    idBits >= 4 && idBits <= 6 && slots <= (1 << slotBits),
+    s"idBits is $idBits, must be 4 to 6 and 2 more than a slot's number takes"
+  )
   require(addressBits >= 12 && addressBits <= 64, s"addressBits is $addressBits, must be 12 to 64")
   require(mapBase % 16 == 0 && txBase % 16 == 0, "mapBase and txBase must be multiples of 16")
-  require(mapEnd <= txBase || txEnd <= mapBase, s"the map, bytes $mapBase to $mapEnd, and the tx tables, $txBase to $txEnd, overlap")
-  require(mapEnd.max(txEnd) <= (BigInt(1) << addressBits), s"addressBits is $addressBits, too few for table memory, which ends at ${mapEnd.max(txEnd)}")
+  require(
+    mapEnd <= txBase || txEnd <= mapBase,
+    s"the map, bytes $mapBase to $mapEnd, and the tx tables, $txBase to $txEnd, overlap"
+  )
+  require(
+    mapEnd.max(txEnd) <= (BigInt(1) << addressBits),
+    s"addressBits is $addressBits, too few for table memory, which ends at ${mapEnd.max(txEnd)}"
+  )
 
   def lpnBits: Int = log2Up(lpns)
   def slotBits: Int = idBits - 2

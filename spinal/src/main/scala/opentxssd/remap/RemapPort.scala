@@ -7,9 +7,11 @@ import spinal.lib._
 
 /** One remap engine for up to four users: read lookups, swaps and the command executor.
   *
-  * Contract: ops pass in turn; once the first op of a group (`last` low) is offered nobody else gets in before the group's `last`, so an op of another user can
-  * not end the group in the engine's eyes. The upper two bits of a tag are the user's number, the lower six are the user's own. Answers go to their users in the clock in which the engine
-  * gives them, in any order. Each user must always take its answers without waiting for another op to pass. Latency: one clock on `op`. Reset forgets all.
+  * Contract: ops pass in turn; once the first op of a group (`last` low) is offered nobody else gets in before the
+  * group's `last`, so an op of another user can not end the group in the engine's eyes. The upper two bits of a tag are
+  * the user's number, the lower six are the user's own. Answers go to their users in the clock in which the engine
+  * gives them, in any order. Each user must always take its answers without waiting for another op to pass. Latency:
+  * one clock on `op`. Reset forgets all.
   */
 class RemapPort(number: Int) extends Component {
   require(number <= 4, s"$number users, at most 4")

@@ -8,15 +8,20 @@ import spinal.lib.bus.amba4.axi._
 
 /** The jobs under way, one in each slot, and their way to table memory.
   *
-  * One event per clock: a read return, or a write response, which goes first when it waits (a read had to come before it, so reads get at least every second clock). An event is a step of
-  * one slot: in its first clock what the slot knows comes out of memory, in its second `RemapStep` decides and it goes back. Then either the next chain read goes out in that second
-  * clock, or a write two later, or the answer stands at `answer` one later. Requests wait in queues with a place for every slot, so a read return is never held up by anything but
-  * a write response, and a write response only by `released`. AR: chain reads, then the walker's reads, then new jobs; what was offered and not taken stays.
+  * One event per clock: a read return, or a write response, which goes first when it waits (a read had to come before
+  * it, so reads get at least every second clock). An event is a step of one slot: in its first clock what the slot
+  * knows comes out of memory, in its second `RemapStep` decides and it goes back. Then either the next chain read goes
+  * out in that second clock, or a write two later, or the answer stands at `answer` one later. Requests wait in queues
+  * with a place for every slot, so a read return is never held up by anything but a write response, and a write
+  * response only by `released`. AR: chain reads, then the walker's reads, then new jobs; what was offered and not taken
+  * stays.
   *
-  * AXI: single beats of 16 bytes. The two highest bits of an id are 0 for entries and writes of the slot that the others name, 2 for its map word, 1 for the walker's read into the place that they name. Returns come in any order; no order between AR and AW is needed: a write has its
-  * response before anything is read that depends on it.
+  * AXI: single beats of 16 bytes. The two highest bits of an id are 0 for entries and writes of the slot that the
+  * others name, 2 for its map word, 1 for the walker's read into the place that they name. Returns come in any order;
+  * no order between AR and AW is needed: a write has its response before anything is read that depends on it.
   *
-  * Latency: `start` to AR 0 clocks; read return to the next AR 1 clock, to `answer` 2. Reset forgets all jobs: the memory must forget its accesses as well.
+  * Latency: `start` to AR 0 clocks; read return to the next AR 1 clock, to `answer` 2. Reset forgets all jobs: the
+  * memory must forget its accesses as well.
   */
 class RemapSlots(p: RemapParam) extends Component {
   setDefinitionName("otx_remap_slots")
@@ -52,7 +57,8 @@ class RemapSlots(p: RemapParam) extends Component {
 
   // the event of this clock, its first
   private val frees = new StreamFifo(Word(), 4, withAsyncRead = true)
-  private val room = RegNext(frees.io.availability > 2) init False // for this clock's and those of the two events before
+  // for this clock's and those of the two events before
+  private val room = RegNext(frees.io.availability > 2) init False
   private val b = table.b.m2sPipe()
   private val written = b.valid && room
   b.ready := written
@@ -133,7 +139,11 @@ class RemapSlots(p: RemapParam) extends Component {
     U(1) -> map.entry(fetches.index),
     default -> map.words(heads.lpn)
   )
-  table.ar.id := choice.mux(U(0) -> (U(0, 2 bits) @@ chain.io.pop.slot), U(1) -> (U(1, 2 bits) @@ fetches.place.resize(slotBits)), default -> (U(2, 2 bits) @@ heads.slot))
+  table.ar.id := choice.mux(
+    U(0) -> (U(0, 2 bits) @@ chain.io.pop.slot),
+    U(1) -> (U(1, 2 bits) @@ fetches.place.resize(slotBits)),
+    default -> (U(2, 2 bits) @@ heads.slot)
+  )
   table.ar.len := 0
   table.ar.size := 4
   table.ar.burst := Axi4.burst.INCR

@@ -7,12 +7,16 @@ import spinal.lib._
 
 /** Which commits an op sees, and from when on a commit's table may be merged.
   *
-  * `limit`, of an op that enters in this clock, is the order of the next commit at the moment its group's first op entered: commits from there on do not exist for it.
-  * One group can be open at a time. `safe`: every op and group that does not see all commits before this order has been answered, so walks that take away what such a
-  * reader would be sent to may begin. That is a grace period: ops and groups are counted by the parity in which they entered; the parity flips when there are new
-  * commits, and the old parity's count runs out because nobody joins it (an open group keeps its parity and its limit). Up to 31 ops may be inside.
+  * `limit`, of an op that enters in this clock, is the order of the next commit at the moment its group's first op
+  * entered: commits from there on do not exist for it.
+  * One group can be open at a time. `safe`: every op and group that does not see all commits before this order has been
+  * answered, so walks that take away what such a reader would be sent to may begin. That is a grace period: ops and
+  * groups are counted by the parity in which they entered; the parity flips when there are new commits, and the old
+  * parity's count runs out because nobody joins it (an open group keeps its parity and its limit). Up to 31 ops may be
+  * inside.
   *
-  * Latency: a commit is safe 3 clocks after it, or 2 clocks after the last older reader's answer. Reset: nobody inside, order 0.
+  * Latency: a commit is safe 3 clocks after it, or 2 clocks after the last older reader's answer. Reset: nobody inside,
+  * order 0.
   */
 class RemapSnapshot extends Component {
   setDefinitionName("otx_remap_snapshot")

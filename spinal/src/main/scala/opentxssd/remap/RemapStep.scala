@@ -7,12 +7,14 @@ import spinal.lib._
 
 /** One step of one job, without registers: what a read or a write response means to its slot, and what comes next.
   *
-  * A job goes down the version chain of its LPN: head (the map word), entries, base (the first word that is not VER). At each place it does what its kind asks for, and each step ends
-  * in exactly one of `read` (the entry that `at.word` names), `write` or `finish`. docs/interfaces.md, "Remap engine", says what the jobs are; a chain costs one read for the map word
-  * and one per entry.
+  * A job goes down the version chain of its LPN: head (the map word), entries, base (the first word that is not VER).
+  * At each place it does what its kind asks for, and each step ends in exactly one of `read` (the entry that `at.word`
+  * names), `write` or `finish`. docs/interfaces.md, "Remap engine", says what the jobs are; a chain costs one read for
+  * the map word and one per entry.
   *
-  * Order of writes: an entry is complete in memory before a word points to it; a location is released (`release`) after the write that took it out of use succeeded. Between the two writes
-  * of a merge the version is in the base and in the entry; nobody else is in this chain then. `fault`: a memory error, a chain of more than 33 words, or an entry that
+  * Order of writes: an entry is complete in memory before a word points to it; a location is released (`release`) after
+  * the write that took it out of use succeeded. Between the two writes of a merge the version is in the base and in the
+  * entry; nobody else is in this chain then. `fault`: a memory error, a chain of more than 33 words, or an entry that
   * is not a live one of this LPN; the job ends there with `error`.
   *
   * The `set` flags tell which memories of the slot take the new values: `at` and `flags` always do after a read.
@@ -75,7 +77,10 @@ class RemapStep(p: RemapParam) extends Component {
   setStarts := isHead || self
   newKept := entry.location
   setKept := isEntry && Mux(lookup, take, append && ownNow || plain && counts || self)
-  newFlags.distance := isHead.mux(U(RemapParam.orderBits bits, default -> True), (lookup && take).mux(meaning.distance, flags.distance))
+  newFlags.distance := isHead.mux(
+    U(RemapParam.orderBits bits, default -> True),
+    (lookup && take).mux(meaning.distance, flags.distance)
+  )
   newFlags.own := ownBefore || ownNow
   newFlags.committing := !isHead && flags.committing || isEntry && meaning.committing
   newFlags.found := !isHead && flags.found || self

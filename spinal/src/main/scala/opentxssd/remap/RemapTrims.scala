@@ -6,8 +6,9 @@ import spinal.lib._
 
 /** Makes one answer of those of the parts of a TRIM; lets all others pass.
   *
-  * `begin` tells how many parts there are, before the first answer and while not `busy`: one TRIM at a time. The answers of its parts are dropped as they come but for the last one, which passes as the
-  * answer of the TRIM, with `error` if any part had one. They have the TRIM's tag all the time, so whichever comes last has the right one.
+  * `begin` tells how many parts there are, before the first answer and while not `busy`: one TRIM at a time. The
+  * answers of its parts are dropped as they come but for the last one, which passes as the answer of the TRIM, with
+  * `error` if any part had one. They have the TRIM's tag all the time, so whichever comes last has the right one.
   *
   * No registers in the way: `answer` to `rsp` 0 clocks. `busy` until the answer has been taken. Reset forgets the TRIM.
   */

@@ -13,12 +13,14 @@ case class RemapAsk(p: RemapParam) extends Bundle {
   val limit = UInt(RemapParam.orderBits bits)
 }
 
-/** What the transaction of an entry means to a job, in the clock in which the read of that entry goes out; without registers.
+/** What the transaction of an entry means to a job, in the clock in which the read of that entry goes out; without
+  * registers.
   *
-  * `live`: the entry is one of a transaction that is not FREE. `self`: it is the walk's own. For an op with limit L a transaction that was committed with an order before L
-  * `counts`, and `distance` (1 to 32) tells how long ago: the nearest is the newest. One committed with order L or later is still what it was at the op's instant: `uncommitted`,
-  * and `committing` for all others. At most 32 commits can follow L while the op is there, because a walk that frees a txid waits for it (`RemapSnapshot`); so the sign of
-  * L + ~order, which is L - order - 1, says which is first.
+  * `live`: the entry is one of a transaction that is not FREE. `self`: it is the walk's own. For an op with limit L a
+  * transaction that was committed with an order before L `counts`, and `distance` (1 to 32) tells how long ago: the
+  * nearest is the newest. One committed with order L or later is still what it was at the op's instant: `uncommitted`,
+  * and `committing` for all others. At most 32 commits can follow L while the op is there, because a walk that frees a
+  * txid waits for it (`RemapSnapshot`); so the sign of L + ~order, which is L - order - 1, says which is first.
   */
 class RemapVisibility(p: RemapParam) extends Component {
   setDefinitionName("otx_remap_visibility")

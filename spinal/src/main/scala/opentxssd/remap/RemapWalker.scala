@@ -5,12 +5,15 @@ import opentxssd._
 import spinal.core._
 import spinal.lib._
 
-/** Makes the background work of the remap engine, entry by entry: the tables of ABORTED transactions, and of COMMITTED ones oldest first.
+/** Makes the background work of the remap engine, entry by entry: the tables of ABORTED transactions, and of COMMITTED
+  * ones oldest first.
   *
-  * A table that was begun is walked to its end, then `free` gives the txid back. Aborted and committed tables take turns, so neither kind waits for ever; of the aborted ones, those that were there
-  * when the last of a round was FREE make the next round, so none waits for more than two rounds. The LPNs of up to four
-  * entries are read ahead (`fetch`, `fetched` in any order, each into the place of its number modulo 4); all else is read again in the job, because a SWAP or PLAIN may have changed it
-  * meanwhile. Up to six jobs are under way; `ended` for one clock each. Reset forgets everything.
+  * A table that was begun is walked to its end, then `free` gives the txid back. Aborted and committed tables take
+  * turns, so neither kind waits for ever; of the aborted ones, those that were there when the last of a round was FREE
+  * make the next round, so none waits for more than two rounds. The LPNs of up to four entries are read ahead (`fetch`,
+  * `fetched` in any order, each into the place of its number modulo 4); all else is read again in the job, because a
+  * SWAP or PLAIN may have changed it meanwhile. Up to six jobs are under way; `ended` for one clock each. Reset forgets
+  * everything.
   */
 class RemapWalker(p: RemapParam) extends Component {
   setDefinitionName("otx_remap_walker")
@@ -76,7 +79,8 @@ class RemapWalker(p: RemapParam) extends Component {
   free.valid := RegNext(over) init False
   free.payload := txid
 
-  // Who is to be walked, a clock late: the old choice stands until three clocks after the end of its walk. `merge` still says what the last walk was.
+  // Who is to be walked, a clock late: the old choice stands until three clocks after the end of its walk. `merge`
+  // still says what the last walk was.
   private val toMerge = RegNext(oldest)
   private val round = Reg(Bits(RemapParam.mostTxids bits)) init 0
   private val left = round & aborted

@@ -11,7 +11,8 @@ case class RemapWriteJob(p: RemapParam) extends Bundle {
   val what = UInt(3 bits) // RemapWrite
 }
 
-/** Puts a slot's write on AXI: one beat of 16 bytes, whole or by strobes. No registers but which half of the request has gone. The slot's words stand still until the response. */
+/** Puts a slot's write on AXI: one beat of 16 bytes, whole or by strobes. No registers but which half of the request
+  * has gone. The slot's words stand still until the response. */
 class RemapWriter(p: RemapParam) extends Component {
   setDefinitionName("otx_remap_writer")
 
@@ -38,7 +39,10 @@ class RemapWriter(p: RemapParam) extends Component {
     U(RemapWrite.LOCATION, 3 bits) -> context.location,
     U(RemapWrite.SWAPPED, 3 bits) -> context.newLocation,
     U(RemapWrite.DEAD, 3 bits) -> Word.none,
-    U(RemapWrite.BASE, 3 bits) -> context.isWalk.mux(kept, (context.job === RemapOpcode.SWAP).mux(context.newLocation, context.location)),
+    U(RemapWrite.BASE, 3 bits) -> context.isWalk.mux(
+      kept,
+      (context.job === RemapOpcode.SWAP).mux(context.newLocation, context.location)
+    ),
     U(RemapWrite.JOIN, 3 bits) -> kept,
     U(RemapWrite.UNLINK, 3 bits) -> starts.next,
     default -> context.location // ENTRY

@@ -5,22 +5,32 @@ import opentxssd._
 import spinal.core._
 import spinal.lib._
 
-/** What every txid means now: a state, an entry count, a use count and a place in the commit order. This is the whole of a commit: one register changes.
+/** What every txid means now: a state, an entry count, a use count and a place in the commit order. This is the whole
+  * of a commit: one register changes.
   *
-  * A COMMIT is taken at once, other requests while `appending` is low (no APPEND is under way); the new state is valid in the next clock. A request in the wrong state changes nothing.
-  * COMMITTING and ABORT are for OPEN and PREPARED transactions, PREPARE for OPEN ones; RECOVER makes all OPEN ones ABORTED, in one clock. `free` (a walk has emptied the table) moves the oldest COMMITTED one, or an ABORTED one, to FREE two clocks later;
-  * it is not taken in the clock after another, and goes before a request. So at most one transaction changes in any clock, but for a RECOVER.
+  * A COMMIT is taken at once, other requests while `appending` is low (no APPEND is under way); the new state is valid
+  * in the next clock. A request in the wrong state changes nothing.
+  * COMMITTING and ABORT are for OPEN and PREPARED transactions, PREPARE for OPEN ones; RECOVER makes all OPEN ones
+  * ABORTED, in one clock. `free` (a walk has emptied the table) moves the oldest COMMITTED one, or an ABORTED one, to
+  * FREE two clocks later; it is not taken in the clock after another, and goes before a request. So at most one
+  * transaction changes in any clock, but for a RECOVER.
   *
-  * Commit order: committed transactions are merged, and so freed, oldest first. The live orders are therefore one run of at most `txids` numbers that starts at
-  * `oldestOrder`; they have two bits more than that takes, so that the sign of a difference says which of two commits, or of a commit and a reader's limit, is first.
+  * Commit order: committed transactions are merged, and so freed, oldest first. The live orders are therefore one run
+  * of at most `txids` numbers that starts at `oldestOrder`; they have two bits more than that takes, so that the sign
+  * of a difference says which of two commits, or of a commit and a reader's limit, is first.
   *
-  * `sizes` are the counts once more, in a memory with three readers (`sizeOf`, without registers): of no meaning while the txid is FREE. So is `older`, how many COMMITTED ones are to be merged
-  * before `useTxid`: it is for COMMITTED ones.
+  * `sizes` are the counts once more, in a memory with three readers (`sizeOf`, without registers): of no meaning while
+  * the txid is FREE. So is `older`, how many COMMITTED ones are to be merged before `useTxid`: it is for COMMITTED
+  * ones.
   *
-  * Reset: all FREE, counts 0. The use counts sit in a small memory that is cleared in the first `txids` clocks, in which no `tx` is taken.
+  * Reset: all FREE, counts 0. The use counts sit in a small memory that is cleared in the first `txids` clocks, in
+  * which no `tx` is taken.
   */
 class TxStatus(txids: Int = RemapParam.mostTxids, wider: Int = 0) extends Component {
-  require(isPow2(txids) && txids >= 2 && txids <= RemapParam.mostTxids, s"txids is $txids, must be a power of two, 2 to ${RemapParam.mostTxids}")
+  require(
+    isPow2(txids) && txids >= 2 && txids <= RemapParam.mostTxids,
+    s"txids is $txids, must be a power of two, 2 to ${RemapParam.mostTxids}"
+  )
   setDefinitionName(if (txids == RemapParam.mostTxids) "otx_tx_status" else s"otx_tx_status_$txids")
   private val idBits = log2Up(txids)
   private val orderBits = idBits + 2 + wider
@@ -106,7 +116,8 @@ class TxStatus(txids: Int = RemapParam.mostTxids, wider: Int = 0) extends Compon
     counts(freed) := U(0, 16 bits)
   }
 
-  // once more: what can be read from a memory is a fraction of the logic. No BEGIN is taken in the clock of a `countUp`: an APPEND is under way
+  // once more: what can be read from a memory is a fraction of the logic. No BEGIN is taken in the clock of a
+  // `countUp`: an APPEND is under way
   private val begins = legal && tx.op === TxOpcode.BEGIN
   private val sizes = Mem(UInt(16 bits), txids)
   private val counted = sizes.readAsync(countUp.payload) + 1
