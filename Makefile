@@ -55,8 +55,12 @@ mutants: setup ## each one-line mutation must be killed by its test or proof; SI
 campaign: setup ## what is longer than `make test`, as items on Dask: C=name ITEMS=n SEED=1 SCHEDULER=tcp://host:port; without C the list
 	@$(ENV) python tools/campaign.py $(C) $(if $(SEED),--seed $(SEED)) $(if $(ITEMS),--items $(ITEMS)) $(if $(SCHEDULER),--scheduler $(SCHEDULER))
 
-powercut: setup ## power cuts, more of them: CUTS=2000 SEED=1 DRIVE=small (four dies; tiny: one, rich: suspension, cache, planes, longer code, read retry; wide: 64 dies)
+powercut: setup ## power cuts: CUT=1234 replays one of enumerated_cuts.py with a waveform; CUTS=2000 SEED=1 at random; DRIVE=tiny, quick, small, rich, wide
+ifdef CUT
+	@$(ENV) tools/drive_build.sh $(or $(DRIVE),tiny) && python cocotb_tests/system/enumerated_cuts.py --preset $(or $(DRIVE),tiny) $(if $(SEED),--seed $(SEED)) --only $(CUT) --wave
+else
 	@$(ENV) tools/drive_build.sh $(or $(DRIVE),small) library && python cocotb_tests/system/power_cut.py --preset $(or $(DRIVE),small) --cuts $(or $(CUTS),2000) --seed $(or $(SEED),1)
+endif
 
 soak: setup ## the remap engine alone: OPS=5000000 random operations, SEED=1; goes on where it was stopped
 	@$(ENV) python cocotb_tests/system/soak.py --ops $(or $(OPS),5000000) --seed $(or $(SEED),1)

@@ -60,7 +60,13 @@ GROUPS = [
     Group(
         "power cuts quick",
         40,
-        "python cocotb_tests/system/power_cut.py --preset quick --cuts 80 --seed 1 --jobs 1 --ways",
+        "python cocotb_tests/system/power_cut.py --preset quick --cuts 60 --seed 1 --jobs 1 --ways",
+        after=("build",),
+    ),
+    Group(
+        "power cuts in turn",
+        30,
+        "python cocotb_tests/system/enumerated_cuts.py --preset quick --part 9/180 --jobs 1",
         after=("build",),
     ),
     Group(

@@ -59,6 +59,40 @@ FLAVOURS = {
 }
 
 
+def said_of(drive):
+    """The last that its firmware has said."""
+    return f"firmware: {drive.uart.strip().splitlines()[-2:]}"
+
+
+def report(cut, traffic, wrong):
+    """Says what went wrong with a cut (`name`, `number`, `where` and the `command` that replays it), and keeps its
+    history."""
+    traffic.collect()
+    path = ROOT / "build/powercut" / f"{cut.name}-{cut.number}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{line}\n" for line in traffic.lines))
+    why = (
+        traceback.format_exc()
+        if isinstance(wrong, (AssertionError, TypeError, KeyError))
+        else f"{type(wrong).__name__}: {wrong}\n"
+    )
+    print(
+        f"cut {cut.number}, {cut.where}:\n{why}{said_of(traffic.drive)}\nhistory: {path.relative_to(ROOT)}; again: "
+        f"{cut.command.format(cut.number)}",
+        flush=True,
+    )
+
+
+def verdict(cut, traffic, work):
+    """Whether `work` after a cut ends well; it is reported when not."""
+    try:
+        work()
+        return True
+    except Exception as wrong:
+        report(cut, traffic, wrong)
+        return False
+
+
 class Session:
     """Traffic between two cuts that it goes on from."""
 
@@ -140,16 +174,17 @@ class Cut:
 
     def attempt(self, traffic, session, child=False):
         """(verdict, what was seen); in a child also that the drive takes writes again. Says what went wrong."""
-        try:
-            seen = self.survive(traffic, session)
+        seen = []
+
+        def work():
+            seen.extend(self.survive(traffic, session))
             if child:
                 traffic.begin(self.seed + self.number, session.flavour, session.first, session.blocks)
                 traffic.finish(3)
                 traffic.judge_now(end=True)
-            return True, seen
-        except Exception as wrong:
-            self.report(traffic, wrong)
-            return False, []
+
+        good = verdict(self, traffic, work)
+        return good, seen if good else []
 
     def family(self, traffic, session, into):
         """All cuts of this moment, in processes of their own one after the other; what they have seen goes `into` a
@@ -171,26 +206,9 @@ class Cut:
         os.write(into, (json.dumps([good, seen + own]) + "\n").encode())
         os._exit(0)
 
-    def report(self, traffic, wrong):
-        traffic.collect()
-        path = ROOT / "build/powercut" / f"{self.name}-{self.number}.jsonl"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("".join(f"{line}\n" for line in traffic.lines))
-        why = (
-            traceback.format_exc()
-            if isinstance(wrong, (AssertionError, TypeError, KeyError))
-            else f"{type(wrong).__name__}: {wrong}\n"
-        )
-        said = traffic.drive.uart.strip().splitlines()[-2:]
-        print(
-            f"cut {self.number}, {self.where}:\n{why}firmware: {said}\nhistory: {path.relative_to(ROOT)}; again: "
-            f"{self.command.format(self.number)}",
-            flush=True,
-        )
-
 
 class Children:
-    """Forked moments under way, at most `jobs`; `failed`, `seen` and `ended` grow as they end."""
+    """Forked cuts under way, at most `jobs`; `failed`, `seen` and `ended` grow as they end."""
 
     def __init__(self, jobs):
         self.jobs, self.running, self.failed, self.ended, self.seen = jobs, [], 0, 0, Counter()
@@ -255,7 +273,7 @@ class Campaign:
             seen = cut.approach(self.traffic, self.session)
             self.traffic.judge_now()
         except Exception as wrong:
-            cut.report(self.traffic, wrong)
+            report(cut, self.traffic, wrong)
             self.alone += 1
             self.children.failed += 1
             return None

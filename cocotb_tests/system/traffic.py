@@ -26,7 +26,10 @@ class Flavour(IntEnum):
 
 
 class Until(IntEnum):
-    CLOCKS, SENT, KEPT, TORN, WALK = range(5)
+    CLOCKS, SENT, KEPT, TORN, WALK, CHANGE = range(6)
+
+
+BOOT_CHANGE = 0xFFFFFFFF  # of otx_traffic_boot: until a program or erase begins or ends
 
 
 class Stuck(Exception):

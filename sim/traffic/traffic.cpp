@@ -87,16 +87,19 @@ class Traffic {
 
     int run(uint64_t clocks, int until, uint32_t arg) {
         const uint64_t end = otx_clock() + clocks, sent = sent_, kept = kept_, walks = walks_;
+        const std::vector<int> before = until == OTX_UNTIL_CHANGE ? under_way() : std::vector<int>{};
         for (;;) {
             fill();
             const bool there = (until == OTX_UNTIL_SENT && sent_ > sent) || (until == OTX_UNTIL_KEPT && kept_ > kept) ||
-                               (until == OTX_UNTIL_WALK && walks_ > walks) || (until == OTX_UNTIL_TORN && torn(arg));
+                               (until == OTX_UNTIL_WALK && walks_ > walks) || (until == OTX_UNTIL_TORN && torn(arg)) ||
+                               (until == OTX_UNTIL_CHANGE && under_way() != before);
             if (there) return 1;
             if (otx_clock() >= end) return 0;
             if (stuck()) return -1;
             uint64_t most = end - otx_clock();
             if (!busy_ && pause_until_ > otx_clock()) most = std::min(most, pause_until_ - otx_clock());
             if (until == OTX_UNTIL_TORN) most = std::min<uint64_t>(most, 4);
+            if (until == OTX_UNTIL_CHANGE) most = std::min<uint64_t>(most, 1);
             otx_step(std::min<uint64_t>(most, OTX_TRAFFIC_STUCK));
             collect();
         }
@@ -354,19 +357,32 @@ class Traffic {
         }
     }
 
+    // What each die programs or erases.
+    static std::vector<int> under_way() {
+        std::vector<int> dies;
+        for (uint32_t die = 0; otx_nand_under_way(die) >= 0; die++) dies.push_back(otx_nand_under_way(die));
+        return dies;
+    }
+
     static bool torn(uint32_t arg) {
         uint32_t dies = 0;
-        for (uint32_t die = 0;; die++) {
-            const int what = otx_nand_under_way(die);
-            if (what < 0) break;
-            dies += what && arg >> (what == 256 ? 15 : what) & 1;
-        }
+        for (int what : under_way()) dies += what && arg >> (what == 256 ? 15 : what) & 1;
         return dies >= std::max(1u, arg >> 16);
     }
 
   public:
     static int boot(uint64_t clocks, uint32_t arg, uint32_t times) {
         const uint64_t end = otx_clock() + clocks;
+        if (arg == OTX_BOOT_CHANGE) {
+            for (std::vector<int> before = under_way(); otx_clock() < end;) {
+                if (under_way() != before) {
+                    if (!--times) return 1;
+                    before = under_way();
+                }
+                if (!otx_boot(1)) return 0;
+            }
+            return -1;
+        }
         for (bool before = false; otx_clock() < end;) {
             if (arg) {
                 const bool now = torn(arg);

@@ -37,7 +37,8 @@ enum {
     // dies work on something of `arg`: bit k a page of kind k (docs/interfaces.md), bit 15 an erase; on `arg >> 16` of
     // them at least
     OTX_UNTIL_TORN,
-    OTX_UNTIL_WALK  // a COMMIT or ABORT of a transaction with entries completes
+    OTX_UNTIL_WALK,   // a COMMIT or ABORT of a transaction with entries completes
+    OTX_UNTIL_CHANGE  // a program or erase begins or ends on some die, to the clock
 };
 
 // New traffic from `seed` on the drive that is on and enabled, in blocks `first` ... `first + blocks - 1`. The first
@@ -66,7 +67,9 @@ void otx_traffic_off(uint64_t seed);  // everything has completed and a FLUSH wi
 void otx_traffic_up(const char *fields);
 
 // Boots for `clocks` at most, as otx_boot, or until dies work on something of `arg`, as OTX_UNTIL_TORN, for the
-// `times`-th time. 1: there, 0: the drive is enabled, -1: the clocks are over.
+// `times`-th time. 1: there, 0: the drive is enabled, -1: the clocks are over. `arg` OTX_BOOT_CHANGE: as
+// OTX_UNTIL_CHANGE, counted from where the boot is.
+#define OTX_BOOT_CHANGE 0xFFFFFFFFu
 int otx_traffic_boot(uint64_t clocks, uint32_t arg, uint32_t times);
 
 // Lines of history since the last call; valid until the next one.

@@ -8,7 +8,7 @@
 
 jmp_buf sim_failed;
 char sim_message[256];
-unsigned long test_seed = 1, test_runs = 4000;
+unsigned long test_seed = 1, test_runs = 4000, sim_cuts;
 
 void mounted(void) {
     CHECK(sim_mount(&drive.ftl) == FTL_OK);
@@ -63,6 +63,6 @@ int main(int argc, char **argv) {
         }
     if (xml) fprintf(xml, "</testsuite></testsuites>\n");
     if (xml) fclose(xml);
-    printf("%u passed, %u failed\n", passed, failed);
+    printf("seen: {\"power cuts\": %lu}\n%u passed, %u failed\n", sim_cuts, passed, failed);
     return failed != 0;
 }

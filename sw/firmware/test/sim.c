@@ -371,6 +371,7 @@ bool hal_nand_done(struct hal_nand_done *done) {
 }
 
 void sim_power_cut(void) {
+    sim_cuts++;
     for (uint32_t die = 0; die < sim.g.dies; die++) {
         struct hal_nand_op *o = &queue[die][0];
         struct hal_nand_done ignored;

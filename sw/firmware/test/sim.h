@@ -114,6 +114,7 @@ void sim_learn(struct ftl *f);
 /* Power: everything outside the NAND is lost. sim_power_cut() also tears what is under way. */
 void sim_power_cut(void);
 void sim_power_on(void);
+extern unsigned long sim_cuts; /* how often sim_power_cut() was called since the start */
 /* Mounts into *f (fresh). -1: the power was cut during it. */
 int sim_mount(struct ftl *f);
 
