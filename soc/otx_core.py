@@ -93,6 +93,8 @@ MEANS = {
     "released": "NAND pages that fell out of use.",
     "commits": "COMMITs that completed.",
     "moving": "A page that was handed over has not found its place in log and map yet.",
+    "page_wanted": "A page that could not be programmed waits for another place, and no erased page is left.",
+    "memory_erred": "The remap engine has met an error in table memory since reset.",
     "fault": "The log has stopped: writes are refused until the next power-up.",
     "busy": "A command, a NAND operation or a walk is under way.",
 }
@@ -344,6 +346,8 @@ class OtxCore(LiteXModule):
         states = [(name, 32) for name in ["alloc_left", "log_left", "log_pages", "released", "commits"]] + [
             ("fault", 1),
             ("moving", 1),
+            ("page_wanted", 1),
+            ("memory_erred", 1),
             ("busy", 1),
         ]
         for name, width in states:

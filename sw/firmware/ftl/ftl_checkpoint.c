@@ -12,13 +12,18 @@ static void release(struct ftl *f, struct ftl_holders *h, uint32_t n) {
     for (uint32_t i = 0; i < h->n; i++) h->block[i] = h->block[i + n];
 }
 
-/* Which transactions are open: each that ends in the log from `ends` on has its first entry at `low` or later. One that
- * is not seen open here has ended before `ends`, or begins at `low` or later. */
-static void look(struct ftl_checkpoint *c) {
+/* Every transaction whose txid is not FREE when this is asked has its first entry there or later. */
+static uint64_t first_of_all(void) {
     uint64_t low = hal_log_head(), first;
     for (uint32_t t = 0; t < FTL_TXIDS; t++)
         if (hal_tx_first(t, &first) && first < low) low = first;
-    c->low = low;
+    return low;
+}
+
+/* Which transactions are open: each that ends in the log from `ends` on has its first entry at `low` or later. One that
+ * is not seen open here has ended before `ends`, or begins at `low` or later. */
+static void look(struct ftl_checkpoint *c) {
+    c->low = first_of_all();
     c->ends = hal_log_head();
 }
 
@@ -44,11 +49,21 @@ static void note_place(const struct ftl *f, struct ftl_checkpoint *c, const stru
     c->place[c->places++].low = low;
 }
 
+/* The places that the map may start at: behind a durable watermark, and every COMMIT before it is in the map by now,
+ * also when it stayed invisible because a host does not take the completion of the one before. */
+static uint32_t starts(const struct ftl_checkpoint *c) {
+    uint32_t n = c->places;
+    while (n > 0 && c->place[n - 1].at.first > c->durable) n--;
+    if (n == 0) return 0;
+    uint64_t low = first_of_all();
+    while (n > 0 && c->place[n - 1].at.first > low) n--;
+    return n;
+}
+
 /* False: there is no later start than that of the last checkpoint. */
 static bool choose_start(const struct ftl *f, struct ftl_checkpoint *c) {
     const struct ftl_root *r = &f->old_root;
-    uint32_t n = c->places;
-    while (n > 0 && c->place[n - 1].at.first > c->durable) n--;
+    uint32_t n = starts(c);
     if (n == 0 || c->place[n - 1].at.first <= r->map_first) return false;
     c->start = c->place[n - 1];
     while (n > 0 && c->place[n - 1].at.first > c->start.low) n--;
@@ -194,7 +209,7 @@ static void map_step(struct ftl *f, struct ftl_checkpoint *c) {
 }
 
 static void new_root(struct ftl *f, struct ftl_checkpoint *c) {
-    if (ftl_root_write(f, &c->root) != FTL_OK) { /* the old root counts on */
+    if (hal_memory_erred() || ftl_root_write(f, &c->root) != FTL_OK) { /* the old root counts on */
         give_up(f, c);
         return;
     }
@@ -217,8 +232,9 @@ static void new_root(struct ftl *f, struct ftl_checkpoint *c) {
     c->done++;
 }
 
-/* Whether it is time. */
+/* Whether it is time. Never when table memory has had an error: words may be lost that the log still has. */
 static bool due(const struct ftl *f, const struct ftl_checkpoint *c, uint32_t page) {
+    if (hal_memory_erred()) return false;
     uint32_t pages = page - c->last;
     return pages >= f->geometry.checkpoint_pages ||
            (ftl_supply_low(f) && pages >= 2 * f->geometry.lanes * f->geometry.pages);

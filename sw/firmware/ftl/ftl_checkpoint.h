@@ -3,8 +3,9 @@
  * one, and the log's blocks come back.
  *
  * When the log since the root's first page is longer than a setting, or blocks are short:
- *   1. Choose the start: the newest of the places noted along the log that is behind a durable watermark. The map will
- *      have what was logged before it. And choose where the log is to begin:
+ *   1. Choose the start: the newest of the places noted along the log that is behind a durable watermark and before the
+ *      first entry of every transaction that is not merged yet. The map will have what was logged before it. And choose
+ *      where the log is to begin:
  *      the newest place before the first entry of every transaction that had not ended when the start was noted.
  *   2. Write the map, page by page, from table memory, as it is at that moment: NONE and NAND as they are; a chain's
  *      committed version (hal_lookup); a block that is in a frame as NONE, for its entry lies behind the watermark and
@@ -24,8 +25,8 @@
  * when the other is erased.
  * A step programs one page or erases one block, when nothing else of the firmware is in flight. A program that fails
  * makes its block bad, and the page is written again in another one. Without a block for it the checkpoint is given up
- * and begun again later; nothing has changed then. A transaction that stays open keeps the log from its first entry on.
- * */
+ * and begun again later; nothing has changed then. A transaction that stays open keeps the log from its first entry on,
+ * and no checkpoint starts behind that. */
 #ifndef FTL_CHECKPOINT_H
 #define FTL_CHECKPOINT_H
 
@@ -41,8 +42,7 @@ struct ftl_checkpoint {
     } place[FTL_PLACES], begin, start; /* oldest first; begin: of the log; start: of what is not in the map */
     uint32_t places, every;            /* pages of the log between two of them */
     uint64_t low, ends;                /* of the last look at the transactions; ends 0: none that no place has used */
-    /* the durable watermark as it was a round ago: what became durable then is visible now */
-    uint64_t durable;
+    uint64_t durable; /* the durable watermark as it was a round ago */
     uint32_t last; /* page where the last checkpoint has its start */
     enum { FTL_CHECKPOINT_NONE, FTL_CHECKPOINT_MAP, FTL_CHECKPOINT_SETTLE } state;
     struct ftl_holders map; /* blocks of the new map */

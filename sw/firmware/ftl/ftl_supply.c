@@ -92,6 +92,8 @@ bool ftl_supply_plenty(const struct ftl *f) {
 /* Whether data may take one more block. */
 static bool data_may(const struct ftl *f, const struct ftl_supply *s) {
     if (f->blocks.total > data_reserve(f)) return true;
+    uint32_t event; /* that is taken first: data may be owed a block for it */
+    if (s->dry && hal_page_wanted() && !hal_bad_block(&event)) return true;
     return s->owed != 0 &&
            (s->dry || f->blocks.total > ftl_supply_kept(&f->geometry) + FTL_LOG_LAST * f->geometry.lanes);
 }
@@ -116,7 +118,7 @@ static void supply_data(struct ftl *f, struct ftl_supply *s, bool may_take) {
         if (wants(q) && data_may(f, s) && f->blocks.free[die] != 0) {
             could = true;
             if (may_take && !s->hold && ftl_io_room(&f->io)) {
-                if (f->blocks.total <= data_reserve(f)) s->owed--;
+                if (f->blocks.total <= data_reserve(f) && s->owed != 0) s->owed--;
                 start_erase(f, s, die, ftl_blocks_take(f, die));
             }
         }

@@ -15,6 +15,8 @@
  * that COMMIT, ABORT and FLUSH need then (CommandExecutor.scala); here it is enough to say so.
  * A block that was handed over for data is closed, and may be collected, when its die has taken FTL_DIE_BLOCKS more:
  * the hardware has no more than these.
+ * A page that could not be programmed and finds no erased page gets any block that there is: until it has a place the
+ * log's watermark stays where it is, and no ticket is ever ripe.
  * For each block that fails while the drive runs, data gets one of the log's reserve, but FTL_LOG_LAST per lane, and
  * when it has no page left any that there is: what a failing block takes away comes back. */
 #ifndef FTL_SUPPLY_H

@@ -87,6 +87,10 @@ bool hal_log_note(void);
 bool hal_relocate_room(void);
 /* Whether a page that was handed over has not found its place in the log and in the map yet. */
 bool hal_moving(void);
+/* Whether a page that could not be programmed waits for another place, and no erased page is left. */
+bool hal_page_wanted(void);
+/* Whether the remap engine has met an error in table memory since power on. */
+bool hal_memory_erred(void);
 void hal_relocate(uint32_t lpn, uint32_t old_ppn, uint32_t new_ppn, uint64_t sequence);
 
 /* Where the log goes on: the next page that has no place yet, the index of its first entry, and for each lane the place

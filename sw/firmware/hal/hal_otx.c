@@ -156,6 +156,10 @@ bool hal_relocate_room(void) { return otx_move_ready_read(); }
 
 bool hal_moving(void) { return otx_moving_read() != 0; }
 
+bool hal_page_wanted(void) { return otx_page_wanted_read() != 0; }
+
+bool hal_memory_erred(void) { return otx_memory_erred_read() != 0; }
+
 void hal_relocate(uint32_t lpn, uint32_t old_ppn, uint32_t new_ppn, uint64_t sequence) {
     otx_move_lpn_write(lpn);
     otx_move_old_write(old_ppn);

@@ -91,7 +91,7 @@ bool hw_page(uint32_t *ppn) {
     return false;
 }
 
-static uint32_t pages_left(void) {
+uint32_t drive_pages_left(void) {
     uint32_t left = 0;
     for (uint32_t d = 0; d < sim.g.dies; d++) left += hw.open[d].left + sim.data[d].n * sim.g.pages;
     return left;
@@ -114,7 +114,7 @@ void hw_advance(void) {
         bool done = c->relaxed || (hw.durable >= c->index && hw.watermark >= relaxed_to);
         for (uint64_t x = 0; x < c->index && done && !c->relaxed; x++)
             done = hw.done[x] || !(hw.entry[x].flags & FTL_ENTRY_IN_TX) || hw.entry[x].serial != c->serial;
-        if (!done) break; /* visible and acknowledged in order */
+        if (!done || drive.untaken) break; /* visible and acknowledged in order */
         c->visible = true;
         map_visible(c->serial);
         for (uint32_t k = 0; k <= i && !c->relaxed; k++)
@@ -299,7 +299,9 @@ static bool no_room(uint32_t pages) {
     bool log_full = hw.head + pages + 2 > DRIVE_LOG || hw.head - hw.watermark > 800 || hw.stopped;
     /* writes leave the last blocks to COMMIT and FLUSH */
     for (uint32_t l = 0; l < sim.g.lanes; l++) log_full = log_full || (sim.log_full >> l & 1u && sim.lane[l].n == 0);
-    return log_full || pages_left() < pages || hw.datas + pages > DATA_FLIGHT || drive.items + 1 >= DRIVE_ITEMS;
+    bool rescue = hw.fails != 0 && hw.rescue_ppn == NO_PAGE; /* its page goes first */
+    return log_full || drive_pages_left() < pages + rescue || hw.datas + pages > DATA_FLIGHT ||
+           drive.items + 1 >= DRIVE_ITEMS;
 }
 
 static uint64_t map_entry(uint32_t lpn, uint32_t n, uint32_t i, uint32_t flags, uint32_t serial, uint32_t value) {
@@ -416,6 +418,7 @@ void drive_abort(uint32_t txid) {
 }
 
 void drive_flush(void) {
+    drive.untaken = false; /* it waits for all */
     uint64_t upto = hw.head;
     uint32_t items = drive.items;
     for (uint32_t tries = 0; !hw.stopped && (hw.durable < upto || hw.watermark < upto); tries++) {

@@ -49,6 +49,7 @@ struct drive {
     uint32_t items;
     struct drive_tx tx[FTL_TXIDS];
     uint32_t stamp, epoch;
+    bool untaken; /* the host takes no completion of a COMMIT: those behind it stay invisible, durable or not */
 };
 extern struct drive drive;
 

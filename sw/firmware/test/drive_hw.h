@@ -63,6 +63,7 @@ struct drive_hw {
 extern struct drive_hw hw;
 
 bool hw_page(uint32_t *ppn);
+uint32_t drive_pages_left(void); /* erased pages that the hardware has */
 void hw_advance(void);
 
 /* drive_map.c: after a mount; a plain write or trim (NO_PAGE); in a transaction; its end; a page that is complete; who

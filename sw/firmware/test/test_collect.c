@@ -87,6 +87,7 @@ static void checkpoints_cut_at_every_operation_lose_nothing(void) {
             sim.g.checkpoint_pages = 4;
             mounted();
             history(120);
+            end_all(); /* one that is open keeps checkpoints back */
             drive_flush();
             sim_seed(cut * 8 + luck);
             ended = !drive_supply_cut(400, cut);
@@ -168,16 +169,19 @@ static void block_with_an_unreadable_page_is_set_aside(void) {
     CHECK(!released(block) && hal_map()[drive_lpn(0)] == FTL_WORD_NAND(ppn) && !ftl_supply_low(&drive.ftl));
 }
 
-/* A transaction that stays open keeps the log from its first entry on, and nothing else: it commits after many
- * checkpoints, and after a cut. */
+/* A transaction that stays open keeps the log from its first entry on, and the map's start before that: it commits
+ * after as many pages as are due, and after a cut. */
 static void an_open_transaction_survives_checkpoints(void) {
     for (uint32_t end = 0; end < 3; end++) {
         sim_new(2, 2, 64, 8, 64);
         sim.g.checkpoint_pages = 6;
         mounted();
+        CHECK(overwrite(100, DRIVE_LPNS) == 100);
+        uint64_t first = hal_log_head();
         CHECK(drive_tx_write(3, drive_lpn(0)) && drive_tx_write(3, drive_lpn(1)));
         CHECK(overwrite(200, DRIVE_LPNS) == 200);
-        CHECK(drive.checkpoint.done > 1 && drive.ftl.old_root.log_first == 0 && drive.ftl.old_root.map_first > 100);
+        CHECK(drive.checkpoint.done > 0 && drive.ftl.old_root.log_first > 0);
+        CHECK(drive.ftl.old_root.log_first <= first && drive.ftl.old_root.map_first <= first);
         if (end == 1) CHECK(drive_tx_write(3, drive_lpn(2)) && drive_commit(3));
         if (end == 2) drive_abort(3);
         drive_flush();
@@ -188,6 +192,89 @@ static void an_open_transaction_survives_checkpoints(void) {
         CHECK(sim_mount(&drive.ftl) == FTL_OK);
         drive_judge();
     }
+}
+
+/* A COMMIT is durable and complete, and cannot be seen because the host has not taken the completion of the one before.
+ * Blocks that moves log go on. No checkpoint may put its record behind it: it is acknowledged later. */
+static void checkpoints_keep_a_commit_that_waits_for_the_host(void) {
+    sim_new(2, 2, 64, 8, 64);
+    sim.g.checkpoint_pages = 6;
+    mounted();
+    CHECK(drive_tx_write(3, drive_lpn(0)));
+    drive.untaken = true;
+    CHECK(drive_commit(3));
+    uint64_t record = hal_log_head() - 1;
+    for (uint32_t n = 0; n < 400; n++) {
+        (void)drive_write(&(uint32_t){drive_lpn(1 + n % (DRIVE_LPNS - 1))}, 1, true);
+        drive_supply(4);
+        if (drive_can_close()) drive_close();
+        drive_finish_log();
+        drive_finish_data();
+    }
+    CHECK(hw.durable_mark > record + 100 && drive.ftl.old_root.map_first < record);
+    drive.untaken = false;
+    hw_advance();
+    CHECK(drive.item[0].kind == ITEM_COMMIT && drive.item[0].must);
+    drive_cut_dropping_all();
+    CHECK(sim_mount(&drive.ftl) == FTL_OK);
+    drive_judge();
+}
+
+/* Words of table memory may be lost that the log still has: no checkpoint writes them. */
+static void no_checkpoint_after_an_error_in_table_memory(void) {
+    for (uint32_t k = 0; k < 2; k++) {
+        sim_new(2, 2, 64, 8, 64);
+        sim.g.checkpoint_pages = 6;
+        mounted();
+        CHECK(overwrite(300, DRIVE_LPNS) == 300);
+        uint32_t done = drive.checkpoint.done;
+        CHECK(done != 0);
+        while (k == 1 && drive.checkpoint.state != FTL_CHECKPOINT_SETTLE) CHECK(overwrite(1, DRIVE_LPNS) == 1);
+        sim.memory_erred = true;
+        done = drive.checkpoint.done;
+        CHECK(overwrite(100, DRIVE_LPNS) == 100 && drive.checkpoint.done == done);
+        drive_flush();
+        drive_cut();
+        CHECK(sim_mount(&drive.ftl) == FTL_OK);
+        drive_judge();
+    }
+}
+
+/* Two pages of one block fail when no block is left for data. The block that comes for it is full of the host's pages
+ * before the second one has its turn: without a place for it the watermark stands, and no block comes back. */
+static void page_that_failed_gets_a_block_of_the_reserve(void) {
+    sim_new(1, 1, 64, 8, 64);
+    sim.g.checkpoint_pages = 100000;
+    mounted();
+    sim.no_collect = true;
+    uint32_t n = 0;
+    while (drive_write(&(uint32_t){drive_lpn(n % DRIVE_LPNS)}, 1, true)) {
+        n++;
+        while (hw.datas > 2) CHECK(drive_finish_one());
+        if (drive_can_close()) drive_close();
+        drive_finish_log();
+    }
+    CHECK(hw.datas == 2 && drive_pages_left() == 0);
+    sim.fail_programs = 1000;
+    drive_finish_data();
+    sim.fail_programs = 0;
+    CHECK(hw.fails == 2);
+    for (uint32_t k = 0; k < 50 && hw.rescue_ppn == NO_PAGE; k++) drive_supply(1);
+    CHECK(hw.rescue_ppn != NO_PAGE); /* the first one has its page */
+    while (drive_write(&(uint32_t){drive_lpn(n++ % DRIVE_LPNS)}, 1, true)) {}
+    CHECK(drive_pages_left() == 0 && hw.fails == 2);
+    sim.no_collect = false;
+    for (uint32_t k = 0; k < 3000; k++) {
+        drive_supply(1);
+        if (drive_can_close()) drive_close();
+        (void)drive_finish_one();
+    }
+    CHECK(hw.fails == 0 && !hw.stopped && drive.collect.released != 0);
+    CHECK(drive_write(&(uint32_t){drive_lpn(0)}, 1, true));
+    drive_flush();
+    drive_cut();
+    CHECK(sim_mount(&drive.ftl) == FTL_OK);
+    drive_judge();
 }
 
 /* One round of the firmware, with nothing of the host. */
@@ -399,6 +486,9 @@ const struct test collect_tests[] = {
     {"a ticket waits for reads", ticket_waits_for_reads},
     {"an idle drive collects", an_idle_drive_collects},
     {"a block with an unreadable page is set aside", block_with_an_unreadable_page_is_set_aside},
+    {"no checkpoint after an error in table memory", no_checkpoint_after_an_error_in_table_memory},
+    {"a page that failed gets a block of the reserve", page_that_failed_gets_a_block_of_the_reserve},
+    {"checkpoints keep a commit that waits for the host", checkpoints_keep_a_commit_that_waits_for_the_host},
     {"an open transaction survives checkpoints", an_open_transaction_survives_checkpoints},
     {"checkpoints cut at every operation lose nothing", checkpoints_cut_at_every_operation_lose_nothing},
     {"random histories collect and keep the contract", random_histories_collect_and_keep_the_contract},

@@ -34,8 +34,17 @@ static void command(void) {
     }
 }
 
+void end_all(void) {
+    for (uint32_t t = 0; t < FTL_TXIDS; t++) drive_abort(t);
+}
+
 void history(uint32_t commands) {
-    for (uint32_t i = 0; i < commands; i++) command();
+    for (uint32_t i = 0; i < commands; i++) {
+        command();
+        if (sim_random(40) == 0) drive.untaken = !drive.untaken && sim_random(2);
+        if (sim_random(100) == 0) end_all();
+    }
+    drive.untaken = false;
 }
 
 void with_faults(void) {

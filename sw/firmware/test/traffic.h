@@ -6,6 +6,7 @@
 #include "drive.h"
 
 /* So many commands: writes, trims, transactions, flushes, reports of pages; some let programs end. */
+void end_all(void); /* as RECOVER */
 void history(uint32_t commands);
 /* Blocks bad from the factory, programs and erases that fail. */
 void with_faults(void);

@@ -143,6 +143,8 @@ class Core(p: OtxParam) extends Component {
   status.commits := data.counters.commits
   status.fault := supply.fault
   status.moving := data.moving
+  status.pageWanted := data.pageWanted
+  status.memoryErred := data.memoryErred
   status.busy := queue.busy || data.busy || remap.walking || flash.port.busy || ops.map(_.valid).reduce(_ || _)
 }
 

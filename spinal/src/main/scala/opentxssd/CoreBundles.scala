@@ -52,5 +52,7 @@ case class DriveStatus(p: OtxParam) extends Bundle {
   val flash = Ports.bare(FlashCounters(p))
   val fault = Bool()
   val moving = Bool() // a page that firmware has copied has not found its place yet
+  val pageWanted = Bool() // a page that could not be programmed waits, and no erased page is left
+  val memoryErred = Bool() // the remap engine has met an error in table memory
   val busy = Bool() // a command, a NAND operation or a walk is under way; entries that wait for a FLUSH do not count
 }
