@@ -42,8 +42,8 @@ struct ftl_checkpoint {
     } place[FTL_PLACES], begin, start; /* oldest first; begin: of the log; start: of what is not in the map */
     uint32_t places, every;            /* pages of the log between two of them */
     uint64_t low, ends;                /* of the last look at the transactions; ends 0: none that no place has used */
-    uint64_t durable; /* the durable watermark as it was a round ago */
-    uint32_t last; /* page where the last checkpoint has its start */
+    uint64_t durable;                  /* the durable watermark as it was a round ago */
+    uint32_t last;                     /* page where the last checkpoint has its start */
     enum { FTL_CHECKPOINT_NONE, FTL_CHECKPOINT_MAP, FTL_CHECKPOINT_SETTLE } state;
     struct ftl_holders map; /* blocks of the new map */
     uint32_t to, left;      /* its next page, pages left in its block */
