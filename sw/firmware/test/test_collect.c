@@ -230,9 +230,13 @@ static void no_checkpoint_after_an_error_in_table_memory(void) {
         uint32_t done = drive.checkpoint.done;
         CHECK(done != 0);
         while (k == 1 && drive.checkpoint.state != FTL_CHECKPOINT_SETTLE) CHECK(overwrite(1, DRIVE_LPNS) == 1);
+        while (k == 0 && drive.checkpoint.state != FTL_CHECKPOINT_NONE) CHECK(overwrite(1, DRIVE_LPNS) == 1);
         sim.memory_erred = true;
         done = drive.checkpoint.done;
-        CHECK(overwrite(100, DRIVE_LPNS) == 100 && drive.checkpoint.done == done);
+        for (uint32_t n = 0; n < 200; n++) {
+            CHECK(overwrite(1, DRIVE_LPNS) == 1 && drive.checkpoint.done == done);
+            CHECK(k == 1 || drive.checkpoint.state == FTL_CHECKPOINT_NONE); /* none is begun, to be given up */
+        }
         drive_flush();
         drive_cut();
         CHECK(sim_mount(&drive.ftl) == FTL_OK);
