@@ -12,13 +12,18 @@ static void release(struct ftl *f, struct ftl_holders *h, uint32_t n) {
     for (uint32_t i = 0; i < h->n; i++) h->block[i] = h->block[i + n];
 }
 
-/* Which transactions are open: each that ends in the log from `ends` on has its first entry at `low` or later. One that
- * is not seen open here has ended before `ends`, or begins at `low` or later. */
-static void look(struct ftl_checkpoint *c) {
+/* No transaction that is open, or ends and is not merged yet, has an entry before this one. */
+static uint64_t oldest_entry(void) {
     uint64_t low = hal_log_head(), first;
     for (uint32_t t = 0; t < FTL_TXIDS; t++)
         if (hal_tx_first(t, &first) && first < low) low = first;
-    c->low = low;
+    return low;
+}
+
+/* Which transactions are open: each that ends in the log from `ends` on has its first entry at `low` or later. One that
+ * is not seen open here has ended before `ends`, or begins at `low` or later. */
+static void look(struct ftl_checkpoint *c) {
+    c->low = oldest_entry();
     c->ends = hal_log_head();
 }
 
@@ -44,12 +49,21 @@ static void note_place(const struct ftl *f, struct ftl_checkpoint *c, const stru
     c->place[c->places++].low = low;
 }
 
+/* Whether one of the first n places is a later start than that of the last checkpoint. */
+static bool is_later(const struct ftl *f, const struct ftl_checkpoint *c, uint32_t n) {
+    return n > 0 && c->place[n - 1].at.first > f->old_root.map_first;
+}
+
 /* False: there is no later start than that of the last checkpoint. */
 static bool choose_start(const struct ftl *f, struct ftl_checkpoint *c) {
     const struct ftl_root *r = &f->old_root;
     uint32_t n = c->places;
     while (n > 0 && c->place[n - 1].at.first > c->durable) n--;
-    if (n == 0 || c->place[n - 1].at.first <= r->map_first) return false;
+    if (!is_later(f, c, n)) return false;
+    /* a COMMIT may be durable and not visible: a host does not take the completion of the one before it */
+    uint64_t oldest = oldest_entry();
+    while (n > 0 && c->place[n - 1].at.first > oldest) n--;
+    if (!is_later(f, c, n)) return false;
     c->start = c->place[n - 1];
     while (n > 0 && c->place[n - 1].at.first > c->start.low) n--;
     if (n > 0) c->begin = c->place[n - 1];

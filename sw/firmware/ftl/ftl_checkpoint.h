@@ -3,9 +3,11 @@
  * one, and the log's blocks come back.
  *
  * When the log since the root's first page is longer than a setting, or blocks are short:
- *   1. Choose the start: the newest of the places noted along the log that is behind a durable watermark. The map will
- *      have what was logged before it. And choose where the log is to begin:
- *      the newest place before the first entry of every transaction that had not ended when the start was noted.
+ *   1. Choose the start: the newest of the places noted along the log that is behind a durable watermark and before the
+ *      first entry of every transaction that is open or whose end is not merged: a COMMIT may be durable and not
+ * visible for as long as a host does not take the completion of the one before it. The map will have what was logged
+ *      before the start. And choose where the log is to begin: the newest place before the first entry of every
+ *      transaction that had not ended when the start was noted.
  *   2. Write the map, page by page, from table memory, as it is at that moment: NONE and NAND as they are; a chain's
  *      committed version (hal_lookup); a block that is in a frame as NONE, for its entry lies behind the watermark and
  *      so behind the start. Commands go on meanwhile, so the pages are of different moments.
@@ -24,8 +26,8 @@
  * when the other is erased.
  * A step programs one page or erases one block, when nothing else of the firmware is in flight. A program that fails
  * makes its block bad, and the page is written again in another one. Without a block for it the checkpoint is given up
- * and begun again later; nothing has changed then. A transaction that stays open keeps the log from its first entry on.
- * */
+ * and begun again later; nothing has changed then. A transaction that stays open keeps the log from its first entry on,
+ * and no start is behind that. */
 #ifndef FTL_CHECKPOINT_H
 #define FTL_CHECKPOINT_H
 

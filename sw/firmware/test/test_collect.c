@@ -56,7 +56,11 @@ static void random_histories_collect_and_keep_the_contract(void) {
         if (run % 4 < 2) sim.g.checkpoint_pages = 3;
         mounted();
         for (uint32_t cut = 0; cut < 3; cut++) {
-            history(300 + sim_random(1200));
+            for (uint32_t part = sim_random(12); part > 0; part--) {
+                history(sim_random(200));
+                end_transactions();
+            }
+            history(sim_random(400));
             if (sim_random(2) && drive_supply_cut(80, 1 + sim_random(40))) cuts++;
             else drive_cut();
             released += drive.collect.released;
@@ -76,9 +80,10 @@ static void random_histories_collect_and_keep_the_contract(void) {
     CHECK(released > 3000 && moved > 1000 && cuts > 30 && checkpoints > 1000);
 }
 
-/* Cut before each operation of the firmware over some checkpoints, with what is under way kept, torn or dropped. */
+/* Cut before each operation of a checkpoint, with transactions open, and with what is under way kept, torn or dropped.
+ */
 static void checkpoints_cut_at_every_operation_lose_nothing(void) {
-    uint32_t checkpoints = 0;
+    uint32_t checkpoints = 0, cuts = 0;
     bool ended = false;
     for (uint32_t cut = 1; !ended; cut++)
         for (uint32_t luck = 0; luck < 4; luck++) {
@@ -87,15 +92,24 @@ static void checkpoints_cut_at_every_operation_lose_nothing(void) {
             sim.g.checkpoint_pages = 4;
             mounted();
             history(120);
+            /* those that stay open from here on begin late */
+            end_transactions();
+            drive.ftl.geometry.checkpoint_pages = 100000;
             drive_flush();
+            for (uint32_t n = 0; n < 12; n++) write_one(n % DRIVE_LPNS);
+            for (uint32_t t = 0; t < 3; t++) (void)drive_tx_write(t, drive_lpn(t));
+            drive_finish_data();
+            drive.ftl.geometry.checkpoint_pages = 1;
+            uint32_t before = drive.checkpoint.done;
             sim_seed(cut * 8 + luck);
             ended = !drive_supply_cut(400, cut);
-            checkpoints += drive.checkpoint.done;
+            checkpoints += drive.checkpoint.done - before;
+            cuts++;
             if (ended) drive_cut();
             CHECK(sim_mount(&drive.ftl) == FTL_OK);
             drive_judge();
         }
-    CHECK(checkpoints > 20);
+    CHECK(cuts >= 32 && checkpoints >= 4);
 }
 
 static bool released(uint32_t block) { return !ftl_blocks_is_taken(&drive.ftl, block); }
@@ -168,21 +182,25 @@ static void block_with_an_unreadable_page_is_set_aside(void) {
     CHECK(!released(block) && hal_map()[drive_lpn(0)] == FTL_WORD_NAND(ppn) && !ftl_supply_low(&drive.ftl));
 }
 
-/* A transaction that stays open keeps the log from its first entry on, and nothing else: it commits after many
- * checkpoints, and after a cut. */
+/* A transaction that stays open keeps the log, and so the map's start, from its first entry on: it commits after a
+ * checkpoint that began while it was open, and after a cut. */
 static void an_open_transaction_survives_checkpoints(void) {
     for (uint32_t end = 0; end < 3; end++) {
         sim_new(2, 2, 64, 8, 64);
         sim.g.checkpoint_pages = 6;
         mounted();
-        CHECK(drive_tx_write(3, drive_lpn(0)) && drive_tx_write(3, drive_lpn(1)));
+        CHECK(overwrite(100, DRIVE_LPNS) == 100);
+        uint64_t first;
+        uint32_t before = drive.checkpoint.done;
+        CHECK(drive_tx_write(3, drive_lpn(0)) && drive_tx_write(3, drive_lpn(1)) && hal_tx_first(3, &first));
         CHECK(overwrite(200, DRIVE_LPNS) == 200);
-        CHECK(drive.checkpoint.done > 1 && drive.ftl.old_root.log_first == 0 && drive.ftl.old_root.map_first > 100);
+        CHECK(drive.checkpoint.done > before && drive.ftl.old_root.map_first > 50);
+        CHECK(drive.ftl.old_root.log_first <= first && drive.ftl.old_root.map_first <= first);
         if (end == 1) CHECK(drive_tx_write(3, drive_lpn(2)) && drive_commit(3));
         if (end == 2) drive_abort(3);
         drive_flush();
         if (end != 0) CHECK(overwrite(100, 1) == 100);
-        if (end != 0) CHECK(drive.ftl.old_root.log_first > 100);
+        if (end != 0) CHECK(drive.ftl.old_root.log_first > first);
         drive_flush();
         drive_cut();
         CHECK(sim_mount(&drive.ftl) == FTL_OK);
@@ -194,6 +212,32 @@ static void an_open_transaction_survives_checkpoints(void) {
 static void finish_all(void) {
     while (drive_can_close()) drive_close();
     while (drive_finish_one()) {}
+}
+
+/* A COMMIT is durable and complete and cannot be seen, because the host has not taken the completion of the one before
+ * it. The log goes on, checkpoints are due; then the host takes both completions. */
+static void commit_behind_an_untaken_completion_survives_checkpoints(void) {
+    for (uint32_t relaxed = 0; relaxed < 2; relaxed++) {
+        sim_new(2, 2, 64, 8, 64);
+        sim.g.checkpoint_pages = 6;
+        mounted();
+        for (uint32_t t = 3; t < 5; t++) CHECK(drive_tx_write(t, drive_lpn(t)));
+        drive_takes(false);
+        CHECK(drive_commit(3) && (relaxed ? drive_commit_relaxed(4) : drive_commit(4)));
+        uint64_t records = hal_log_head();
+        for (uint32_t n = 0; n < 100; n++) {
+            CHECK(drive_write(&(uint32_t){drive_lpn(n % 3)}, 1, true));
+            finish_all();
+            drive_supply(20);
+        }
+        CHECK(hal_log_durable_mark() > records + 50);
+        CHECK(hal_lookup(drive_lpn(3)) != FTL_WORD_NONE && hal_lookup(drive_lpn(4)) == FTL_WORD_NONE);
+        drive_takes(true);
+        CHECK(hal_lookup(drive_lpn(4)) != FTL_WORD_NONE && drive.item[0].must);
+        drive_cut_dropping_all();
+        CHECK(sim_mount(&drive.ftl) == FTL_OK);
+        drive_judge();
+    }
 }
 
 /* A RELAXED COMMIT is visible, merged and FREE while its record is in the open page. A place noted then has its record
@@ -225,6 +269,30 @@ static void relaxed_commit_in_the_open_page_survives_a_checkpoint(void) {
     }
     CHECK(drive.checkpoint.done != 0);
     drive_flush();
+    drive_cut_dropping_all();
+    CHECK(sim_mount(&drive.ftl) == FTL_OK);
+    drive_judge();
+}
+
+/* The log begins before the start, for a transaction that was open there. A COMMIT between the two is in the map, and
+ * what was written after it, too. */
+static void commit_between_the_beginning_and_the_start_changes_nothing(void) {
+    sim_new(1, 2, 64, 8, 64);
+    sim.g.checkpoint_pages = 100000;
+    mounted();
+    CHECK(drive_tx_write(3, drive_lpn(0)) && drive_tx_write(4, drive_lpn(5)) && drive_commit(4));
+    drive_flush();
+    write_one(5);
+    uint64_t end = hal_log_head();
+    for (uint32_t n = 0; n < 8; n++) write_one(1);
+    CHECK(drive_commit(3));
+    drive_flush();
+    drive.ftl.geometry.checkpoint_pages = 1;
+    for (uint32_t n = 0; n < 800 && drive.checkpoint.done == 0; n++) {
+        drive_supply(1);
+        finish_all();
+    }
+    CHECK(drive.checkpoint.done == 1 && drive.ftl.old_root.log_first == 0 && drive.ftl.old_root.map_first >= end);
     drive_cut_dropping_all();
     CHECK(sim_mount(&drive.ftl) == FTL_OK);
     drive_judge();
@@ -392,6 +460,8 @@ const struct test collect_tests[] = {
     {"a log longer than the list of its blocks comes back", log_longer_than_the_list_of_its_blocks_comes_back},
     {"no block to move to is CAPACITY", no_block_to_move_to_is_capacity},
     {"a block of copies waits for its last move", block_of_copies_waits_for_its_last_move},
+    {"a COMMIT between the log's beginning and the map's start changes nothing",
+     commit_between_the_beginning_and_the_start_changes_nothing},
     {"a RELAXED COMMIT in the open page survives a checkpoint", relaxed_commit_in_the_open_page_survives_a_checkpoint},
     {"a place noted before a log page fails leads to the page", place_noted_before_a_log_page_fails},
     {"a drive takes many times what it holds", drive_takes_many_times_what_it_holds},
@@ -399,6 +469,8 @@ const struct test collect_tests[] = {
     {"a ticket waits for reads", ticket_waits_for_reads},
     {"an idle drive collects", an_idle_drive_collects},
     {"a block with an unreadable page is set aside", block_with_an_unreadable_page_is_set_aside},
+    {"a COMMIT behind a completion that is not taken survives checkpoints",
+     commit_behind_an_untaken_completion_survives_checkpoints},
     {"an open transaction survives checkpoints", an_open_transaction_survives_checkpoints},
     {"checkpoints cut at every operation lose nothing", checkpoints_cut_at_every_operation_lose_nothing},
     {"random histories collect and keep the contract", random_histories_collect_and_keep_the_contract},

@@ -7,6 +7,8 @@
 
 /* So many commands: writes, trims, transactions, flushes, reports of pages; some let programs end. */
 void history(uint32_t commands);
+/* Each transaction that is open commits or aborts: one that stays open keeps checkpoints back. */
+void end_transactions(void);
 /* Blocks bad from the factory, programs and erases that fail. */
 void with_faults(void);
 /* A new drive of one of a few shapes. */
