@@ -92,6 +92,7 @@ MEANS = {
     "log_place_row": "Page in that block.",
     "released": "NAND pages that fell out of use.",
     "commits": "COMMITs that completed.",
+    "memory_errors": "Errors of table memory that the remap engine has met; 65,535: that or more.",
     "moving": "A page that was handed over has not found its place in log and map yet.",
     "fault": "The log has stopped: writes are refused until the next power-up.",
     "busy": "A command, a NAND operation or a walk is under way.",
@@ -342,6 +343,7 @@ class OtxCore(LiteXModule):
             setattr(self, name, register)
             ports[f"i_{name}"] = register.storage
         states = [(name, 32) for name in ["alloc_left", "log_left", "log_pages", "released", "commits"]] + [
+            ("memory_errors", 16),
             ("fault", 1),
             ("moving", 1),
             ("busy", 1),

@@ -137,7 +137,7 @@ static uint32_t program(struct ftl *f, struct ftl_checkpoint *c, uint32_t kind, 
                             .frame = frame,
                             .kind = kind,
                             .lpn = number,
-                            .sequence = c->root.map_sequence};
+                            .sequence = kind == FTL_KIND_MAP ? c->position : c->root.map_sequence};
     struct hal_nand_done d;
     c->left--;
     ftl_io_one(&f->io, &o, &d);
@@ -191,7 +191,11 @@ static void map_step(struct ftl *f, struct ftl_checkpoint *c) {
     }
     if (c->page % FTL_PAGE_WORDS == 0 && !c->any)
         for (uint32_t i = 0; i < FTL_PAGE_WORDS; i++) ppns[i] = FTL_NO_PPN;
-    if (!c->composed) c->composed = compose(f, c->page);
+    if (!c->composed) {
+        if (hal_moving()) return; /* a move that is logged may not be in the map yet */
+        c->position = hal_log_head();
+        c->composed = compose(f, c->page);
+    }
     if (!c->composed) {
         c->page++;
         return;
@@ -240,6 +244,11 @@ static bool due(const struct ftl *f, const struct ftl_checkpoint *c, uint32_t pa
 
 void ftl_checkpoint_step(struct ftl *f, struct ftl_supply *s, struct ftl_checkpoint *c) {
     struct hal_log_place now;
+    if (!c->over && hal_memory_errors() != 0) {
+        give_up(f, c);
+        c->over = true;
+    }
+    if (c->over) return;
     hal_log_place(&now);
     note_place(f, c, &now);
     if (c->state == FTL_CHECKPOINT_NONE) {

@@ -102,8 +102,11 @@ struct hal_log_place {
 void hal_log_place(struct hal_log_place *place);
 /* The index of the first log entry of a txid's present use; false: the txid is FREE, or has none. */
 bool hal_tx_first(uint32_t txid, uint64_t *index);
-/* The committed version of a block, as a map word of kind NONE, NAND or BUF. */
+/* The committed version of a block, as a map word of kind NONE, NAND or BUF. NONE also after an error of table memory.
+ */
 uint32_t hal_lookup(uint32_t lpn);
+/* Errors of table memory in this session: what it says of some blocks may not be what was written there. */
+uint32_t hal_memory_errors(void);
 
 /* Pages of a block that are in use or may come into use: named by the map or a version, or handed out for data and not
  * known to be dead. What changed some clocks ago is in it. */

@@ -137,6 +137,8 @@ uint32_t hal_lookup(uint32_t lpn) {
     return otx_lookup_word_read();
 }
 
+uint32_t hal_memory_errors(void) { return otx_memory_errors_read(); }
+
 uint32_t hal_live(uint32_t block_id) {
     otx_live_block_write(block_id);
     while (!otx_live_valid_read()) {}

@@ -298,6 +298,73 @@ static void commit_between_the_beginning_and_the_start_changes_nothing(void) {
     drive_judge();
 }
 
+/* A copy of what `page` has, at a new place or at `to`, takes its place if somebody holds it. */
+static uint32_t moved_by_hand(uint32_t lpn, uint32_t from, uint32_t to) {
+    const struct sim_page old = sim_pages[from];
+    if (to == 0) {
+        CHECK(drive_page(&to));
+        sim_program(to, FTL_KIND_DATA, lpn, old.sequence);
+    }
+    sim_pages[to] = old;
+    hal_relocate(lpn, from, to, old.sequence);
+    while (hal_moving()) (void)drive_finish_one();
+    return to;
+}
+
+/* A dead version is moved, and misses. Then its page is used again, for a copy of the block's present version. The map
+ * of a checkpoint names that page, and recovery meets the first move again: it is none of that page. */
+static void move_of_an_earlier_use_of_a_page_changes_nothing(void) {
+    sim_new(1, 2, 64, 8, 64);
+    sim.g.checkpoint_pages = 100000;
+    mounted();
+    write_one(0);
+    uint32_t lpn = drive_lpn(0), first = FTL_WORD_VALUE(hal_map()[lpn]);
+    write_one(0);
+    uint32_t second = FTL_WORD_VALUE(hal_map()[lpn]);
+    for (uint32_t n = 0; n < 4; n++) write_one(1);
+    drive.checkpoint.every = 1000; /* no further place */
+    CHECK(drive.checkpoint.places != 0);
+    uint64_t start = hal_log_head();
+    (void)moved_by_hand(lpn, first, 0);
+    CHECK(hal_map()[lpn] == FTL_WORD_NAND(second));
+    (void)moved_by_hand(lpn, second, first);
+    CHECK(hal_map()[lpn] == FTL_WORD_NAND(first));
+    write_one(2);
+    drive.ftl.geometry.checkpoint_pages = 1;
+    for (uint32_t n = 0; n < 800 && drive.checkpoint.done == 0; n++) {
+        drive_supply(1);
+        finish_all();
+    }
+    CHECK(drive.checkpoint.done == 1 && drive.ftl.old_root.map_first <= start);
+    drive_cut_dropping_all();
+    CHECK(sim_mount(&drive.ftl) == FTL_OK);
+    CHECK(hal_map()[lpn] == FTL_WORD_NAND(first));
+    drive_judge();
+}
+
+/* A block's SWAP met an error of table memory before or during a checkpoint: its word is that of a frame for good, and
+ * NONE to a checkpoint. */
+static void no_checkpoint_after_an_error_of_table_memory(void) {
+    for (uint32_t during = 0; during < 2; during++) {
+        sim_new(2, 2, 64, 8, 1100);
+        sim.g.checkpoint_pages = 100000;
+        mounted();
+        for (uint32_t n = 0; n < 9; n++) write_one(n);
+        drive.ftl.geometry.checkpoint_pages = 1;
+        for (uint32_t n = 0; during && drive.checkpoint.state == FTL_CHECKPOINT_NONE; n++) drive_supply(1);
+        sim.memory_errors = 1;
+        hal_map()[drive_lpn(0)] = FTL_WORD(FTL_WORD_KIND_BUF, 0);
+        for (uint32_t n = 0; n < 200; n++) {
+            drive_supply(1);
+            finish_all();
+        }
+        CHECK(drive.checkpoint.done == 0 && drive.checkpoint.over && drive.checkpoint.state == FTL_CHECKPOINT_NONE);
+        drive_cut_dropping_all();
+        CHECK(sim_mount(&drive.ftl) == FTL_OK);
+        drive_judge();
+    }
+}
+
 /* A page of the log fails after a place was noted, from page 3 of its block on: it goes to the lane's next block, and
  * nothing stands where the place says that the lane goes on. */
 static void place_noted_before_a_log_page_fails(void) {
@@ -385,6 +452,27 @@ static void block_of_copies_waits_for_its_last_move(void) {
     drive_judge();
 }
 
+/* A page is copied, and its move waits in the hardware. Its block is written over meanwhile: it must not come back
+ * before the move has found out, for the page could hold the same block of the host again then. */
+static void block_that_a_waiting_move_names_does_not_come_back(void) {
+    uint32_t block = worn_block();
+    sim.no_moves = sim.no_collect = true;
+    CHECK(ftl_retire_collect(&drive.retire, block));
+    everything(20);
+    CHECK(hw.move.waits && hw.move.from >> sim.g.page_bits == block);
+    write_one(0);
+    sim.no_collect = false;
+    for (uint32_t n = 0; n < 60; n++) { /* others write and flush */
+        (void)drive_write(&(uint32_t){drive_lpn(1 + n % 5)}, 1, true);
+        drive_flush();
+        everything(10);
+    }
+    CHECK(hal_live(block) == 0 && !released(block) && drive.collect.released != 0);
+    sim.no_moves = false;
+    everything(600);
+    CHECK(released(block));
+}
+
 /* No block is left to move pages to, and each block holds a page that is in use (versions of open transactions):
  * nothing comes back, and writers are not told. */
 static void no_block_to_move_to_is_capacity(void) {
@@ -458,10 +546,13 @@ static void victim_whose_moves_are_queued_comes_back(void) {
 const struct test collect_tests[] = {
     {"a victim whose moves are queued comes back", victim_whose_moves_are_queued_comes_back},
     {"a log longer than the list of its blocks comes back", log_longer_than_the_list_of_its_blocks_comes_back},
+    {"a block that a waiting move names does not come back", block_that_a_waiting_move_names_does_not_come_back},
     {"no block to move to is CAPACITY", no_block_to_move_to_is_capacity},
     {"a block of copies waits for its last move", block_of_copies_waits_for_its_last_move},
     {"a COMMIT between the log's beginning and the map's start changes nothing",
      commit_between_the_beginning_and_the_start_changes_nothing},
+    {"a move of an earlier use of a page changes nothing", move_of_an_earlier_use_of_a_page_changes_nothing},
+    {"no checkpoint after an error of table memory", no_checkpoint_after_an_error_of_table_memory},
     {"a RELAXED COMMIT in the open page survives a checkpoint", relaxed_commit_in_the_open_page_survives_a_checkpoint},
     {"a place noted before a log page fails leads to the page", place_noted_before_a_log_page_fails},
     {"a drive takes many times what it holds", drive_takes_many_times_what_it_holds},
