@@ -187,7 +187,7 @@ class Geometry:
         )
         need(self.frames <= 1024, f"{self.frames} frames in all, at most 1024")
         need(1 <= self.tx_entries <= 60_000, f"tx_entries is {self.tx_entries}, must be 1 to 60000")
-        most = (TXIDS - 1) * 2 * self.tx_slots
+        most = (TXIDS - 2) * 2 * self.tx_slots  # ftl_log.h; the last txid's area has positions of map pages (ftl_map.h)
         need(
             self.raw_pages <= most or self.tx_slots == TX_STRIDE,
             f"tx_entries is {self.tx_entries}, which leaves a mount room for {most} log pages; the {self.raw_pages} "

@@ -92,9 +92,9 @@ MEANS = {
     "log_place_row": "Page in that block.",
     "released": "NAND pages that fell out of use.",
     "commits": "COMMITs that completed.",
+    "memory_errors": "Errors of table memory that the remap engine has met; 65,535: that or more.",
     "moving": "A page that was handed over has not found its place in log and map yet.",
     "page_wanted": "A page that could not be programmed waits for another place, and no erased page is left.",
-    "memory_erred": "The remap engine has met an error in table memory since reset.",
     "fault": "The log has stopped: writes are refused until the next power-up.",
     "busy": "A command, a NAND operation or a walk is under way.",
 }
@@ -344,10 +344,10 @@ class OtxCore(LiteXModule):
             setattr(self, name, register)
             ports[f"i_{name}"] = register.storage
         states = [(name, 32) for name in ["alloc_left", "log_left", "log_pages", "released", "commits"]] + [
+            ("memory_errors", 16),
             ("fault", 1),
             ("moving", 1),
             ("page_wanted", 1),
-            ("memory_erred", 1),
             ("busy", 1),
         ]
         for name, width in states:

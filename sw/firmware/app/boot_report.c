@@ -121,6 +121,10 @@ void boot_report_mounted(const struct ftl_report *r) {
     put_count(r->blocks_free, " block free, ready\n", " blocks free, ready\n");
 }
 
+void boot_report_memory(void) {
+    console_text("otx: table memory has erred; no checkpoints, and the log grows, until the next mount\n");
+}
+
 void boot_report_error(enum ftl_error error, const struct ftl_report *r) {
     if (r->readable) put_lost(&r->lost);
     console_text(r->readable ? "otx: read-only: " : "otx: not ready: ");

@@ -69,11 +69,13 @@ int main(void) {
     console_text("otx: ready\n");
     ftl_open(&ftl);
     ftl_retire_begin(&ftl, &retire);
-    for (;;) {
+    for (bool said = false;;) {
         ftl_supply_step(&ftl, &supply);
         ftl_collect_step(&ftl, &supply, &retire, &collect);
         ftl_retire_step(&ftl, &supply, &retire);
         ftl_checkpoint_step(&ftl, &supply, &checkpoint);
+        if (checkpoint.over && !said) boot_report_memory();
+        said = checkpoint.over;
         ftl_patrol_step(&ftl, &retire, &patrol);
     }
 }

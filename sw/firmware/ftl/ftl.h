@@ -67,6 +67,7 @@ struct ftl_lost {
 
 /* What a root says. A drive that never had one: all zero. */
 struct ftl_root {
+    uint32_t version; /* of the page it was read from */
     uint64_t sequence, map_sequence;
     uint32_t generation, map_generation, drive_id, directories, lanes;
     struct ftl_lost lost;

@@ -12,8 +12,8 @@ static void release(struct ftl *f, struct ftl_holders *h, uint32_t n) {
     for (uint32_t i = 0; i < h->n; i++) h->block[i] = h->block[i + n];
 }
 
-/* Every transaction whose txid is not FREE when this is asked has its first entry there or later. */
-static uint64_t first_of_all(void) {
+/* No transaction that is open, or ends and is not merged yet, has an entry before this one. */
+static uint64_t oldest_entry(void) {
     uint64_t low = hal_log_head(), first;
     for (uint32_t t = 0; t < FTL_TXIDS; t++)
         if (hal_tx_first(t, &first) && first < low) low = first;
@@ -23,7 +23,7 @@ static uint64_t first_of_all(void) {
 /* Which transactions are open: each that ends in the log from `ends` on has its first entry at `low` or later. One that
  * is not seen open here has ended before `ends`, or begins at `low` or later. */
 static void look(struct ftl_checkpoint *c) {
-    c->low = first_of_all();
+    c->low = oldest_entry();
     c->ends = hal_log_head();
 }
 
@@ -49,22 +49,21 @@ static void note_place(const struct ftl *f, struct ftl_checkpoint *c, const stru
     c->place[c->places++].low = low;
 }
 
-/* The places that the map may start at: behind a durable watermark, and every COMMIT before it is in the map by now,
- * also when it stayed invisible because a host does not take the completion of the one before. */
-static uint32_t starts(const struct ftl_checkpoint *c) {
-    uint32_t n = c->places;
-    while (n > 0 && c->place[n - 1].at.first > c->durable) n--;
-    if (n == 0) return 0;
-    uint64_t low = first_of_all();
-    while (n > 0 && c->place[n - 1].at.first > low) n--;
-    return n;
+/* Whether one of the first n places is a later start than that of the last checkpoint. */
+static bool is_later(const struct ftl *f, const struct ftl_checkpoint *c, uint32_t n) {
+    return n > 0 && c->place[n - 1].at.first > f->old_root.map_first;
 }
 
 /* False: there is no later start than that of the last checkpoint. */
 static bool choose_start(const struct ftl *f, struct ftl_checkpoint *c) {
     const struct ftl_root *r = &f->old_root;
-    uint32_t n = starts(c);
-    if (n == 0 || c->place[n - 1].at.first <= r->map_first) return false;
+    uint32_t n = c->places;
+    while (n > 0 && c->place[n - 1].at.first > c->durable) n--;
+    if (!is_later(f, c, n)) return false;
+    /* a COMMIT may be durable and not visible: a host does not take the completion of the one before it */
+    uint64_t oldest = oldest_entry();
+    while (n > 0 && c->place[n - 1].at.first > oldest) n--;
+    if (!is_later(f, c, n)) return false;
     c->start = c->place[n - 1];
     while (n > 0 && c->place[n - 1].at.first > c->start.low) n--;
     if (n > 0) c->begin = c->place[n - 1];
@@ -138,7 +137,7 @@ static uint32_t program(struct ftl *f, struct ftl_checkpoint *c, uint32_t kind, 
                             .frame = frame,
                             .kind = kind,
                             .lpn = number,
-                            .sequence = c->root.map_sequence};
+                            .sequence = kind == FTL_KIND_MAP ? c->position : c->root.map_sequence};
     struct hal_nand_done d;
     c->left--;
     ftl_io_one(&f->io, &o, &d);
@@ -192,7 +191,11 @@ static void map_step(struct ftl *f, struct ftl_checkpoint *c) {
     }
     if (c->page % FTL_PAGE_WORDS == 0 && !c->any)
         for (uint32_t i = 0; i < FTL_PAGE_WORDS; i++) ppns[i] = FTL_NO_PPN;
-    if (!c->composed) c->composed = compose(f, c->page);
+    if (!c->composed) {
+        if (hal_moving()) return; /* a move that is logged may not be in the map yet */
+        c->position = hal_log_head();
+        c->composed = compose(f, c->page);
+    }
     if (!c->composed) {
         c->page++;
         return;
@@ -209,7 +212,7 @@ static void map_step(struct ftl *f, struct ftl_checkpoint *c) {
 }
 
 static void new_root(struct ftl *f, struct ftl_checkpoint *c) {
-    if (hal_memory_erred() || ftl_root_write(f, &c->root) != FTL_OK) { /* the old root counts on */
+    if (ftl_root_write(f, &c->root) != FTL_OK) { /* the old root counts on */
         give_up(f, c);
         return;
     }
@@ -232,9 +235,8 @@ static void new_root(struct ftl *f, struct ftl_checkpoint *c) {
     c->done++;
 }
 
-/* Whether it is time. Never when table memory has had an error: words may be lost that the log still has. */
+/* Whether it is time. */
 static bool due(const struct ftl *f, const struct ftl_checkpoint *c, uint32_t page) {
-    if (hal_memory_erred()) return false;
     uint32_t pages = page - c->last;
     return pages >= f->geometry.checkpoint_pages ||
            (ftl_supply_low(f) && pages >= 2 * f->geometry.lanes * f->geometry.pages);
@@ -242,6 +244,11 @@ static bool due(const struct ftl *f, const struct ftl_checkpoint *c, uint32_t pa
 
 void ftl_checkpoint_step(struct ftl *f, struct ftl_supply *s, struct ftl_checkpoint *c) {
     struct hal_log_place now;
+    if (!c->over && hal_memory_errors() != 0) {
+        give_up(f, c);
+        c->over = true;
+    }
+    if (c->over) return;
     hal_log_place(&now);
     note_place(f, c, &now);
     if (c->state == FTL_CHECKPOINT_NONE) {

@@ -4,29 +4,36 @@
  *
  * When the log since the root's first page is longer than a setting, or blocks are short:
  *   1. Choose the start: the newest of the places noted along the log that is behind a durable watermark and before the
- *      first entry of every transaction that is not merged yet. The map will have what was logged before it. And choose
- *      where the log is to begin:
- *      the newest place before the first entry of every transaction that had not ended when the start was noted.
+ *      first entry of every transaction that is open or whose end is not merged: a COMMIT may be durable and not
+ * visible for as long as a host does not take the completion of the one before it. The map will have what was logged
+ *      before the start. And choose where the log is to begin: the newest place before the first entry of every
+ *      transaction that had not ended when the start was noted.
  *   2. Write the map, page by page, from table memory, as it is at that moment: NONE and NAND as they are; a chain's
  *      committed version (hal_lookup); a block that is in a frame as NONE, for its entry lies behind the watermark and
- *      so behind the start. Commands go on meanwhile, so the pages are of different moments.
+ *      so behind the start. Commands go on meanwhile, so the pages are of different moments. Each says which (its
+ *      position), for RELOCATE: what a move changed before that moment is in the page, and no move is half done then.
  *   3. When the last word is written, take the log's head, and wait until it is behind a durable watermark: so the
  *      pages hold nothing that recovery would not count.
  *   4. Write a root of this generation, with its seal, and erase the old one's anchor (ftl_root.h).
  *   5. Log blocks before the log's new beginning and the blocks of the old map are free.
  * Recovery reads that map and applies the log from the start on; of the entries before it only those of transactions
  * that end behind it. For each block of the host the last entry from the start on decides; if there is none, the map
- * does. Entries that the map has already are applied again in log order, and come to the same end. A COMMIT before the
+ * does. Entries that the map has already are applied again in log order, and come to the same end; but a RELOCATE from
+ * before a map page's position says nothing about a word that stands there: the page that it names as the old one may
+ * have been used again, for a copy of a later version of the same block. A COMMIT before the
  * start was visible before step 2, so its blocks are in the map; one behind it finds all of its entries. (With only the
  * log from the start on, a COMMIT that the map has and whose first entries lie before it would be applied by half, over
  * a plain write that it had won over.)
+ *
+ * After an error of table memory there are no checkpoints: a word may be lost (a LOOKUP with an error is NONE), or that
+ * of a frame whose SWAP had an error stays there although its entry counts. The log has all, until the next mount.
  *
  * Cut on the way, recovery finds the old root with its map and log, or the new one: what one of them needs is free only
  * when the other is erased.
  * A step programs one page or erases one block, when nothing else of the firmware is in flight. A program that fails
  * makes its block bad, and the page is written again in another one. Without a block for it the checkpoint is given up
  * and begun again later; nothing has changed then. A transaction that stays open keeps the log from its first entry on,
- * and no checkpoint starts behind that. */
+ * and no start is behind that. */
 #ifndef FTL_CHECKPOINT_H
 #define FTL_CHECKPOINT_H
 
@@ -49,10 +56,12 @@ struct ftl_checkpoint {
     uint32_t to, left;      /* its next page, pages left in its block */
     uint32_t page;          /* next map page; g->map_pages: the last directory */
     bool any;               /* the directory has a page */
-    bool composed;          /* the page, or directory, is in its frame and not on NAND yet */
+    bool composed;          /* the page, or directory, is in its frame and not on NAND yet; */
+    uint64_t position;      /* the log's head when its words were read */
     uint64_t end, noted;    /* index that must be behind a durable watermark; a note stands below */
     struct ftl_root root;
     uint32_t done; /* checkpoints */
+    bool over;     /* table memory has erred: there are no more in this session */
 };
 
 /* One round. */

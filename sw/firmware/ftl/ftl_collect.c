@@ -84,12 +84,12 @@ static void end_victim(struct ftl *f, const struct ftl_retire *r, struct ftl_col
 }
 
 /* Looks at the blocks of one word of the cursor; true: the search is over. */
-static bool search(struct ftl *f, struct ftl_collect *c) {
+static bool search(struct ftl *f, const struct ftl_retire *r, struct ftl_collect *c) {
     const struct ftl_geometry *g = &f->geometry;
     uint32_t bits = ftl_blocks_data_word(f, c->die, c->word);
     for (uint32_t b = c->word * 32; bits != 0; bits >>= 1, b++) {
         uint32_t id = ftl_block_id(g, c->die, b);
-        if (!(bits & 1u) || has_ticket(c, id)) continue;
+        if (!(bits & 1u) || has_ticket(c, id) || ftl_retire_moves_from(r, id)) continue;
         uint32_t live = hal_live(id);
         if (live == 0 && c->tickets < FTL_TICKETS) {
             take_ticket(c, id);
@@ -127,7 +127,7 @@ void ftl_collect_step(struct ftl *f, struct ftl_supply *s, struct ftl_retire *r,
     if (f->blocks.total > ftl_supply_kept_from_moves(&f->geometry)) c->starved = false;
     if (stuck(f, s, r, c)) s->hopeless = true;
     else if (c->tickets != 0 || c->victim != 0 || !ftl_supply_low(f)) s->hopeless = false;
-    if (!ftl_supply_low(f) || c->victim != 0 || !search(f, c)) return;
+    if (!ftl_supply_low(f) || c->victim != 0 || !search(f, r, c)) return;
     bool worth = c->best != 0 && ftl_retire_collect(r, c->best - 1);
     if (worth) {
         c->victim = c->best;

@@ -63,7 +63,7 @@ static enum ftl_error accept(struct ftl *f, struct ftl_log *log, struct lane *la
     if (count > FTL_LOG_ENTRIES || ftl_get48(page, FTL_LOG_FIRST) != log->entries || mark > log->entries + count)
         return FTL_ERR_LOG;
     if (!ftl_block_exists(g, page[FTL_LOG_NEXT])) return FTL_ERR_LOG;
-    if (log->pages - log->base >= (FTL_TXIDS - 1) * g->tx_slots * 2) return FTL_ERR_LOG;
+    if (log->pages - log->base >= (FTL_TXIDS - 2) * g->tx_slots * 2) return FTL_ERR_LOG;
     *lane = (struct lane){.block = block, .next = page[FTL_LOG_NEXT], .page = (ppn & (g->pages - 1u)) + 1u};
     ftl_blocks_busy(f, lane->next);
     *ppn_place(f, log->pages - log->base) = ppn;

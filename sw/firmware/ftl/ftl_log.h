@@ -16,8 +16,8 @@
  * Afterwards any page can be had by number. A log that fits in the free frames is read once, a longer one again in runs
  * of 16 pages. A page that cannot be read again, though it is asked for several times, has faded:
  * it was cut in its program, or went bad. The caller scans once more, and the log ends there or has its gap there.
- * The PPNs of its pages are kept in the upper halves of the work areas of txids 1 to 31, the lower halves are the
- * replay's: room for 4 million pages. */
+ * The PPNs of its pages are kept in the upper halves of the work areas of txids 1 to 30, the lower halves are the
+ * replay's: room for 3.9 million pages. */
 #ifndef FTL_LOG_H
 #define FTL_LOG_H
 

@@ -10,9 +10,28 @@
  * FTL_ERR_MAP: a page cannot be read or is not the one that the root means. */
 FTL_MUST_CHECK enum ftl_error ftl_map_load(struct ftl *f);
 
+/* Position of a map page of f->old_root: entries from it on, counted from map_first, came after its words were read
+ * from table memory. 0: a mount wrote the page. Kept in the upper half of the last txid's work area. */
+static inline uint32_t *ftl_map_position(const struct ftl *f, uint32_t map_page) {
+    return hal_tx_area(FTL_TXIDS - 1) + f->geometry.tx_slots * 2 + map_page;
+}
+
+/* During the replay: a word that the log has set, not the map. Its value is the PPN; FTL_NO_VALUE: NONE. */
+#define FTL_NO_VALUE ((1u << OTX_WORD_VALUE_BITS) - 1u)
+static inline uint32_t ftl_word_of_log(uint32_t word) {
+    return FTL_WORD(FTL_WORD_KIND_BUF, word == FTL_WORD_NONE ? FTL_NO_VALUE : FTL_WORD_VALUE(word));
+}
+static inline uint32_t ftl_word_plain(uint32_t word) {
+    if (FTL_WORD_KIND(word) != FTL_WORD_KIND_BUF) return word;
+    return FTL_WORD_VALUE(word) == FTL_NO_VALUE ? FTL_WORD_NONE : FTL_WORD_NAND(FTL_WORD_VALUE(word));
+}
+
+/* After a replay whose map is not stored: no word of the log's kind is left. */
+void ftl_map_plain(const struct ftl *f);
+
 /* Writes all map pages that are not empty, then the directories, into erased blocks of any die, as pages of
- * root->map_sequence; fills in root->directories and the directory PPNs in frame root->frame. LIVE becomes anchors,
- * data blocks of the map and the new pages' blocks. */
+ * root->map_sequence, words of the log's kind become plain; fills in root->directories and the directory PPNs in frame
+ * root->frame. LIVE becomes anchors, data blocks of the map and the new pages' blocks. */
 FTL_MUST_CHECK enum ftl_error ftl_map_store(struct ftl *f, struct ftl_root *root);
 
 #endif

@@ -4,8 +4,16 @@
 
 static bool is_page(const struct ftl *f, const struct hal_nand_done *done, uint32_t kind, uint32_t lpn) {
     const struct ftl_root *r = &f->old_root;
-    return done->status == FTL_PAGE_OK && done->kind == kind && done->lpn == lpn && done->sequence == r->map_sequence &&
+    return done->status == FTL_PAGE_OK && done->kind == kind && done->lpn == lpn &&
+           (done->sequence == r->map_sequence || (kind == FTL_KIND_MAP && r->version > 4)) &&
            done->generation == r->map_generation;
+}
+
+/* Positions count in the log of the generation that wrote the map. */
+static void set_position(const struct ftl *f, uint32_t map_page, uint64_t position) {
+    const struct ftl_root *r = &f->old_root;
+    bool counts = r->version > 4 && r->map_generation == r->generation && position > r->map_first;
+    *ftl_map_position(f, map_page) = counts ? (uint32_t)(position - r->map_first) : 0;
 }
 
 /* A block with pages of the map: BUSY, and if it is unwanted the map has to be written anew. */
@@ -68,11 +76,16 @@ static enum ftl_error load_directory(struct ftl *f, uint32_t d, uint32_t ppn) {
             continue;
         }
         ftl_io_get(&f->io, &done);
+        set_position(f, m, done.sequence);
         if (error == FTL_OK)
             error =
                 is_page(f, &done, FTL_KIND_MAP, m) ? copy_in(f, m, FTL_FRAME_POOL + m % HAL_NAND_DEPTH) : FTL_ERR_MAP;
     }
     return error;
+}
+
+void ftl_map_plain(const struct ftl *f) {
+    for (uint32_t lpn = 0; lpn < f->geometry.lbas; lpn++) hal_map()[lpn] = ftl_word_plain(hal_map()[lpn]);
 }
 
 enum ftl_error ftl_map_load(struct ftl *f) {

@@ -70,8 +70,8 @@ static enum ftl_error collect(struct ftl *f, struct writer *w, const uint32_t *p
 
 static void start(struct ftl *f, struct writer *w, uint32_t kind, const struct ftl_root *root, uint32_t *ppns,
                   struct write write) {
-    struct hal_nand_op o = {
-        .op = HAL_PROGRAM, .frame = write.frame, .kind = kind, .lpn = write.page, .sequence = root->map_sequence};
+    struct hal_nand_op o = {.op = HAL_PROGRAM, .frame = write.frame, .kind = kind, .lpn = write.page};
+    if (kind == FTL_KIND_DIRECTORY) o.sequence = root->map_sequence;
     o.ppn = ppns[write.page % FTL_PAGE_WORDS] = next_page(f, w);
     w->flight[w->put++ % HAL_NAND_DEPTH] = write;
     ftl_io_put(&f->io, &o);
@@ -106,11 +106,12 @@ static enum ftl_error program(struct ftl *f, struct writer *w, uint32_t kind, co
 
 /* Copies one map page into a frame and puts its data blocks into LIVE. False: all of it is NONE. */
 static bool copy_out(struct ftl *f, uint32_t map_page, uint32_t frame) {
-    const uint32_t *from = hal_map() + map_page * FTL_PAGE_WORDS;
+    uint32_t *from = hal_map() + map_page * FTL_PAGE_WORDS;
     uint32_t *to = hal_frame(frame), left = f->geometry.lbas - map_page * FTL_PAGE_WORDS, bits = f->geometry.page_bits;
     uint32_t n = left < FTL_PAGE_WORDS ? left : FTL_PAGE_WORDS, any = 0;
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t word = from[i];
+        uint32_t word = from[i], plain = ftl_word_plain(word);
+        if (word != plain) from[i] = word = plain;
         to[i] = word;
         any |= word;
         if (word != FTL_WORD_NONE) ftl_blocks_live(f, FTL_WORD_VALUE(word) >> bits);

@@ -15,7 +15,7 @@
 #include "ftl_supply.h"
 
 static bool config_fits(const struct ftl_geometry *g) {
-    return g->dies <= FTL_MAX_DIES && g->directories <= FTL_MAX_DIRECTORIES &&
+    return g->dies <= FTL_MAX_DIES && g->directories <= FTL_MAX_DIRECTORIES && g->map_pages <= g->tx_slots * 2 &&
            g->frames >= g->firmware_frames + FTL_FRAME_POOL + 2 * HAL_NAND_DEPTH &&
            (g->tx_slots & (g->tx_slots - 1)) == 0 && g->tx_slots != 0 &&
            ftl_collect_frames(g) <= g->frames - g->firmware_frames - FTL_FRAME_POOL;
@@ -133,12 +133,14 @@ enum ftl_error ftl_mount(struct ftl *f) {
     hal_generation(f->old_root.generation + 1);
     error = recover(f, &log, &lost);
     f->report.readable = error == FTL_ERR_GAP || error == FTL_ERR_NO_BLOCK || error == FTL_ERR_PROGRAM;
+    if (f->report.readable) ftl_map_plain(f);
     f->report.lost = lost;
     hal_identity(f->old_root.drive_id, &lost);
     if (error != FTL_OK) return error;
     error = new_generation(f, blank, log.entries != f->old_root.map_first || f->map_must_move, &lost, &root);
     hal_identity(root.drive_id, &lost);
     f->report.readable = !blank && error != FTL_OK;
+    if (f->report.readable) ftl_map_plain(f);
     if (error != FTL_OK) return error;
     ftl_root_leave_old(f);
     f->old_root = root;

@@ -2,6 +2,7 @@
 #include "ftl_replay.h"
 
 #include "ftl_blocks.h"
+#include "ftl_map.h"
 #include "ftl_replay_state.h"
 
 enum ftl_error ftl_check_entry(struct ftl *f, const struct ftl_entry *e) {
@@ -52,6 +53,15 @@ static void apply_commit(struct ftl_replay *r, const struct ftl_entry *e, uint64
     r->lists.items[txid] = 0;
 }
 
+/* Who holds `from` gets the new page. A word of the map may be newer than this entry, and name the old page in a later
+ * use: an entry before the map page's position changes no word that the log has not set. */
+static void relocate(const struct ftl *f, const struct ftl_entry *e, uint32_t from, uint64_t index) {
+    uint32_t *word = &hal_map()[e->lpn];
+    bool in_page = index - f->old_root.map_first < *ftl_map_position(f, e->lpn / FTL_PAGE_WORDS);
+    if (*word == from && !in_page) *word = e->location;
+    if (*word == ftl_word_of_log(from)) *word = ftl_word_of_log(e->location);
+}
+
 /* Applies one entry. */
 static enum ftl_error apply(struct ftl *f, struct ftl_replay *r, const struct ftl_entry *e, uint64_t index) {
     bool too_late = e->epoch > r->bad_epoch, mapped = e->kind == FTL_MAP || e->kind == FTL_TRIM;
@@ -65,17 +75,17 @@ static enum ftl_error apply(struct ftl *f, struct ftl_replay *r, const struct ft
                 if (e->i == 0) r->lost->dropped++;
                 return FTL_OK;
             }
-            hal_map()[e->lpn] = word_of(f, r, e, index);
+            hal_map()[e->lpn] = ftl_word_of_log(word_of(f, r, e, index));
             return FTL_OK;
         case FTL_TRIM:
             if (too_late) r->lost->dropped++;
             else
-                for (uint32_t i = 0; i < e->arg; i++) hal_map()[e->lpn + i] = FTL_WORD_NONE;
+                for (uint32_t i = 0; i < e->arg; i++) hal_map()[e->lpn + i] = ftl_word_of_log(FTL_WORD_NONE);
             return FTL_OK;
         case FTL_RELOCATE: {
             uint32_t from = FTL_WORD_NAND(FTL_WORD_VALUE(e->arg));
             if (ftl_is_out(r, index)) return FTL_OK;
-            if (!in_map && hal_map()[e->lpn] == from) hal_map()[e->lpn] = e->location;
+            if (!in_map) relocate(f, e, from, index);
             ftl_txlist_relocate(&r->lists, e->lpn, from, e->location);
             return FTL_OK;
         }

@@ -19,10 +19,10 @@
 #include "ftl.h"
 #include "ftl_log.h"
 
-/* Applies the log to the map. Without `write` nothing is copied: for a drive that will take no writes. *lost: adds
- * plain commands, TRIMs and COMMITs that the log has and the map has not, and doubtful blocks. FTL_ERR_LOG: the log
- * holds what cannot be. FTL_ERR_FADED: map and log are to be read once more. FTL_ERR_NO_BLOCK, FTL_ERR_PROGRAM: copies
- * cannot be made, and the log is not applied. */
+/* Applies the log to the map: what it has set are words of the log's kind (ftl_map.h). Without `write` nothing is
+ * copied: for a drive that will take no writes. *lost: adds plain commands, TRIMs and COMMITs that the log has and the
+ * map has not, and doubtful blocks. FTL_ERR_LOG: the log holds what cannot be. FTL_ERR_FADED: map and log are to be
+ * read once more. FTL_ERR_NO_BLOCK, FTL_ERR_PROGRAM: copies cannot be made, and the log is not applied. */
 FTL_MUST_CHECK enum ftl_error ftl_replay(struct ftl *f, struct ftl_log *log, bool write, struct ftl_lost *lost);
 
 #endif

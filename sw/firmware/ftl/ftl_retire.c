@@ -80,6 +80,7 @@ static bool copy(struct ftl *f, struct ftl_retire *r, uint32_t from, const struc
         return false;
     }
     r->move.waits = true;
+    r->source[r->sources++ % FTL_RETIRE_MOVES] = from >> f->geometry.page_bits;
     r->move.lpn = page->lpn;
     r->move.from = from;
     r->move.to = r->to++;
@@ -161,6 +162,12 @@ bool ftl_retire_has(const struct ftl_retire *r, uint32_t block) {
 }
 
 bool ftl_retire_settled(const struct ftl_retire *r) { return !r->move.waits && !hal_moving(); }
+
+bool ftl_retire_moves_from(const struct ftl_retire *r, uint32_t block) {
+    bool any = false;
+    for (uint32_t i = 0; i < FTL_RETIRE_MOVES && i < r->sources; i++) any = any || r->source[i] == block;
+    return any && !ftl_retire_settled(r);
+}
 
 bool ftl_retire_idle(const struct ftl *f, const struct ftl_retire *r) {
     return !ftl_bbt_dirty(f) && r->jobs == 0 && r->refresh.pages == 0 && !r->move.waits;

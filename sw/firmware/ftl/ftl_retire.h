@@ -27,6 +27,8 @@
 #include "ftl_supply.h"
 
 #define FTL_RETIRE_JOBS 16u
+#define FTL_RETIRE_MOVES \
+    4u /* at least as many as can wait to be handed over, wait in the hardware and be in its hand */
 
 struct ftl_retire {
     struct {
@@ -41,7 +43,8 @@ struct ftl_retire {
         bool waits;
         uint32_t lpn, from, to;
         uint64_t sequence;
-    } move; /* the last page programmed; waits: not yet handed over */
+    } move;                                     /* the last page programmed; waits: not yet handed over */
+    uint32_t source[FTL_RETIRE_MOVES], sources; /* blocks of the last moves, and how many there were */
 };
 
 /* After ftl_open(): what the mount leaves to do. *r is zero. */
@@ -57,6 +60,9 @@ bool ftl_retire_collect(struct ftl_retire *r, uint32_t block);
 bool ftl_retire_has(const struct ftl_retire *r, uint32_t block);
 /* Whether the last page has found its place, in the log and in the map. */
 bool ftl_retire_settled(const struct ftl_retire *r);
+/* Whether a page of the block is the old one of a move that may not be settled. The block must not be used again before
+ * that: log and map would take the page for the old one in its new use, too. */
+bool ftl_retire_moves_from(const struct ftl_retire *r, uint32_t block);
 
 /* Whether nothing is left to do: for tests. */
 bool ftl_retire_idle(const struct ftl *f, const struct ftl_retire *r);

@@ -100,7 +100,9 @@ static enum ftl_error take(struct ftl *f, uint32_t anchor) {
     const struct ftl_geometry *g = &f->geometry;
     const uint32_t *w = hal_frame(FTL_FRAME_ROOT);
     struct ftl_root *r = &f->old_root;
-    if (w[FTL_ROOT_VERSION_WORD] != FTL_ROOT_VERSION && w[FTL_ROOT_VERSION_WORD] != 3) return FTL_ERR_VERSION;
+    if (w[FTL_ROOT_VERSION_WORD] > FTL_ROOT_VERSION || w[FTL_ROOT_VERSION_WORD] < FTL_ROOT_OLDEST)
+        return FTL_ERR_VERSION;
+    r->version = w[FTL_ROOT_VERSION_WORD];
     if (w[FTL_ROOT_CHANNELS] != g->channels || w[FTL_ROOT_WAYS] != g->ways || w[FTL_ROOT_BLOCKS] != g->blocks)
         return FTL_ERR_GEOMETRY;
     if (w[FTL_ROOT_PAGES] != g->pages || w[FTL_ROOT_LBAS] != g->lbas || w[FTL_ROOT_LANES] != g->lanes)
@@ -127,7 +129,7 @@ static enum ftl_error take(struct ftl *f, uint32_t anchor) {
     for (uint32_t l = 0; l < g->lanes; l++) {
         r->lane_block[l] = w[FTL_ROOT_LANE_BLOCK + l];
         r->lane_page[l] = w[FTL_ROOT_LANE_PAGE + l / 2] >> 16 * (l % 2) & 0xffffu;
-        r->lane_next[l] = w[FTL_ROOT_VERSION_WORD] == FTL_ROOT_VERSION ? w[FTL_ROOT_LANE_NEXT + l] : 0;
+        r->lane_next[l] = r->version > 3 ? w[FTL_ROOT_LANE_NEXT + l] : 0;
         if (!ftl_block_exists(g, r->lane_block[l]) || r->lane_page[l] >= g->pages) return FTL_ERR_GEOMETRY;
         if (r->lane_next[l] != 0 && !ftl_block_exists(g, r->lane_next[l] - 1)) return FTL_ERR_GEOMETRY;
     }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ftl_txlist.h"
 
+#include "ftl_map.h"
+
 /* Puts an LPN into the hash table of `slots` words (a power of two, at most half full); false: it is there already. LPN
  * + 1 is stored, 0 is empty. */
 static bool hash_put(uint32_t *table, uint32_t slots, uint32_t lpn) {
@@ -42,7 +44,7 @@ enum ftl_error ftl_txlist_add(const struct ftl *f, struct ftl_txlist *t, uint32_
 void ftl_txlist_apply(const struct ftl_txlist *t, uint32_t txid) {
     const uint32_t *item = hal_tx_area(txid);
     uint32_t *map = hal_map();
-    for (uint32_t n = t->items[txid]; n > 0; n--, item += 2) map[item[0]] = item[1];
+    for (uint32_t n = t->items[txid]; n > 0; n--, item += 2) map[item[0]] = ftl_word_of_log(item[1]);
 }
 
 void ftl_txlist_relocate(struct ftl_txlist *t, uint32_t lpn, uint32_t from, uint32_t to) {

@@ -89,8 +89,6 @@ bool hal_relocate_room(void);
 bool hal_moving(void);
 /* Whether a page that could not be programmed waits for another place, and no erased page is left. */
 bool hal_page_wanted(void);
-/* Whether the remap engine has met an error in table memory since power on. */
-bool hal_memory_erred(void);
 void hal_relocate(uint32_t lpn, uint32_t old_ppn, uint32_t new_ppn, uint64_t sequence);
 
 /* Where the log goes on: the next page that has no place yet, the index of its first entry, and for each lane the place
@@ -106,8 +104,11 @@ struct hal_log_place {
 void hal_log_place(struct hal_log_place *place);
 /* The index of the first log entry of a txid's present use; false: the txid is FREE, or has none. */
 bool hal_tx_first(uint32_t txid, uint64_t *index);
-/* The committed version of a block, as a map word of kind NONE, NAND or BUF. */
+/* The committed version of a block, as a map word of kind NONE, NAND or BUF. NONE also after an error of table memory.
+ */
 uint32_t hal_lookup(uint32_t lpn);
+/* Errors of table memory in this session: what it says of some blocks may not be what was written there. */
+uint32_t hal_memory_errors(void);
 
 /* Pages of a block that are in use or may come into use: named by the map or a version, or handed out for data and not
  * known to be dead. What changed some clocks ago is in it. */

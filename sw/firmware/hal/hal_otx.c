@@ -137,6 +137,8 @@ uint32_t hal_lookup(uint32_t lpn) {
     return otx_lookup_word_read();
 }
 
+uint32_t hal_memory_errors(void) { return otx_memory_errors_read(); }
+
 uint32_t hal_live(uint32_t block_id) {
     otx_live_block_write(block_id);
     while (!otx_live_valid_read()) {}
@@ -157,8 +159,6 @@ bool hal_relocate_room(void) { return otx_move_ready_read(); }
 bool hal_moving(void) { return otx_moving_read() != 0; }
 
 bool hal_page_wanted(void) { return otx_page_wanted_read() != 0; }
-
-bool hal_memory_erred(void) { return otx_memory_erred_read() != 0; }
 
 void hal_relocate(uint32_t lpn, uint32_t old_ppn, uint32_t new_ppn, uint64_t sequence) {
     otx_move_lpn_write(lpn);

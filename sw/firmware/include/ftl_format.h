@@ -9,7 +9,8 @@
  *                  SEAL, sequence = the root's.
  * Directory page:  PPNs of 1,024 map pages. OOB: DIRECTORY, lpn = directory number, sequence = sequence of the root
  * that first named it.
- * Map page:        1,024 map words (NONE or NAND). OOB: MAP, lpn = map page number, sequence as for the directory.
+ * Map page:        1,024 map words (NONE or NAND). OOB: MAP, lpn = map page number, sequence = its position: index of
+ *                  the next log entry when a checkpoint read its words from table memory; 0: a mount wrote it.
  * Log page:        header and up to OTX_LOG_ENTRIES entries. The members of a group follow one another in one page.
  *                  OOB: LOG, lpn = page number, sequence 0.
  * Data page:       4,096 bytes of one LPN. OOB: DATA, lpn, sequence of its log entry. Every OOB carries the generation
@@ -41,9 +42,11 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 /* Root page, words. */
 #define FTL_ROOT_MAGIC_LO 0x5258544fu /* "OTXROOT1" */
 #define FTL_ROOT_MAGIC_HI 0x31544f4fu
-/* 3: the log begins at page 0, index 0 (these words were 0, so such drives are taken as they are); 2: no seals, up to
- * six roots of which the newest counts; 1: two anchors, data in the other blocks that are anchors now */
-#define FTL_ROOT_VERSION 4u
+/* 4: map pages have the sequence of the directory and no position; 3: the log begins at page 0, index 0 (these words
+ * were 0). Both are taken as they are. 2: no seals, up to six roots of which the newest counts; 1: two anchors, data in
+ * the other blocks that are anchors now */
+#define FTL_ROOT_VERSION 5u
+#define FTL_ROOT_OLDEST 3u
 #define FTL_MAX_LANES ((uint32_t)OTX_MAX_LANES)
 #define FTL_MAX_DIRECTORIES 256u
 enum ftl_root_word {
@@ -57,7 +60,7 @@ enum ftl_root_word {
     FTL_ROOT_LBAS = 8,
     FTL_ROOT_SEQUENCE = 9, /* two words */
     FTL_ROOT_GENERATION = 11,
-    FTL_ROOT_MAP_SEQUENCE = 12, /* two words: OOB sequence of directories and map pages */
+    FTL_ROOT_MAP_SEQUENCE = 12, /* two words: OOB sequence of directories */
     FTL_ROOT_MAP_GENERATION = 14,
     /* what the recovery before this root lost, until a log page of its generation exists: commands, ... */
     FTL_ROOT_DROPPED = 15,

@@ -6,6 +6,8 @@
 struct drive drive;
 struct drive_hw hw;
 
+#define UNTAKEN 16u
+
 uint32_t drive_lpn(uint32_t i) { return i * (sim.g.lbas / DRIVE_LPNS); }
 
 static uint32_t number_of(uint32_t lpn) { return lpn / (sim.g.lbas / DRIVE_LPNS); }
@@ -110,13 +112,15 @@ void hw_advance(void) {
         struct drive_item *c = &drive.item[i];
         if (c->kind != ITEM_COMMIT) continue;
         if (c->relaxed) relaxed_to = c->index;
-        if (c->visible) continue;
-        bool done = c->relaxed || (hw.durable >= c->index && hw.watermark >= relaxed_to);
-        for (uint64_t x = 0; x < c->index && done && !c->relaxed; x++)
+        if (c->taken) continue;
+        bool done = c->visible || c->relaxed || (hw.durable >= c->index && hw.watermark >= relaxed_to);
+        for (uint64_t x = 0; x < c->index && done && !c->visible && !c->relaxed; x++)
             done = hw.done[x] || !(hw.entry[x].flags & FTL_ENTRY_IN_TX) || hw.entry[x].serial != c->serial;
-        if (!done || drive.untaken) break; /* visible and acknowledged in order */
+        if (!done) break; /* visible and acknowledged in order */
+        if (!c->visible) map_visible(c->serial);
         c->visible = true;
-        map_visible(c->serial);
+        if (sim.takes_nothing) break; /* LogWaiters.scala: those behind it wait */
+        c->taken = true;
         for (uint32_t k = 0; k <= i && !c->relaxed; k++)
             if (drive.item[k].kind == ITEM_COMMIT) drive.item[k].must = true;
     }
@@ -166,13 +170,13 @@ void drive_close(void) {
     memset(p, 0, sizeof *p);
     p->number = hw.pages++;
     p->first = hw.closed;
-    p->mark = hw.watermark;
     uint32_t count = 0;
     while (hw.closed < hw.head && count + hw.entry[hw.closed].n <= FTL_LOG_ENTRIES) {
         do ftl_entry_pack(p->words + FTL_LOG_ENTRY + count++ * FTL_ENTRY_WORDS, &hw.entry[hw.closed++]);
         while (hw.closed < hw.head && hw.entry[hw.closed].i != 0);
     }
     p->end = hw.closed;
+    p->mark = hw.watermark < p->end ? hw.watermark : p->end; /* LogPages.scala: no entry of a later page */
     p->words[FTL_LOG_MAGIC] = FTL_LOG_MAGIC_LO;
     p->words[FTL_LOG_MAGIC + 1] = FTL_LOG_MAGIC_HI;
     p->words[FTL_LOG_DRIVE_ID] = sim.drive_id;
@@ -391,9 +395,16 @@ bool drive_tx_trim(uint32_t txid, uint32_t lpn) {
     return true;
 }
 
+/* COMMITs whose completion waits: the host has a number of tags. */
+static uint32_t untaken(void) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < drive.items; i++) n += drive.item[i].kind == ITEM_COMMIT && !drive.item[i].taken;
+    return n;
+}
+
 static bool commit(uint32_t txid, bool relaxed) {
     struct drive_tx *t = &drive.tx[txid];
-    if (!t->open || no_room(0)) return false;
+    if (!t->open || no_room(0) || (sim.takes_nothing && untaken() == UNTAKEN)) return false;
     struct drive_item *item = &drive.item[drive.items++];
     *item = (struct drive_item){
         .kind = ITEM_COMMIT, .relaxed = relaxed, .n = t->n, .serial = serial_of(txid), .epoch = drive.epoch};
@@ -417,8 +428,13 @@ void drive_abort(uint32_t txid) {
     drive.tx[txid].open = false;
 }
 
+void drive_takes(bool completions) {
+    sim.takes_nothing = !completions;
+    hw_advance();
+}
+
 void drive_flush(void) {
-    drive.untaken = false; /* it waits for all */
+    drive_takes(true); /* it waits for all */
     uint64_t upto = hw.head;
     uint32_t items = drive.items;
     for (uint32_t tries = 0; !hw.stopped && (hw.durable < upto || hw.watermark < upto); tries++) {

@@ -25,7 +25,8 @@ struct drive_item { /* a plain command (WRITE or TRIM) or a COMMIT */
     enum drive_item_kind kind;
     uint32_t n, lpn[DRIVE_TX_WRITES], value[DRIVE_TX_WRITES];
     bool must;             /* acknowledged as durable */
-    bool relaxed, visible; /* of a COMMIT */
+    bool relaxed, visible; /* of a COMMIT; */
+    bool taken;            /* the host has taken its completion */
     uint64_t index, epoch;
     uint32_t serial;
 };
@@ -49,7 +50,6 @@ struct drive {
     uint32_t items;
     struct drive_tx tx[FTL_TXIDS];
     uint32_t stamp, epoch;
-    bool untaken; /* the host takes no completion of a COMMIT: those behind it stay invisible, durable or not */
 };
 extern struct drive drive;
 
@@ -71,6 +71,8 @@ bool drive_commit_relaxed(uint32_t txid);
 void drive_abort(uint32_t txid);
 /* All that is logged so far is to be acknowledged: closes the page, runs until it is durable and complete. */
 void drive_flush(void);
+/* Whether the host takes completions: while it does not, one COMMIT becomes visible and the next ones do not. */
+void drive_takes(bool completions);
 
 /* The parts: append an entry, close the page, let one program finish, finish everything (data and log, or one of them).
  * */

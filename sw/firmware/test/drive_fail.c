@@ -122,8 +122,6 @@ bool hal_page_wanted(void) {
     return hw.fails != 0 && hw.rescue_ppn == NO_PAGE && !hw.stopped && drive_pages_left() == 0;
 }
 
-bool hal_memory_erred(void) { return sim.memory_erred; }
-
 bool hal_moving(void) { return hw.move.waits || hw.laters != 0; }
 
 /* move_ready: the queue has room. Not: what was handed over is done */

@@ -149,7 +149,7 @@ void sim_power_on(void) {
     outstanding = sim.bus_mode = 0;
     if (!sim.keeps_mode) memset(sim.mode, 0, sizeof sim.mode);
     sim.enabled = sim.full = sim.read_only = false;
-    sim.log_full = 0;
+    sim.log_full = sim.memory_errors = 0;
     sim.generation = sim.drive_id = sim.dropped = sim.lost_log_pages = sim.doubtful = sim.ops = 0;
     memset(sim.data, 0, sizeof sim.data);
     memset(sim.lane, 0, sizeof sim.lane);
@@ -449,6 +449,7 @@ void hal_live_set(uint32_t block_id, uint32_t pages) {
 void hal_log_full(uint32_t lanes) { sim.log_full = lanes; }
 uint32_t hal_clocks(void) { return sim.clocks += sim.clocks_per_ask; }
 bool hal_busy(void) { return sim.busy; }
+uint32_t hal_memory_errors(void) { return sim.memory_errors; }
 uint32_t hal_new_drive_id(void) { return 77; }
 void hal_putc(char c) { sim_said(c); }
 

@@ -56,7 +56,11 @@ static void random_histories_collect_and_keep_the_contract(void) {
         if (run % 4 < 2) sim.g.checkpoint_pages = 3;
         mounted();
         for (uint32_t cut = 0; cut < 3; cut++) {
-            history(300 + sim_random(1200));
+            for (uint32_t part = sim_random(12); part > 0; part--) {
+                history(sim_random(200));
+                end_transactions();
+            }
+            history(sim_random(400));
             if (sim_random(2) && drive_supply_cut(80, 1 + sim_random(40))) cuts++;
             else drive_cut();
             released += drive.collect.released;
@@ -76,9 +80,10 @@ static void random_histories_collect_and_keep_the_contract(void) {
     CHECK(released > 3000 && moved > 1000 && cuts > 30 && checkpoints > 1000);
 }
 
-/* Cut before each operation of the firmware over some checkpoints, with what is under way kept, torn or dropped. */
+/* Cut before each operation of a checkpoint, with transactions open, and with what is under way kept, torn or dropped.
+ */
 static void checkpoints_cut_at_every_operation_lose_nothing(void) {
-    uint32_t checkpoints = 0;
+    uint32_t checkpoints = 0, cuts = 0;
     bool ended = false;
     for (uint32_t cut = 1; !ended; cut++)
         for (uint32_t luck = 0; luck < 4; luck++) {
@@ -87,16 +92,24 @@ static void checkpoints_cut_at_every_operation_lose_nothing(void) {
             sim.g.checkpoint_pages = 4;
             mounted();
             history(120);
-            end_all(); /* one that is open keeps checkpoints back */
+            /* those that stay open from here on begin late */
+            end_transactions();
+            drive.ftl.geometry.checkpoint_pages = 100000;
             drive_flush();
+            for (uint32_t n = 0; n < 12; n++) write_one(n % DRIVE_LPNS);
+            for (uint32_t t = 0; t < 3; t++) (void)drive_tx_write(t, drive_lpn(t));
+            drive_finish_data();
+            drive.ftl.geometry.checkpoint_pages = 1;
+            uint32_t before = drive.checkpoint.done;
             sim_seed(cut * 8 + luck);
             ended = !drive_supply_cut(400, cut);
-            checkpoints += drive.checkpoint.done;
+            checkpoints += drive.checkpoint.done - before;
+            cuts++;
             if (ended) drive_cut();
             CHECK(sim_mount(&drive.ftl) == FTL_OK);
             drive_judge();
         }
-    CHECK(checkpoints > 20);
+    CHECK(cuts >= 32 && checkpoints >= 4);
 }
 
 static bool released(uint32_t block) { return !ftl_blocks_is_taken(&drive.ftl, block); }
@@ -169,74 +182,25 @@ static void block_with_an_unreadable_page_is_set_aside(void) {
     CHECK(!released(block) && hal_map()[drive_lpn(0)] == FTL_WORD_NAND(ppn) && !ftl_supply_low(&drive.ftl));
 }
 
-/* A transaction that stays open keeps the log from its first entry on, and the map's start before that: it commits
- * after as many pages as are due, and after a cut. */
+/* A transaction that stays open keeps the log, and so the map's start, from its first entry on: it commits after a
+ * checkpoint that began while it was open, and after a cut. */
 static void an_open_transaction_survives_checkpoints(void) {
     for (uint32_t end = 0; end < 3; end++) {
         sim_new(2, 2, 64, 8, 64);
         sim.g.checkpoint_pages = 6;
         mounted();
         CHECK(overwrite(100, DRIVE_LPNS) == 100);
-        uint64_t first = hal_log_head();
-        CHECK(drive_tx_write(3, drive_lpn(0)) && drive_tx_write(3, drive_lpn(1)));
+        uint64_t first;
+        uint32_t before = drive.checkpoint.done;
+        CHECK(drive_tx_write(3, drive_lpn(0)) && drive_tx_write(3, drive_lpn(1)) && hal_tx_first(3, &first));
         CHECK(overwrite(200, DRIVE_LPNS) == 200);
-        CHECK(drive.checkpoint.done > 0 && drive.ftl.old_root.log_first > 0);
+        CHECK(drive.checkpoint.done > before && drive.ftl.old_root.map_first > 50);
         CHECK(drive.ftl.old_root.log_first <= first && drive.ftl.old_root.map_first <= first);
         if (end == 1) CHECK(drive_tx_write(3, drive_lpn(2)) && drive_commit(3));
         if (end == 2) drive_abort(3);
         drive_flush();
         if (end != 0) CHECK(overwrite(100, 1) == 100);
-        if (end != 0) CHECK(drive.ftl.old_root.log_first > 100);
-        drive_flush();
-        drive_cut();
-        CHECK(sim_mount(&drive.ftl) == FTL_OK);
-        drive_judge();
-    }
-}
-
-/* A COMMIT is durable and complete, and cannot be seen because the host has not taken the completion of the one before.
- * Blocks that moves log go on. No checkpoint may put its record behind it: it is acknowledged later. */
-static void checkpoints_keep_a_commit_that_waits_for_the_host(void) {
-    sim_new(2, 2, 64, 8, 64);
-    sim.g.checkpoint_pages = 6;
-    mounted();
-    CHECK(drive_tx_write(3, drive_lpn(0)));
-    drive.untaken = true;
-    CHECK(drive_commit(3));
-    uint64_t record = hal_log_head() - 1;
-    for (uint32_t n = 0; n < 400; n++) {
-        (void)drive_write(&(uint32_t){drive_lpn(1 + n % (DRIVE_LPNS - 1))}, 1, true);
-        drive_supply(4);
-        if (drive_can_close()) drive_close();
-        drive_finish_log();
-        drive_finish_data();
-    }
-    CHECK(hw.durable_mark > record + 100 && drive.ftl.old_root.map_first < record);
-    drive.untaken = false;
-    hw_advance();
-    CHECK(drive.item[0].kind == ITEM_COMMIT && drive.item[0].must);
-    drive_cut_dropping_all();
-    CHECK(sim_mount(&drive.ftl) == FTL_OK);
-    drive_judge();
-}
-
-/* Words of table memory may be lost that the log still has: no checkpoint writes them. */
-static void no_checkpoint_after_an_error_in_table_memory(void) {
-    for (uint32_t k = 0; k < 2; k++) {
-        sim_new(2, 2, 64, 8, 64);
-        sim.g.checkpoint_pages = 6;
-        mounted();
-        CHECK(overwrite(300, DRIVE_LPNS) == 300);
-        uint32_t done = drive.checkpoint.done;
-        CHECK(done != 0);
-        while (k == 1 && drive.checkpoint.state != FTL_CHECKPOINT_SETTLE) CHECK(overwrite(1, DRIVE_LPNS) == 1);
-        while (k == 0 && drive.checkpoint.state != FTL_CHECKPOINT_NONE) CHECK(overwrite(1, DRIVE_LPNS) == 1);
-        sim.memory_erred = true;
-        done = drive.checkpoint.done;
-        for (uint32_t n = 0; n < 200; n++) {
-            CHECK(overwrite(1, DRIVE_LPNS) == 1 && drive.checkpoint.done == done);
-            CHECK(k == 1 || drive.checkpoint.state == FTL_CHECKPOINT_NONE); /* none is begun, to be given up */
-        }
+        if (end != 0) CHECK(drive.ftl.old_root.log_first > first);
         drive_flush();
         drive_cut();
         CHECK(sim_mount(&drive.ftl) == FTL_OK);
@@ -287,6 +251,32 @@ static void finish_all(void) {
     while (drive_finish_one()) {}
 }
 
+/* A COMMIT is durable and complete and cannot be seen, because the host has not taken the completion of the one before
+ * it. The log goes on, checkpoints are due; then the host takes both completions. */
+static void commit_behind_an_untaken_completion_survives_checkpoints(void) {
+    for (uint32_t relaxed = 0; relaxed < 2; relaxed++) {
+        sim_new(2, 2, 64, 8, 64);
+        sim.g.checkpoint_pages = 6;
+        mounted();
+        for (uint32_t t = 3; t < 5; t++) CHECK(drive_tx_write(t, drive_lpn(t)));
+        drive_takes(false);
+        CHECK(drive_commit(3) && (relaxed ? drive_commit_relaxed(4) : drive_commit(4)));
+        uint64_t records = hal_log_head();
+        for (uint32_t n = 0; n < 100; n++) {
+            CHECK(drive_write(&(uint32_t){drive_lpn(n % 3)}, 1, true));
+            finish_all();
+            drive_supply(20);
+        }
+        CHECK(hal_log_durable_mark() > records + 50);
+        CHECK(hal_lookup(drive_lpn(3)) != FTL_WORD_NONE && hal_lookup(drive_lpn(4)) == FTL_WORD_NONE);
+        drive_takes(true);
+        CHECK(hal_lookup(drive_lpn(4)) != FTL_WORD_NONE && drive.item[0].must);
+        drive_cut_dropping_all();
+        CHECK(sim_mount(&drive.ftl) == FTL_OK);
+        drive_judge();
+    }
+}
+
 /* A RELAXED COMMIT is visible, merged and FREE while its record is in the open page. A place noted then has its record
  * behind it and its entries before it. */
 static void relaxed_commit_in_the_open_page_survives_a_checkpoint(void) {
@@ -319,6 +309,97 @@ static void relaxed_commit_in_the_open_page_survives_a_checkpoint(void) {
     drive_cut_dropping_all();
     CHECK(sim_mount(&drive.ftl) == FTL_OK);
     drive_judge();
+}
+
+/* The log begins before the start, for a transaction that was open there. A COMMIT between the two is in the map, and
+ * what was written after it, too. */
+static void commit_between_the_beginning_and_the_start_changes_nothing(void) {
+    sim_new(1, 2, 64, 8, 64);
+    sim.g.checkpoint_pages = 100000;
+    mounted();
+    CHECK(drive_tx_write(3, drive_lpn(0)) && drive_tx_write(4, drive_lpn(5)) && drive_commit(4));
+    drive_flush();
+    write_one(5);
+    uint64_t end = hal_log_head();
+    for (uint32_t n = 0; n < 8; n++) write_one(1);
+    CHECK(drive_commit(3));
+    drive_flush();
+    drive.ftl.geometry.checkpoint_pages = 1;
+    for (uint32_t n = 0; n < 800 && drive.checkpoint.done == 0; n++) {
+        drive_supply(1);
+        finish_all();
+    }
+    CHECK(drive.checkpoint.done == 1 && drive.ftl.old_root.log_first == 0 && drive.ftl.old_root.map_first >= end);
+    drive_cut_dropping_all();
+    CHECK(sim_mount(&drive.ftl) == FTL_OK);
+    drive_judge();
+}
+
+/* A copy of what `page` has, at a new place or at `to`, takes its place if somebody holds it. */
+static uint32_t moved_by_hand(uint32_t lpn, uint32_t from, uint32_t to) {
+    const struct sim_page old = sim_pages[from];
+    if (to == 0) {
+        CHECK(drive_page(&to));
+        sim_program(to, FTL_KIND_DATA, lpn, old.sequence);
+    }
+    sim_pages[to] = old;
+    hal_relocate(lpn, from, to, old.sequence);
+    while (hal_moving()) (void)drive_finish_one();
+    return to;
+}
+
+/* A dead version is moved, and misses. Then its page is used again, for a copy of the block's present version. The map
+ * of a checkpoint names that page, and recovery meets the first move again: it is none of that page. */
+static void move_of_an_earlier_use_of_a_page_changes_nothing(void) {
+    sim_new(1, 2, 64, 8, 64);
+    sim.g.checkpoint_pages = 100000;
+    mounted();
+    write_one(0);
+    uint32_t lpn = drive_lpn(0), first = FTL_WORD_VALUE(hal_map()[lpn]);
+    write_one(0);
+    uint32_t second = FTL_WORD_VALUE(hal_map()[lpn]);
+    for (uint32_t n = 0; n < 4; n++) write_one(1);
+    drive.checkpoint.every = 1000; /* no further place */
+    CHECK(drive.checkpoint.places != 0);
+    uint64_t start = hal_log_head();
+    (void)moved_by_hand(lpn, first, 0);
+    CHECK(hal_map()[lpn] == FTL_WORD_NAND(second));
+    (void)moved_by_hand(lpn, second, first);
+    CHECK(hal_map()[lpn] == FTL_WORD_NAND(first));
+    write_one(2);
+    drive.ftl.geometry.checkpoint_pages = 1;
+    for (uint32_t n = 0; n < 800 && drive.checkpoint.done == 0; n++) {
+        drive_supply(1);
+        finish_all();
+    }
+    CHECK(drive.checkpoint.done == 1 && drive.ftl.old_root.map_first <= start);
+    drive_cut_dropping_all();
+    CHECK(sim_mount(&drive.ftl) == FTL_OK);
+    CHECK(hal_map()[lpn] == FTL_WORD_NAND(first));
+    drive_judge();
+}
+
+/* A block's SWAP met an error of table memory before or during a checkpoint: its word is that of a frame for good, and
+ * NONE to a checkpoint. */
+static void no_checkpoint_after_an_error_of_table_memory(void) {
+    for (uint32_t during = 0; during < 2; during++) {
+        sim_new(2, 2, 64, 8, 1100);
+        sim.g.checkpoint_pages = 100000;
+        mounted();
+        for (uint32_t n = 0; n < 9; n++) write_one(n);
+        drive.ftl.geometry.checkpoint_pages = 1;
+        for (uint32_t n = 0; during && drive.checkpoint.state == FTL_CHECKPOINT_NONE; n++) drive_supply(1);
+        sim.memory_errors = 1;
+        hal_map()[drive_lpn(0)] = FTL_WORD(FTL_WORD_KIND_BUF, 0);
+        for (uint32_t n = 0; n < 200; n++) {
+            drive_supply(1);
+            finish_all();
+        }
+        CHECK(drive.checkpoint.done == 0 && drive.checkpoint.over && drive.checkpoint.state == FTL_CHECKPOINT_NONE);
+        drive_cut_dropping_all();
+        CHECK(sim_mount(&drive.ftl) == FTL_OK);
+        drive_judge();
+    }
 }
 
 /* A page of the log fails after a place was noted, from page 3 of its block on: it goes to the lane's next block, and
@@ -408,6 +489,27 @@ static void block_of_copies_waits_for_its_last_move(void) {
     drive_judge();
 }
 
+/* A page is copied, and its move waits in the hardware. Its block is written over meanwhile: it must not come back
+ * before the move has found out, for the page could hold the same block of the host again then. */
+static void block_that_a_waiting_move_names_does_not_come_back(void) {
+    uint32_t block = worn_block();
+    sim.no_moves = sim.no_collect = true;
+    CHECK(ftl_retire_collect(&drive.retire, block));
+    everything(20);
+    CHECK(hw.move.waits && hw.move.from >> sim.g.page_bits == block);
+    write_one(0);
+    sim.no_collect = false;
+    for (uint32_t n = 0; n < 60; n++) { /* others write and flush */
+        (void)drive_write(&(uint32_t){drive_lpn(1 + n % 5)}, 1, true);
+        drive_flush();
+        everything(10);
+    }
+    CHECK(hal_live(block) == 0 && !released(block) && drive.collect.released != 0);
+    sim.no_moves = false;
+    everything(600);
+    CHECK(released(block));
+}
+
 /* No block is left to move pages to, and each block holds a page that is in use (versions of open transactions):
  * nothing comes back, and writers are not told. */
 static void no_block_to_move_to_is_capacity(void) {
@@ -481,8 +583,13 @@ static void victim_whose_moves_are_queued_comes_back(void) {
 const struct test collect_tests[] = {
     {"a victim whose moves are queued comes back", victim_whose_moves_are_queued_comes_back},
     {"a log longer than the list of its blocks comes back", log_longer_than_the_list_of_its_blocks_comes_back},
+    {"a block that a waiting move names does not come back", block_that_a_waiting_move_names_does_not_come_back},
     {"no block to move to is CAPACITY", no_block_to_move_to_is_capacity},
     {"a block of copies waits for its last move", block_of_copies_waits_for_its_last_move},
+    {"a COMMIT between the log's beginning and the map's start changes nothing",
+     commit_between_the_beginning_and_the_start_changes_nothing},
+    {"a move of an earlier use of a page changes nothing", move_of_an_earlier_use_of_a_page_changes_nothing},
+    {"no checkpoint after an error of table memory", no_checkpoint_after_an_error_of_table_memory},
     {"a RELAXED COMMIT in the open page survives a checkpoint", relaxed_commit_in_the_open_page_survives_a_checkpoint},
     {"a place noted before a log page fails leads to the page", place_noted_before_a_log_page_fails},
     {"a drive takes many times what it holds", drive_takes_many_times_what_it_holds},
@@ -490,9 +597,9 @@ const struct test collect_tests[] = {
     {"a ticket waits for reads", ticket_waits_for_reads},
     {"an idle drive collects", an_idle_drive_collects},
     {"a block with an unreadable page is set aside", block_with_an_unreadable_page_is_set_aside},
-    {"no checkpoint after an error in table memory", no_checkpoint_after_an_error_in_table_memory},
+    {"a COMMIT behind a completion that is not taken survives checkpoints",
+     commit_behind_an_untaken_completion_survives_checkpoints},
     {"a page that failed gets a block of the reserve", page_that_failed_gets_a_block_of_the_reserve},
-    {"checkpoints keep a commit that waits for the host", checkpoints_keep_a_commit_that_waits_for_the_host},
     {"an open transaction survives checkpoints", an_open_transaction_survives_checkpoints},
     {"checkpoints cut at every operation lose nothing", checkpoints_cut_at_every_operation_lose_nothing},
     {"random histories collect and keep the contract", random_histories_collect_and_keep_the_contract},

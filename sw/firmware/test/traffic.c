@@ -5,7 +5,7 @@ static void command(void) {
     uint32_t lpns[4], n = sim_random(3) ? 1 : 1 + sim_random(4), first = sim_random(DRIVE_LPNS),
                       txid = sim_random(3) ? sim_random(3) : sim_random(FTL_TXIDS);
     for (uint32_t i = 0; i < n; i++) lpns[i] = drive_lpn((first + i * 3) % DRIVE_LPNS);
-    switch (sim_random(15)) {
+    switch (sim_random(17)) {
         case 0:
         case 1:
         case 2: (void)drive_write(lpns, n, sim_random(2)); break;
@@ -24,7 +24,10 @@ static void command(void) {
         case 11:
             if (drive_can_close()) drive_close();
             break;
-        case 12: /* a read with many corrected bits, or the late report of one */
+        case 12:
+            if (sim_random(8) == 0) drive_takes(sim_random(3) != 0);
+            /* fall through */
+        case 13: /* a read with many corrected bits, or the late report of one */
             if (FTL_WORD_KIND(hal_map()[lpns[0]]) == FTL_WORD_KIND_NAND && sim_random(4) != 0)
                 drive_weak(FTL_WORD_VALUE(hal_map()[lpns[0]]));
             else drive_weak(sim_random(sim.g.dies * sim.g.blocks * sim.g.pages));
@@ -34,17 +37,14 @@ static void command(void) {
     }
 }
 
-void end_all(void) {
-    for (uint32_t t = 0; t < FTL_TXIDS; t++) drive_abort(t);
+void history(uint32_t commands) {
+    for (uint32_t i = 0; i < commands; i++) command();
+    drive_takes(true);
 }
 
-void history(uint32_t commands) {
-    for (uint32_t i = 0; i < commands; i++) {
-        command();
-        if (sim_random(40) == 0) drive.untaken = !drive.untaken && sim_random(2);
-        if (sim_random(100) == 0) end_all();
-    }
-    drive.untaken = false;
+void end_transactions(void) {
+    for (uint32_t t = 0; t < FTL_TXIDS; t++)
+        if (sim_random(3) == 0 || !drive_commit(t)) drive_abort(t);
 }
 
 void with_faults(void) {

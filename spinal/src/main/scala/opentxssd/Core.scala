@@ -141,10 +141,10 @@ class Core(p: OtxParam) extends Component {
   status.logDurableMark := RegNext(log.durableMark)
   status.released := data.counters.releasedPages
   status.commits := data.counters.commits
+  status.memoryErrors := remap.view.memoryErrors
   status.fault := supply.fault
   status.moving := data.moving
   status.pageWanted := data.pageWanted
-  status.memoryErred := data.memoryErred
   status.busy := queue.busy || data.busy || remap.walking || flash.port.busy || ops.map(_.valid).reduce(_ || _)
 }
 

@@ -49,10 +49,10 @@ case class DriveStatus(p: OtxParam) extends Bundle {
   // index of the next entry, watermark, watermark in a durable page
   val logHead, logMark, logDurableMark = UInt(48 bits)
   val released, commits = UInt(32 bits)
+  val memoryErrors = UInt(16 bits) // of table memory, that the remap engine has met
   val flash = Ports.bare(FlashCounters(p))
   val fault = Bool()
   val moving = Bool() // a page that firmware has copied has not found its place yet
   val pageWanted = Bool() // a page that could not be programmed waits, and no erased page is left
-  val memoryErred = Bool() // the remap engine has met an error in table memory
   val busy = Bool() // a command, a NAND operation or a walk is under way; entries that wait for a FLUSH do not count
 }

@@ -78,7 +78,6 @@ class DataPath(p: OtxParam) extends Component {
   val reclaim = Ports.bare(slave port ReclaimPort())
   val moving = out port Bool() // a page that firmware has copied is with the rescue, or waits to come to it
   val pageWanted = out port Bool() // the rescue waits for a page, and the allocator has none
-  val memoryErred = out port Bool() // the engine has met an error in table memory
   val busy = out port Bool()
   val evCommitCmd = out port Bool()
   val evCommitTag, evCommitTxid = out port UInt(5 bits)
@@ -186,7 +185,6 @@ class DataPath(p: OtxParam) extends Component {
   badBlock << rescue.badBlock
   moving := RegNext(move.valid || rescue.moving, True)
   pageWanted := RegNext(rescue.wantsPage && !alloc.valid && allocLeft === 0) init False
-  memoryErred := RegNext(view.memoryErrors =/= 0) init False
   private val hungry = Reg(UInt(4 bits)) init 0 // for how long nobody has brought the page that is waited for
   private val starves =
     full && allocLeft === 0 && !alloc.valid && !eventWaits && (rescue.wantsPage || executor.wantsPage)
