@@ -52,6 +52,7 @@ MEANS = {
     "dropped": "Commands that the recovery could not bring back; QUERY DROPPED answers it.",
     "lost_log_pages": "Log pages that the recovery could not read; QUERY LOST_LOG_PAGES.",
     "doubtful": "Blocks whose newest version the recovery could not read; QUERY DOUBTFUL.",
+    "idle_dies": "Pages of data are those of dies that have the least to do; 0: dies in turn.",
     "nand_mode": "SDR timing mode of all channels, 0 to 5; 6: the part's own times.",
     "nand_capabilities": (
         "What may be used of the part: bit 0 cache program, 1 cache read, 2 several planes, 3 READ STATUS ENHANCED "
@@ -337,6 +338,7 @@ class OtxCore(LiteXModule):
             ("generation", 32),
             ("drive_id", 32),
             *recovery,
+            ("idle_dies", 1),
             *nand,
         ]
         for name, width in controls:

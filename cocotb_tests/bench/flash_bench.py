@@ -116,7 +116,7 @@ class FlashBench(Stepper):
             c: self.add(Source(dut, c, OP, stall, self.rng, self.enters(c) if exact else None)) for c in CLIENTS
         }
         self.dones = {c: self.add(Sink(dut, c + "Done", DONE, self.finish(c), stall, self.rng)) for c in CLIENTS}
-        self.alloc = Sink(dut, "alloc", [], lambda beat, clock: self.pages.append(beat["payload"]))
+        self.alloc = Sink(dut, "alloc", [], lambda beat, clock: self.pages.append(beat["payload"]), changes=True)
         self.free = self.add(Source(dut, "freeBlock", []))
         self.weak = WeakModel(0)
         self.weak_sink = self.add(Sink(dut, "weak", [], self.reported, stall, self.rng))
@@ -126,6 +126,7 @@ class FlashBench(Stepper):
     async def begin(self, generation=7, refresh_at=5):
         self.dut.generation.value = generation
         self.dut.refreshAt.value = refresh_at
+        self.dut.idleDies.value = 1
         if hasattr(self.dut, "retries"):
             self.dut.retries.value = self.retries[0].levels
         self.weak = WeakModel(refresh_at)

@@ -117,7 +117,7 @@ class Source:
 class Sink:
     """Takes beats while `open`; each goes to `got(beat, clock)`.
 
-    `stall`: share of clocks without ready. `changes`: a beat may become another one until it is taken.
+    `stall`: share of clocks without ready. `changes`: a beat may become another one, or go, until it is taken.
     """
 
     def __init__(self, dut, name, fields=None, got=None, stall=0.0, rng=None, changes=False):
@@ -141,10 +141,8 @@ class Sink:
     def sample(self, clock):
         if self.valid():
             beat = {f: value() for f, value in self.fields.items()}
-            assert self.changes or self.waiting in (None, beat), (
-                f"{self.name}: {self.waiting} became {beat} before it was taken"
-            )
-            self.waiting = None if self.ready.value else beat
+            assert self.waiting in (None, beat), f"{self.name}: {self.waiting} became {beat} before it was taken"
+            self.waiting = None if self.ready.value or self.changes else beat
             if self.ready.value:
                 self.got(beat, clock)
         else:

@@ -385,6 +385,66 @@ async def pages_are_allocated_over_all_channels_first(dut):
     assert dut.allocLeft.value == 0
 
 
+async def pages_of_all_dies(b):
+    for c, w in dies(b):
+        for block in (6, 7):
+            b.free.queue.append({"payload": b.ppn(c, w, block) // PAGES})
+    await b.until(lambda: not b.free.queue)
+    b.add(b.alloc)
+    b.alloc.open = False
+
+
+async def dies_of_next_pages(b, count):
+    """Taken a long time after the dies have got what they have to do."""
+    await b.clocks(30)
+    b.pages.clear()
+    b.alloc.open = True
+    await b.until(lambda: len(b.pages) == count)
+    b.alloc.open = False
+    return {next(d for d in dies(b) if b.ppn(*d, 0) == page // (BLOCKS * PAGES) * BLOCKS * PAGES) for page in b.pages}
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def pages_are_those_of_the_dies_with_the_least_to_do(dut):
+    """A die with one op more than the others gets none, whatever the op; the programs of pages enter one by one."""
+    b = await FlashBench(dut, times=dict.fromkeys(Op, (3000, 3000))).begin()
+    await pages_of_all_dies(b)
+    for n, (client, op) in enumerate(
+        [("read", Op.READ), ("log", Op.PROGRAM), ("firmware", Op.VERIFY), ("write", Op.PROGRAM)]
+    ):
+        busy = b.rng.choice(list(dies(b)))
+        b.op(client, op, b.ppn(*busy, 1 + n, 0), 3)
+        others = await dies_of_next_pages(b, 2)
+        assert busy not in others, f"{client} is no load"
+        await b.finished()
+        assert busy in await dies_of_next_pages(b, len(dies(b))), "its end is not seen"
+        for die in dies(b):  # what a taken page stands for
+            b.op("write", Op.PROGRAM, b.ppn(*die, 5, n), 4)
+        await b.finished()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms", skip=not PRIORITIES)
+async def a_die_that_is_erased_gets_no_page_while_others_have_queues(dut):
+    """Neither while the ERASE waits nor while it is under way."""
+    b = await FlashBench(dut, times=dict.fromkeys(Op, (3000, 3000))).begin()
+    await pages_of_all_dies(b)
+    erased = list(dies(b))[1]
+    for die in dies(b):
+        for n in range(4):
+            b.op("write", Op.PROGRAM, b.ppn(*die, 2, n), 4)
+    erase = b.op("firmware", Op.ERASE, b.ppn(*erased, 3))
+    assert erased not in await dies_of_next_pages(b, 4), "an erase waits"
+    for die in dies(b):
+        for n in range(4) if die != erased else ():
+            b.op("write", Op.PROGRAM, b.ppn(*die, 2, 4 + n), 4)
+    commands = next(channel for channel in b.channels if channel.channel == erased[0])
+    await b.until(lambda: any(c["op"] == Op.ERASE for c in commands.log))
+    assert erase not in b.done
+    assert erased not in await dies_of_next_pages(b, 4), "an erase is under way"
+    assert erase not in b.done
+    await b.finished()
+
+
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def reset_drops_everything_and_the_next_operation_works(dut):
     b = await FlashBench(dut).begin()

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Page allocator against a model written from docs/interfaces.md ("Flash scheduler"): which page comes next, how many
-are left, which blocks fit.
+"""Page allocator against a model written from docs/interfaces.md ("Flash scheduler"): which die's page comes next,
+which one it is, how many are left, which blocks fit.
 """
 
 import os
 import random
+from collections import deque
 
 import cocotb
 import pytest
@@ -15,6 +16,7 @@ from cocotb_tests.bench.flash_bench import BLOCKS, PAGES, flash_geometry, shape,
 from cocotb_tests.bench.streams import Sink, Source, Stepper
 
 PER_DIE = 5  # blocks: one open, four behind it
+PERIOD, WINDOW = 7, 13  # clocks from page to page; in which a die must have had the least to do
 PLANES = int(os.environ.get("OTX_PLANES", "1"))
 
 
@@ -24,28 +26,43 @@ class Bench(Stepper):
         self.c, self.w, _ = shape()
         self.way_bits = flash_geometry(self.c, self.w)._bits(self.w)
         rng = random.Random(seed)
-        self.alloc = self.add(Sink(dut, "alloc", [], self.given, stall, rng))
+        self.alloc = self.add(Sink(dut, "alloc", [], self.given, stall, rng, changes=True))
         self.free = self.add(Source(dut, "freeBlock", [], stall, rng, self.freed))
         self.alloc.open = False
         self.blocks = {(c, w): [] for w in range(self.w) for c in range(self.c)}  # in the order of allocation
         self.next = dict.fromkeys(self.blocks, 0)  # page in the open block
-        self.pair = dict.fromkeys(self.blocks, False)  # two blocks are open
+        # two blocks are open; None: the second came with the first page, so the next page says it
+        self.pair = dict.fromkeys(self.blocks, False)
         self.turn = dict.fromkeys(self.blocks, False)  # the second one's page is next
         self.came = {}  # block: clock
-        self.offered = {}  # first page of a block: clock in which it was on offer first
         self.pairs = self.broken = 0  # pairs that were used up, that lost one
-        self.pages, self.left, self.seen, self.shown = [], 0, set(), None
-        self.picks = []  # pages that went on offer
-        self.stray = None  # page on offer of a block that was retired
+        self.pages, self.left, self.seen = [], 0, set()
+        self.picks = []  # pages that were taken
+        self.given_to = dict.fromkeys(self.blocks, False)  # a page was taken, its program has not entered
+        self.seen_loads = deque(maxlen=WINDOW)  # clock by clock: load of each die that has a page
+        self.preferred = 0  # pages of a die with less to do than another one with pages
         self.lefts = [0, 0]  # a clock ago and now: `allocLeft` is a clock late
 
     async def begin(self):
         cocotb.start_soon(Clock(self.dut.clk, 10, "ns").start())
         self.dut.reset.value, self.dut.retire_valid.value = 1, 0
+        self.set_loads({}, enters=True)
+        self.dut.idleDies.value = 1
         for _ in range(3):
             await FallingEdge(self.dut.clk)
         self.dut.reset.value = 0
         return self
+
+    def set_loads(self, loads, enters):
+        """What the dies have to do, 0 if it is not said; whether programs enter their queues at once."""
+        self.loads = {die: loads.get(die, 0) for die in self.blocks}
+        for (c, w), load in self.loads.items():
+            getattr(self.dut, f"load_{c * self.w + w}").value = load
+        self.enters = enters
+        self.dut.entered.value = (1 << self.c * self.w) - 1 if enters else 0
+
+    def weight(self, die):
+        return self.loads[die] + (self.given_to[die] and self.loads[die] < 6)
 
     def block_id(self, die, block):
         return (die[0] << self.way_bits | die[1]) * BLOCKS + block
@@ -70,24 +87,30 @@ class Bench(Stepper):
         die = self.die_of(page // PAGES)
         self.left -= 1
         assert self.picks.pop(0) == page, "a page is given that was not picked, or another one"
-        if page == self.stray:
-            self.stray = None
-            return
+        second = self.turn[die] or (self.pair[die] is None and page % PAGES == 0)
+        if int(self.dut.idleDies.value) and not second:
+            least = [loads.get(die) == min(loads.values()) for loads in self.seen_loads if loads]
+            assert any(least), f"page of die {die}, which never had the least to do: {list(self.seen_loads)}"
+            self.preferred += max(self.seen_loads[-1].values()) > self.seen_loads[-1][die]
+        self.given_to[die] = True
         assert self.blocks[die], f"page {page:#x} of die {die}, which has no block"
         assert self.passes(die, page), f"page {page:#x} is not the next of die {die}"
         self.pages.append((die, page))
 
     def passes(self, die, page):
         """The die gives this page: what is open then. False: it is not the next one."""
-        blocks, number = self.blocks[die], self.next[die]
+        blocks = self.blocks[die]
+        if self.pair[die] is None:
+            self.pair[die] = self.turn[die] = page == blocks[1] * PAGES
+            self.next[die] = int(not self.pair[die])
+        number = self.next[die]
         if page != blocks[self.turn[die]] * PAGES + number:
             return False
         if number == 0 and not self.turn[die]:
-            self.pair[die] = (
-                len(blocks) > 1
-                and (blocks[0] ^ blocks[1]) % PLANES != 0
-                and self.came[blocks[1]] <= self.offered[page] - 2
-            )
+            self.pair[die] = len(blocks) > 1 and (blocks[0] ^ blocks[1]) % PLANES != 0
+            if self.pair[die] and self.came[blocks[1]] > self.clock - WINDOW:
+                self.pair[die] = None
+                return True
         if self.pair[die] and not self.turn[die]:
             self.turn[die] = True
             return True
@@ -100,23 +123,18 @@ class Bench(Stepper):
         return True
 
     async def retire(self, block):
-        """A program failed in `block`: if it is open, its die goes on with the next one, or with the other of its pair;
-        a page on offer stays.
+        """A program failed in `block`: if it is open, its die goes on with the next one, or with the other of its pair.
 
         Returns whether it was open. All blocks came long ago."""
         die = self.die_of(block)
         blocks = self.blocks[die]
         assert not self.alloc.open and self.left == self.lefts[0] == self.lefts[1]
-        offered = int(self.dut.alloc_payload.value) if self.dut.alloc_valid.value == 1 else None
-        if offered is not None and self.die_of(offered // PAGES) == die and offered != self.stray:
-            assert self.passes(die, offered), f"page {offered:#x} is not the next of die {die}"
-            self.stray = offered
-            self.pages.append((die, offered))
         self.dut.retire_valid.value, self.dut.retire_payload.value = 1, block
         await FallingEdge(self.dut.clk)
         self.dut.retire_valid.value = 0
         for _ in range(3):
             await FallingEdge(self.dut.clk)
+        self.seen_loads.clear()
         if block not in blocks[: 2 if self.pair[die] else 1]:
             return False
         place, turn = blocks.index(block), self.turn[die]
@@ -152,15 +170,12 @@ class Bench(Stepper):
                 if int(bench.dut.picked_valid.value):
                     bench.picks.append(int(bench.dut.picked_payload.value))
                 room = int(bench.dut.freeBlockRoom.value)
-                page = int(bench.dut.alloc_payload.value) if bench.dut.alloc_valid.value == 1 else None
-                if page is not None and page % PAGES == 0 and page != bench.shown:
-                    bench.offered[page] = clock
-                bench.shown = page
+                bench.seen_loads.append({die: bench.weight(die) for die, blocks in bench.blocks.items() if blocks})
+                if bench.enters:
+                    bench.given_to = dict.fromkeys(bench.blocks, False)
                 for (c, w), blocks in bench.blocks.items():
                     fits = room >> (c * bench.w + w) & 1
-                    # when its last page is on offer, a block has left its place
-                    held = len(blocks) - (bench.next[c, w] == PAGES - 1) * (1 + (PLANES > 1))
-                    assert not fits or held < PER_DIE, f"die {c, w} shows room with {len(blocks)} blocks"
+                    assert not fits or len(blocks) < PER_DIE, f"die {c, w} shows room with {len(blocks)} blocks"
                     if not fits:
                         bench.seen.add("full")
 
@@ -183,14 +198,14 @@ async def pages_come_from_all_channels_before_the_next_way_and_rise_within_a_blo
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
-async def a_page_is_given_in_every_second_clock(dut):
+async def a_page_is_given_in_every_seventh_clock(dut):
     b = await Bench(dut).watch().begin()
     for die in b.blocks:
         b.give(die, 1)
     await b.until(lambda: not b.free.queue)
-    await b.clocks(3)
+    await b.clocks(PERIOD)
     b.alloc.open = True
-    await b.clocks(2 * PAGES * len(b.blocks))
+    await b.clocks(PERIOD * PAGES * len(b.blocks))
     assert len(b.pages) == PAGES * len(b.blocks)
 
 
@@ -198,11 +213,11 @@ async def a_page_is_given_in_every_second_clock(dut):
 async def dies_without_blocks_are_skipped(dut):
     b = await Bench(dut).watch().begin()
     last = list(b.blocks)[-1]
-    b.give(last, 5)
-    b.give(last, 2)
+    b.give(last, 13)
+    b.give(last, 5)  # of the same plane
     b.alloc.open = True
     await b.until(lambda: len(b.pages) == 2 * PAGES)
-    base = [b.block_id(last, block) * PAGES for block in (5, 2)]
+    base = [b.block_id(last, block) * PAGES for block in (13, 5)]
     assert [page for _, page in b.pages] == [start + i for start in base for i in range(PAGES)], (
         "blocks are used in the order they came"
     )
@@ -247,12 +262,13 @@ async def reset_forgets_all_blocks(dut):
     b.alloc.open = True
     await b.until(lambda: len(b.pages) == 3)
     again = Bench(dut).watch()
+    again.set_loads({}, enters=True)
     dut.reset.value = 1
     await FallingEdge(dut.clk)
     await FallingEdge(dut.clk)
     dut.reset.value = 0
     again.alloc.open = True
-    await again.clocks(10)
+    await again.clocks(20)
     assert not again.pages
     for die in again.blocks:
         again.give(die, 4)
@@ -271,7 +287,7 @@ async def a_failing_block_is_left_for_the_next_one_and_other_blocks_are_not(dut)
     await b.until(lambda: not b.free.queue)
     for _ in range(60):
         b.alloc.open = True
-        await b.clocks(rng.randrange(PAGES))
+        await b.clocks(rng.randrange(PERIOD * PAGES))
         b.alloc.open = False
         await b.clocks(4)
         die = rng.choice(list(b.blocks))
@@ -307,16 +323,106 @@ async def random_blocks_and_stalls_agree_with_the_model(dut):
     assert "full" in b.seen, "no die was ever full"
 
 
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def random_loads_agree_with_the_model(dut):
+    seed = int(os.environ.get("SEED", "1"))
+    b = await Bench(dut, 0.3, seed).watch().begin()
+    rng = random.Random(seed)
+    b.alloc.open = True
+    for _ in range(300):
+        if rng.random() < 0.3:
+            b.give(rng.choice(list(b.blocks)), rng.randrange(BLOCKS))
+        if rng.random() < 0.5:
+            b.set_loads({die: rng.randrange(8) for die in b.blocks if rng.random() < 0.7}, rng.random() < 0.8)
+        await b.clocks(rng.randrange(40))
+    assert len(b.pages) > 100 and (len(b.blocks) == 1 or b.preferred > 20)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def pages_are_those_of_idle_dies(dut):
+    b = await Bench(dut).watch().begin()
+    for die in b.blocks:
+        for block in (3, 7, 11, 15):
+            b.give(die, block)
+    await b.until(lambda: not b.free.queue)
+    b.alloc.open = True
+    for idle in b.blocks:
+        for busy in (2, 3, 6, 7):  # a page that was taken counts as one for a clock at least
+            b.set_loads({die: busy for die in b.blocks if die != idle}, True)
+            await b.clocks(2 * WINDOW)
+            count = len(b.pages)
+            await b.clocks(4 * PERIOD)
+            assert {die for die, _ in b.pages[count:]} <= {idle} and len(b.pages) >= count + 2
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def an_erase_is_more_than_a_long_queue(dut):
+    b = await Bench(dut).watch().begin()
+    for die in b.blocks:
+        b.give(die, 3)
+    long = list(b.blocks)[-1]
+    b.set_loads({die: 6 if die == long else 7 for die in b.blocks}, True)
+    await b.until(lambda: not b.free.queue)
+    await b.clocks(WINDOW)
+    b.alloc.open = True
+    await b.until(lambda: len(b.pages) == PAGES // 2)
+    assert {die for die, _ in b.pages} == {long}
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_page_on_offer_is_another_one_when_its_die_gets_work(dut):
+    b = await Bench(dut).watch().begin()
+    for die in b.blocks:
+        b.give(die, 3)
+    await b.until(lambda: not b.free.queue)
+    await b.clocks(2 * WINDOW)
+    offered = b.die_of(int(dut.alloc_payload.value) // PAGES)
+    b.set_loads({offered: 7}, True)
+    await b.clocks(2 * WINDOW)
+    b.alloc.open = True
+    await b.until(lambda: b.pages)
+    assert len(b.blocks) == 1 or b.pages[0][0] != offered
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_page_that_was_taken_counts_until_its_program_enters(dut):
+    b = await Bench(dut).watch().begin()
+    dies = list(b.blocks)
+    for die in dies:
+        b.give(die, 3)
+    b.set_loads(dict.fromkeys(dies[1:], 1), enters=False)
+    await b.until(lambda: not b.free.queue)
+    await b.clocks(2 * WINDOW)
+    b.alloc.open = True
+    await b.until(lambda: len(b.pages) == len(dies))
+    assert {die for die, _ in b.pages} == set(dies)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def with_the_rule_off_dies_are_in_turn_whatever_they_have_to_do(dut):
+    b = await Bench(dut).watch().begin()
+    dut.idleDies.value = 0
+    dies = list(b.blocks)
+    for die in dies:
+        b.give(die, 3)
+    b.set_loads({die: i % 8 for i, die in enumerate(dies)}, True)
+    await b.until(lambda: not b.free.queue)
+    b.alloc.open = True
+    await b.until(lambda: len(b.pages) == PAGES * len(dies))
+    assert [die for die, _ in b.pages] == dies * PAGES
+
+
 @cocotb.test(timeout_time=1, timeout_unit="ms", skip=PLANES == 1)
 async def two_blocks_of_different_planes_are_used_together(dut):
     b = await Bench(dut).watch().begin()
     die = next(iter(b.blocks))
-    # the first is opened before the next one comes; 6 and 12 are not of different planes, if there are two
-    for block in (1, 4, 5, 6, 12, 13):
+    # 1 and 3, which come first, are of different planes if there are four, 5 and 8 too if there are two
+    for block in (1, 3, 4, 5, 8, 12):
         b.give(die, block)
+    await b.clocks(2 * WINDOW)
     b.alloc.open = True
     await b.until(lambda: not b.free.queue and b.left == 0)
-    open_together = [(1,), (4, 5), (6,), (12, 13)] if PLANES == 2 else [(1,), (4, 5), (6, 12), (13,)]
+    open_together = [(1,), (3, 4), (5, 8), (12,)] if PLANES == 2 else [(1, 3), (4, 5), (8,), (12,)]
     wanted = [b.block_id(die, block) * PAGES + n for blocks in open_together for n in range(PAGES) for block in blocks]
     assert [page for _, page in b.pages] == wanted
 
@@ -332,17 +438,16 @@ async def a_pair_that_loses_one_goes_on_with_the_other(dut):
             for block in range(4):
                 b.give(die, block)
             await b.until(lambda: not b.free.queue)
-            b.alloc.open = True  # the first one is opened before the next one comes
-            while b.blocks[die][0] == b.block_id(die, 0):
-                await b.step()
-                b.alloc.open = b.blocks[die][0] == b.block_id(die, 0)
+            await b.clocks(2 * WINDOW)
             count = len(b.pages) + after
             b.alloc.open = after > 0
             while len(b.pages) < count:
                 await b.step()
                 b.alloc.open = len(b.pages) < count
             await b.clocks(6)
-            await b.retire(b.block_id(die, 1 + lost))
+            await b.retire(b.block_id(die, lost))
+            if after == 2 * PAGES:  # the next pair is not open yet
+                assert not await b.retire(b.block_id(die, 3))
             b.alloc.open = True
             await b.until(lambda: b.left == 0)
             await b.clocks(4)

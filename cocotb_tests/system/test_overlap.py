@@ -23,14 +23,14 @@ def test_long_reads_and_writes_use_cache_and_planes():
     begin = drive.clock
     holds(drive, 1, count)
     read, after = drive.clock - begin, counts(drive)
-    reads, programs, together = after[0] - middle[0], middle[1] - before[1], middle[2] - before[2]
+    reads, together = after[0] - middle[0], middle[2] - before[2]
     page = 4288 * 2  # clocks on the bus: 4,096 + 192 bytes
     print(
         f"FIGURE {count} blocks: {wrote / count:.0f} clocks each to write, {read / count:.0f} to read ({page} on the "
         "bus, tPROG 1,000, tR 100)"
     )
-    print(f"FIGURE {together} programs shared their time, {programs} went behind one another, {reads} reads")
-    assert together > count // 6 and programs > count // 12 and reads > count // 4
+    print(f"FIGURE {together} programs shared their time, {reads} reads")
+    assert together > count // 2 and reads > count // 4
     assert wrote / count < page + 1_500
 
 
@@ -52,12 +52,16 @@ def test_power_cuts_in_cache_programs_and_planes_lose_nothing():
 
 def test_failing_programs_and_every_kind_of_cut_lose_nothing():
     drive = Drive("rich", faults=Faults(seed=5, ber=10**8, program_fail_ppm=30_000, erase_fail_ppm=20_000))
+    behind = 0  # of a block that is alone because the other one of its pair failed
     for seed, cut in enumerate(amount((Cut.PREFIX, Cut.ANY), (Cut.SUBSET, Cut.PREFIX, Cut.UNREADABLE, Cut.ANY))):
+        begin = counts(drive)[1]
         filled(drive, seed + 1, 64)
+        behind += counts(drive)[1] - begin
         uncommitted(drive, 1)
         drive.power_cut(seed, program=cut)
         drive.power_on()
         holds(drive, seed + 1, 64)
     seen = drive.faults_seen()
     print(f"FIGURE {seen['program_fails']} programs and {seen['erase_fails']} erases failed")
-    assert seen["program_fails"] > 1
+    print(f"FIGURE {behind} programs went behind one another")
+    assert seen["program_fails"] > 1 and behind > 0

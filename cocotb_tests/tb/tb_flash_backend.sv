@@ -93,6 +93,7 @@ module tb_flash_backend #(
     input wire [2:0] nandMode,
     input wire [CapabilityBits-1:0] nandCapabilities,
     input wire [3:0] refreshAt,
+    input wire idleDies,
     output wire weak_valid,
     input wire weak_ready,
     output wire [29:0] weak_payload,

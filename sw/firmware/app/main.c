@@ -50,6 +50,7 @@ int main(void) {
         .spare_bytes = OTX_SPARE_USED,
         .patrol_clocks = OTX_PATROL_US * OTX_CLOCK_MHZ,
         .checkpoint_pages = OTX_CHECKPOINT_PAGES,
+        .idle_dies = OTX_IDLE_DIES,
         .missing_dies = OTX_MISSING_DIES,
     };
     ftl_geometry_init(&ftl.geometry);

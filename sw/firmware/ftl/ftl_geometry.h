@@ -23,7 +23,8 @@ struct ftl_geometry {
     /* an idle drive looks at a page for wrong bits every so many clocks; 0: never */
     uint32_t patrol_clocks;
     uint32_t checkpoint_pages; /* a checkpoint is made when the log is so many pages long */
-    uint32_t missing_dies;     /* so many dies may be absent when the drive is formatted */
+    uint32_t idle_dies;    /* 1: some dies stay without an erase, one of them with a lane of the log (ftl_supply.h) */
+    uint32_t missing_dies; /* so many dies may be absent when the drive is formatted */
     /* derived by ftl_geometry_init */
     uint32_t dies, lanes, way_bits, block_bits, page_bits, map_pages, directories;
     /* found by the mount (ftl_dies.h) */

@@ -41,6 +41,34 @@ static uint32_t pop(struct ftl_queue *q) {
     return block;
 }
 
+/* Dies with an erase of this module that has not ended. */
+static uint64_t erased_dies(const struct ftl *f, const struct ftl_supply *s) {
+    uint64_t dies = 0;
+    for (uint32_t n = f->io.got; n != f->io.put; n++)
+        dies |= 1ull << ftl_die_of(&f->geometry, s->erasing[n % HAL_NAND_DEPTH].block);
+    return dies;
+}
+
+/* Whether an erase of that die may begin: data and log find dies without one. */
+static bool may_erase(const struct ftl *f, const struct ftl_supply *s, uint32_t die) {
+    const struct ftl_geometry *g = &f->geometry;
+    uint64_t before = erased_dies(f, s), with = before | 1ull << die, lanes = 0;
+    if (!g->idle_dies || before == 0) return true;
+    if (with != before && 2 * ftl_dies_count(with) > ftl_dies_used(g)) return false;
+    struct hal_log_place at;
+    hal_log_place(&at);
+    for (uint32_t l = 0; l < g->lanes; l++) lanes |= 1ull << ftl_die_of(g, at.lane[l].block);
+    return (lanes & ~with) != 0 || (lanes & ~(1ull << die)) == 0;
+}
+
+/* Where a lane's next block is from: a die of its channel if one has a free block. */
+static uint32_t die_of_lane(const struct ftl *f, uint32_t lane) {
+    const struct ftl_geometry *g = &f->geometry;
+    uint32_t die = lane * g->ways % g->dies;
+    for (uint32_t n = 0; n < g->dies && f->blocks.free[die] == 0; n++) die = die + 1 == g->dies ? 0 : die + 1;
+    return die;
+}
+
 static bool wants(const struct ftl_queue *q) { return (uint32_t)q->waiting + q->coming < FTL_AHEAD; }
 
 /* True: every lane has all it wants, or there is nothing for it. */
@@ -55,7 +83,9 @@ static bool supply_log(struct ftl *f, struct ftl_supply *s) {
             ftl_holders_put(&f->log[l], block);
         }
         while (wants(q) && f->blocks.total > reserve && !s->hold && ftl_io_room(&f->io)) {
-            uint32_t block = ftl_blocks_take_near(f, l);
+            uint32_t die = die_of_lane(f, l);
+            if (!may_erase(f, s, die)) break;
+            uint32_t block = ftl_blocks_take(f, die);
             if (block == FTL_NO_BLOCK) break;
             start_erase(f, s, FTL_MAX_DIES + l, block);
         }
@@ -117,7 +147,7 @@ static void supply_data(struct ftl *f, struct ftl_supply *s, bool may_take) {
         if (q->waiting != 0 && room >> die & 1u) give(f, s, die, pop(q));
         if (wants(q) && data_may(f, s) && f->blocks.free[die] != 0) {
             could = true;
-            if (may_take && !s->hold && ftl_io_room(&f->io)) {
+            if (may_take && !s->hold && ftl_io_room(&f->io) && may_erase(f, s, die)) {
                 if (f->blocks.total <= data_reserve(f) && s->owed != 0) s->owed--;
                 start_erase(f, s, die, ftl_blocks_take(f, die));
             }

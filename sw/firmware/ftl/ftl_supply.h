@@ -9,6 +9,9 @@
  *   + FTL_COLLECT_BLOCKS        only pages that move get these, too (ftl_collect.h, ftl_retire.h), so that collection
  *                               can always begin
  *   + FTL_LOG_RESERVE per lane  only these and the log, so that FLUSH, COMMIT and TRIM go on when data has no more room
+ * At most half of the dies have an erase under way or waiting, and of the dies where the lanes go on one has none, if
+ * there are two (docs/decisions/024-idle-dies.md): so data and log find a die that is not erased. Each erase that is
+ * put off waits for another one to end, so none waits for ever.
  * `full` is set when data can get no further block, none is on its way, and the collector makes none (`hopeless`). A
  * block whose erase fails becomes bad.
  * `log_full` has a bit for each lane that can get no further block, none being on its way. Hardware keeps the pages

@@ -74,7 +74,10 @@ void hal_identity(uint32_t drive_id, const struct ftl_lost *lost) {
     otx_doubtful_write(lost->doubtful);
 }
 
-void hal_enable(void) { otx_enable_write(1); }
+void hal_enable(void) {
+    otx_idle_dies_write(OTX_IDLE_DIES);
+    otx_enable_write(1);
+}
 
 void hal_read_only(void) { otx_read_only_write(1); }
 

@@ -98,6 +98,7 @@ void sim_new(uint32_t channels, uint32_t ways, uint32_t blocks, uint32_t pages, 
                                   .nand_id = 0x64a610d3ec,
                                   .nand_modes = 0x3f,
                                   .planes = 1,
+                                  .idle_dies = 1,
                                   .checkpoint_pages = channels * ways * blocks * pages / 16,
                                   .spare_bytes = 128};
     ftl_geometry_init(&sim.g);
@@ -345,9 +346,24 @@ static void run(const struct hal_nand_op *o, struct hal_nand_done *d) {
     }
 }
 
+/* With an erase of this die, too: at least half of the dies have none, or all but one, and one of those with a lane's
+ * next page has none, unless there is only one such die. */
+static void some_dies_are_not_erased(uint32_t die) {
+    uint64_t erases = 1ull << die, lanes = 0;
+    struct hal_log_place at;
+    for (uint32_t d = 0; d < sim.g.dies; d++)
+        for (uint32_t i = 0; i < queued[d]; i++)
+            if (queue[d][i].op == HAL_ERASE) erases |= 1ull << d;
+    CHECK(ftl_dies_count(erases) <= 1 || 2 * ftl_dies_count(erases) <= ftl_dies_used(&sim.g));
+    hal_log_place(&at);
+    for (uint32_t l = 0; l < sim.g.lanes; l++) lanes |= 1ull << ftl_die_of(&sim.g, at.lane[l].block);
+    CHECK((lanes & ~erases) != 0 || ftl_dies_count(lanes) == 1);
+}
+
 bool hal_nand_start(const struct hal_nand_op *op) {
     uint32_t die = ftl_die_of(&sim.g, op->ppn >> sim.g.page_bits);
     CHECK(outstanding < HAL_NAND_DEPTH);
+    if (op->op == HAL_ERASE && sim.enabled) some_dies_are_not_erased(die);
     if (sim_random(8) == 0) return false;
     queue[die][queued[die]++] = *op;
     outstanding++;

@@ -85,6 +85,7 @@ class Core(p: OtxParam) extends Component {
   // flash
   flash.port.generation := control.generation
   flash.port.refreshAt := control.refreshAt
+  flash.port.idleDies := control.idleDies
   flash.nandMode := control.nandMode
   flash.nandCapabilities := control.nandCapabilities
   private val ops = Seq(data.write, data.read, log.program, firmware.firmwareOp).map(_.halfPipe())

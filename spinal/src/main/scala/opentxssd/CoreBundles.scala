@@ -41,6 +41,7 @@ case class DriveControl(p: OtxParam) extends Bundle {
   val nandMode = UInt(3 bits)
   val nandCapabilities = Bits(p.nandCapabilityBits bits)
   val refreshAt = UInt(p.correctedBits bits)
+  val idleDies = Bool()
 }
 
 /** What firmware can read. */

@@ -8,7 +8,7 @@ import spinal.lib._
 /** How many pages of each block are in use, for garbage collection (docs/decisions/021).
   *
   * Contract. The count of a block is the number of its data pages that were handed out and are not known to be dead. It
-  * goes up with `picked` (the allocator has a page on offer) and with `up` (a page that firmware copied has taken the
+  * goes up with `picked` (a page of the allocator is taken) and with `up` (a page that firmware copied has taken the
   * place of the old one); it goes down with each page of `down`. So a count of 0 means: no map word and no version
   * names a page of the block, and none is on its way there. Whoever hands out pages must report every one of them,
   * once, when it is dead.

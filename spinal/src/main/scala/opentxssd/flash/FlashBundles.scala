@@ -34,6 +34,7 @@ case class FlashPort(p: OtxParam) extends Bundle with IMasterSlave {
   val picked = Flow(UInt(30 bits))
   val generation = UInt(32 bits)
   val refreshAt = UInt(p.correctedBits bits)
+  val idleDies = Bool()
   val weak = Stream(UInt(30 bits))
   val counters = Ports.bare(FlashCounters(p))
   val frame = Axi4(p.axi)
@@ -42,7 +43,7 @@ case class FlashPort(p: OtxParam) extends Bundle with IMasterSlave {
   override def asMaster(): Unit = {
     master(clients, freeBlock, retire)
     slave(writeDone, readDone, logDone, firmwareDone, alloc, picked, weak, frame)
-    out(generation, refreshAt)
+    out(generation, refreshAt, idleDies)
     in(allocLeft, freeBlockRoom, counters, busy)
   }
 }

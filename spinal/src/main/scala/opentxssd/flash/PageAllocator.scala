@@ -5,31 +5,50 @@ import opentxssd._
 import spinal.core._
 import spinal.lib._
 
-/** Hands out the pages that data goes to: from the open block of each die in rising order, dies in turn, channels
-  * first, then ways.
+/** Hands out the pages that data goes to: from the open block of each die in rising order, from the die that has the
+  * least to do; dies with the same load in turn, channels first, then ways (docs/decisions/024-idle-dies.md).
   *
-  * Contract. `alloc` gives a page per two clocks and skips dies that have none; the page on offer stays until it is
-  * taken. When a block is used up the die goes on with the oldest block that waits behind it. With `planes` above 1, if
-  * the next one behind that is of another plane, both are opened as a pair: page n of the first, page n of the second,
-  * then the next die, so that two programs can share the array's time; retiring one of them leaves the other alone
-  * where it is. `freeBlock` takes an erased block for its die when there is room: one open and four waiting; it stalls
-  * at a full die and then so do blocks for other dies. `freeBlockRoom` (bit `channel * ways + way`): one more fits now.
+  * Contract. `alloc` gives a page per seven clocks and skips dies that have none. `load` (die `channel * ways + way`):
+  * 0 says that the die is idle, 1 to 6 that so many ops are there, or more, 7 that an erase is; a page that was taken
+  * and whose program has not `entered` its queue counts as one more. The page on offer is chosen again until it is
+  * taken: it may be another one in each clock, and go away for some clocks after `retire`. The page that is taken is
+  * that of a die that had the least load of those with a page at some clock of the last twelve. With `idleDies` low the
+  * load counts for nothing. So a die with pages gets one as soon as none of the others has less to do; one that gets
+  * none does what it has to do and is idle then.
+  *
+  * When a block is used up the die goes on with the oldest block that waits behind it. With `planes` above 1, if the
+  * next one behind that is of another plane, both are opened as a pair: page n of the first, page n of the second at
+  * once behind it, so that two programs can share the array's time; retiring one of them leaves the other alone where
+  * it is. `freeBlock` takes an erased block for its die when there is room: one open and four waiting; it stalls at a
+  * full die and then so do blocks for other dies. `freeBlockRoom` (bit `channel * ways + way`): one more fits now.
   * `retire`: a program failed in that block: if it is its die's open block the die goes on with the next one (or with
-  * the other of its pair), but a page of it that is on offer stays there. `allocLeft`: pages that `alloc` will still
-  * give, exact two clocks after each `alloc` and `freeBlock` beat, three after `retire`. `picked`: this page goes on
-  * offer, for one clock, at most every second one. Reset loses all blocks.
+  * the other of its pair), and no page of it is given two clocks later. `allocLeft`: pages that `alloc` will still
+  * give, exact two clocks after each `alloc` and `freeBlock` beat, three after `retire`. `picked`: this page is taken,
+  * for one clock, at most every second one. Reset loses all blocks.
+  *
+  * The loads are looked at in one clock. The die of the least is found in three, a bit of the load in each: the dies
+  * whose bit is 0 go on if there are any. Then a clock for the turn among those that are left, and one for the number.
   */
 class PageAllocator(p: OtxParam) extends Component {
   setDefinitionName("otx_page_allocator")
 
-  val alloc = master port Stream(UInt(30 bits))
+  val alloc = master port Stream(UInt(30 bits)) // its payload may change, and valid go, before it is taken
   val allocLeft = out port UInt(32 bits)
   val freeBlock = slave port Stream(UInt(24 bits))
   val freeBlockRoom = out port Bits(p.dies bits)
   val retire = slave port Flow(UInt(24 bits))
   val picked = master port Flow(UInt(30 bits))
+  val idleDies = in port Bool()
+  val load = Vec.fill(p.dies)(in port UInt(3 bits))
+  val entered = in port Bits(p.dies bits)
 
   private val ring = 8 // slots for the blocks of a die, the open one first
+
+  private object Step extends SpinalEnum {
+    val LOOK, HIGH, MIDDLE, LOW, TURN, OFFER = newElement()
+  }
+  private val step = RegInit(Step.LOOK)
+  private val looks = step === Step.LOOK
 
   /** Dies in the order of allocation: the channel varies fastest. */
   private case class Die(k: Int) {
@@ -40,6 +59,9 @@ class PageAllocator(p: OtxParam) extends Component {
     val fresh = RegInit(True).setName(s"fresh_$k") // nothing given out yet: `pages` is not written
     val paired = RegInit(False).setName(s"paired_$k") // a second block is open
     val turn = RegInit(False).setName(s"turn_$k") // which is next
+    val given = RegInit(False).setName(s"given_$k") // the program of a page that was taken is not in its queue yet
+    val id = channel * p.ways + way
+    val weight = RegNextWhen(Mux(given && load(id) < 6, load(id) + 1, load(id)), looks)
     val room = count < PageAllocator.blocksPerDie
     val isFreed =
       PpnFields.ofBlock(p, freeBlock.payload).channel === channel && PpnFields.ofBlock(p, freeBlock.payload).way === way
@@ -68,8 +90,38 @@ class PageAllocator(p: OtxParam) extends Component {
   private val page = Reg(UInt(30 bits))
   private val have = Vec(dies.map(_.count =/= 0)).asBits
   private val first = RegInit(B(1, p.dies bits)) // the die whose turn it is
-  private val grant = Mux(leaving.valid, leavingDie, OHMasking.roundRobin(have, first))
-  private val pick = have.orR && !offered && !leaving.valid
+  private val least = Reg(Bits(p.dies bits)) // of the dies with pages those with the least load, as far as is known
+  private val chosen = Reg(Bits(p.dies bits)) init 1
+  private val stays = RegInit(False) // the first of a pair was taken: the second is next
+  private val take = alloc.fire
+
+  /** Those of `from` whose bit `n` of the load is 0, if there are any. */
+  private def lighter(from: Bits, n: Int): Bits = {
+    val light = from & ~Vec(dies.map(_.weight(n))).asBits
+    Mux(light.orR, light, from)
+  }
+  step := Step.LOOK
+  switch(step) {
+    is(Step.LOOK)(step := Step.HIGH)
+    is(Step.HIGH) {
+      least := Mux(idleDies, lighter(have, 2), have)
+      step := Mux(stays, Step.OFFER(), Mux(idleDies, Step.MIDDLE(), Step.TURN()))
+    }
+    is(Step.MIDDLE) {
+      least := lighter(least, 1)
+      step := Step.LOW
+    }
+    is(Step.LOW) {
+      least := lighter(least, 0)
+      step := Step.TURN
+    }
+    is(Step.TURN) {
+      chosen := OHMasking.roundRobin(least, first)
+      step := Step.OFFER
+    }
+  }
+  private val grant = Mux(leaving.valid, leavingDie, chosen)
+  private val offers = step === Step.OFFER && (chosen & have).orR
   private val die = OHToUInt(grant).resize(dieIndexBits)
   private def of[T <: Data](field: Die => T): T = MuxOH(grant, dies.map(field)) // of the die that is looked at
   private val slot0 = of(_.open)
@@ -99,29 +151,60 @@ class PageAllocator(p: OtxParam) extends Component {
     val place = dies.map(d => B((d.channel << p.wayBits) | d.way, p.dieBits max 1 bits))
     (MuxOH(grant, place) ## block ## next).asUInt.resize(30)
   }
-  pages.write(die, Mux(pick && pairs && !turn, next, next + 1), pick || (leaves1 && turn))
-  when(alloc.ready)(offered := False)
-  when(pick) {
+
+  /** What the die of the page on offer comes to when that is taken. It changes by nothing else but `leaving`. */
+  private case class Offer() extends Bundle {
+    val grant = Bits(p.dies bits)
+    val die = UInt(dieIndexBits bits)
+    val next = UInt(p.pageBits bits)
+    val ends, two, pairs, turn = Bool()
+  }
+  private val offer = Reg(Offer())
+  when(offers) {
     offered := True
     page := number
-    when(turn || !pairs)(first := (if (p.dies == 1) grant else grant.rotateLeft(1)))
+    offer.grant := grant
+    offer.die := die
+    offer.next := Mux(pairs && !turn, next, next + 1)
+    offer.ends := endsBlock
+    offer.two := pairs
+    offer.pairs := pairs && !endsBlock
+    offer.turn := pairs && !turn
   }
-  picked.valid := pick
-  picked.payload := number
-  alloc.valid := offered
+  when(take) {
+    first := Mux(offer.turn, first, if (p.dies == 1) offer.grant else offer.grant.rotateLeft(1))
+    stays := offer.turn
+  }
+  when(take || leaving.valid) {
+    offered := False
+    step := Step.LOOK
+  }
+  when(leaves && stays)(stays := False)
+  pages.write(
+    Mux(leaving.valid, die, offer.die),
+    Mux(leaving.valid, next + 1, offer.next),
+    take || (leaves1 && turn)
+  )
+  picked.valid := take
+  picked.payload := page
+  alloc.valid := offered && !leaving.valid
   alloc.payload := page
 
   for ((d, k) <- dies.zipWithIndex) {
-    val gone = (pick && endsBlock || leaves) && grant(k)
+    val taken = take && offer.grant(k)
+    val loses = leaves && leavingDie(k)
+    val gone = taken && offer.ends || loses
     val comes = freeBlock.fire && freed(k)
-    val two = (pick && pairs) || bothLeave
+    val two = Mux(leaving.valid, bothLeave, offer.two)
     when(gone)(d.open := d.open + Mux(two, U(2), U(1)).resized)
-    when(pick && grant(k)) {
+    when(entered(d.id))(d.given := False)
+    when(taken) {
       d.fresh := False
-      d.paired := pairs && !endsBlock
-      d.turn := pairs && !turn
+      d.paired := offer.pairs
+      d.turn := offer.turn
+      d.given := True
     }
-    when(leaves && grant(k)) {
+    when(loses) {
       when(!pairs || bothLeave)(d.fresh := True)
       d.paired := False
       d.turn := False

@@ -52,7 +52,9 @@ case class IssuedOp() extends Bundle {
   * `write` beside another one of `write`; with `wayAcceptsErase` an ERASE of `firmware`; the last two not without
   * priorities. Ways in turn. One op per clock enters; an op whose queue is full waits at its port, and all behind it
   * there. From an op's beat to `issue` valid: 3 clocks; one issue per 2 clocks. `busy`: an op is here that has not been
-  * finished. Reset loses all ops.
+  * finished. `load` of a way, a clock late: 0 says that it is idle, 1 to 6 that so many ops have not been finished, or
+  * more, 7 that an ERASE waits or is under way (with priorities); `entered`: an op of `write` comes in this clock.
+  * Reset loses all ops.
   *
   * All ops of a channel lie in one memory at `{way, queue, number}`; registers hold only the ends of the queues, how
   * often they were passed over and which places of `firmware` are an ERASE.
@@ -65,6 +67,8 @@ class WayQueue(p: OtxParam, depth: FlashQueueDepth, patience: FlashPatience = Fl
   val finished = slave port Flow(UInt(4 bits)) // an op of this way is over
   val issue = master port Stream(IssuedOp())
   val busy = out port Bool()
+  val load = Vec.fill(p.ways)(out port UInt(3 bits))
+  val entered = out port Bits(p.ways bits)
 
   private val LOG = 0
   private val READ = 1
@@ -82,6 +86,9 @@ class WayQueue(p: OtxParam, depth: FlashQueueDepth, patience: FlashPatience = Fl
     val running = RegInit(False)
     val beside = p.second generate RegInit(False) // a second one runs, too
     val runs = p.second generate Reg(UInt(2 bits)) // queue of the first
+    val here = RegInit(U(0, 6 bits)) // ops that are not finished
+    val erases = p.flashPriorities generate RegInit(U(0, 4 bits)) // that wait
+    val erasing = p.flashPriorities generate RegInit(False)
     val order = if (p.flashPriorities) new Priorities(head, tail, some) else new Turns(some)
     val choice = order.choice
 
@@ -194,18 +201,32 @@ class WayQueue(p: OtxParam, depth: FlashQueueDepth, patience: FlashPatience = Fl
   }
   for (way <- ways) {
     val ends = finished.valid && finished.payload === way.w
+    val comes = enter.valid && enterWay === way.w
+    val goes = pick && grant(way.w)
+    val last = if (p.second) !way.beside else True
+    when(comes =/= ends)(way.here := Mux(ends, way.here - 1, way.here + 1))
+    entered(way.w) := comes && enter.source === FlashSource.WRITE
+    load(way.w) := RegNext(Mux(way.here > 6, U(6, 3 bits), way.here.resize(3))) init 0
+    if (p.flashPriorities) {
+      val waits = comes && enterQueue === FIRMWARE && enter.op.op === NandOp.ERASE
+      val begins = goes && choices(way.w) === FIRMWARE && way.order.nextErases
+      when(waits =/= begins)(way.erases := Mux(begins, way.erases - 1, way.erases + 1))
+      when(ends && last)(way.erasing := False)
+      when(begins)(way.erasing := True)
+      when(RegNext(way.erasing || way.erases =/= 0) init False)(load(way.w) := 7)
+    }
     if (p.second) {
       when(ends)(way.beside := False)
-      when(ends && !way.beside)(way.running := False)
-      when(pick && grant(way.w)) {
+      when(ends && last)(way.running := False)
+      when(goes) {
         way.running := True
         when(way.running && !ends)(way.beside := True) otherwise (way.runs := choices(way.w))
       }
     } else {
       when(ends)(way.running := False)
-      when(pick && grant(way.w))(way.running := True)
+      when(goes)(way.running := True)
     }
-    when(pick && grant(way.w))(way.order.picked(choices(way.w)))
+    when(goes)(way.order.picked(choices(way.w)))
     when(enter.valid && enterHits(way.w * depths.size + FIRMWARE))(way.order.entered(enter.op.op === NandOp.ERASE))
   }
   busy := ways.map(way => way.running || way.some.reduce(_ || _)).reduce(_ || _)
