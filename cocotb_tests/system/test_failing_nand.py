@@ -62,7 +62,7 @@ def test_anchors_that_fail_are_replaced_until_one_is_left_and_the_drive_is_read_
         Place(Fault.PROGRAM_FAILS, *anchors[2], page) for page in range(3)
     ]
     f = Filling(preset, 7, blocks=16, places=places)
-    for n in range(5):  # the roots are in anchors 0, 4, 5, 0, 4, 5
+    for n in range(5):  # the roots are in anchors 0, 4 and 5
         assert f.fill() == 16
         f.restart(cut=n % 2)
         f.verify()

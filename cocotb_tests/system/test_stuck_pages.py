@@ -77,7 +77,7 @@ WORDS = {
 
 @pytest.mark.parametrize("kind", WORDS)
 def test_a_stuck_page_of_root_or_map_is_refused_in_words_and_nothing_changes(drive, kind):
-    """Each stands once on NAND until there are checkpoints."""
+    """All pages of a kind: both copies."""
     programs = drive.lib.otx_nand_count(1)
     assert not stick(drive, rows(drive, kind)[0])
     assert drive.uart == f"otx: not ready: {WORDS[kind]}\n"
@@ -95,8 +95,24 @@ def test_a_stuck_page_of_the_bad_block_table_has_a_copy(drive):
     assert drive.read(1) == data(99)
 
 
-def test_there_is_one_root_while_the_drive_is_open(drive):
-    assert [len(part) for part in rows(drive, Torn.ROOT)] == [1, 0]
+def test_there_is_one_root_and_it_stands_twice_while_the_drive_is_open(drive):
+    assert [len(part) for part in rows(drive, Torn.ROOT)] == [2, 0]
+    assert [len(part) for part in rows(drive, Torn.SEAL)] == [2, 0]
+
+
+@pytest.mark.parametrize("kind", [Torn.ROOT, Torn.SEAL])
+@pytest.mark.parametrize("copy", range(2))
+def test_one_stuck_page_of_a_root_changes_nothing(drive, kind, copy):
+    for seed in range(3):  # and one of the root after it
+        assert stick(drive, rows(drive, kind)[0][copy : copy + 1])
+        assert "dropped" in drive.uart and " 0 dropped" in drive.uart
+        assert held(drive) == (list(range(ALL)), [])
+        assert [len(part) for part in rows(drive, Torn.ROOT)] == [2, 0]
+        drive.set_faults(None)
+        drive.power_cut(seed)
+        drive.power_on()
+    drive.write(1, data(99), fua=1)
+    assert drive.read(1) == data(99)
 
 
 @pytest.mark.parametrize("at", range(ALL - OLD - 1))

@@ -77,10 +77,9 @@ struct ftl_root {
     uint64_t map_first;
     /* lane_next: its block after that one, plus one; 0: a page there names it */
     uint32_t lane_block[FTL_MAX_LANES], lane_page[FTL_MAX_LANES], lane_next[FTL_MAX_LANES];
-    uint64_t out;    /* dies that the drive was made without, one bit each */
-    uint32_t anchor; /* which of the anchors holds it */
-    bool sealed;     /* it was complete */
-    uint32_t frame;  /* where its page is, for the directory PPNs; valid until the next read into that frame */
+    uint64_t out;            /* dies that the drive was made without, one bit each */
+    uint32_t anchors, whole; /* where its copies are, one bit each; those that can be read */
+    uint32_t frame;          /* where its page is, for the directory PPNs; valid until the next read into that frame */
 };
 
 /* What a mount found, for the report. */
@@ -104,8 +103,7 @@ struct ftl {
     struct ftl_bbt bbt;
     struct ftl_root old_root;
     struct ftl_report report;
-    /* bit per anchor: its first pages are not blank; it was erased in this power-on and not written since */
-    uint32_t anchors_written, anchors_erased;
+    uint32_t anchors_erased;               /* bit per anchor: erased in this power-on and not written since */
     bool map_must_move;                    /* a map page or directory is in an unwanted block */
     uint32_t lane_block[FTL_MAX_LANES][2]; /* the first two log blocks of each lane of the new generation */
     struct ftl_holders log[FTL_MAX_LANES]; /* blocks of each lane's log, from the root's first page on, in order */

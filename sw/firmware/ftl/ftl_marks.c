@@ -3,6 +3,7 @@
 
 #include "ftl_blocks.h"
 #include "ftl_dies.h"
+#include "ftl_root.h"
 
 static uint32_t marked_page(const struct ftl_geometry *g, uint32_t n) { return n < 2 ? n : g->pages - 1; }
 
@@ -32,8 +33,7 @@ static uint32_t block_of(const struct ftl_geometry *g, uint32_t number) {
 
 enum ftl_error ftl_marks_read(struct ftl *f) {
     const struct ftl_geometry *g = &f->geometry;
-    uint32_t all = g->dies * g->blocks * 3, put = 0,
-             root = f->old_root.sequence != 0 ? ftl_anchor(g, f->old_root.anchor) : FTL_NO_BLOCK;
+    uint32_t all = g->dies * g->blocks * 3, put = 0;
     enum ftl_error error = FTL_OK;
     for (uint32_t got = 0; got < all; got++) {
         for (; put < all && ftl_io_room(&f->io); put++) start(f, block_of(g, put), put / g->dies % 3);
@@ -43,7 +43,7 @@ enum ftl_error ftl_marks_read(struct ftl *f) {
             ftl_dies_name(f, got % g->dies);
             error = now;
         }
-        if (bad && block_of(g, got) != root) (void)ftl_blocks_bad(f, block_of(g, got));
+        if (bad && !ftl_root_is_in(f, block_of(g, got))) (void)ftl_blocks_bad(f, block_of(g, got));
     }
     return error;
 }

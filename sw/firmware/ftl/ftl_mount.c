@@ -22,13 +22,11 @@ static bool config_fits(const struct ftl_geometry *g) {
 }
 
 /* What is bad: the table, or if there is none the factory marks; and the root with that known. In an anchor that the
- * table calls bad a root failed to program: it does not count, even if it can be read. And what is in bad anchors does
- * not tell a first format that was cut from a drive in use. */
+ * table calls bad a root or a seal failed to program: it does not count, even if it can be read. And what is in bad
+ * anchors does not tell a first format that was cut from a drive in use. */
 static enum ftl_error find_bad_blocks(struct ftl *f, bool *blank) {
     if (!ftl_bbt_load(f)) return ftl_marks_read(f);
-    bool void_root =
-        !*blank && (!f->old_root.sealed || ftl_blocks_is_bad(f, ftl_anchor(&f->geometry, f->old_root.anchor)));
-    return void_root ? ftl_root_find(f, blank) : FTL_OK;
+    return !*blank && ftl_root_anchors(f) < FTL_ANCHORS ? ftl_root_find(f, blank) : FTL_OK;
 }
 
 /* Blocks for all LPNs, and two that wait for data on each die that is not out; what this mount takes, and what the next

@@ -4,21 +4,31 @@
 #include "ftl_bbt.h"
 #include "ftl_blocks.h"
 #include "ftl_dies.h"
-#include "ftl_erase.h"
 
 #define ROOT_PAGES FTL_SEAL_PAGE /* of an anchor: the next one is tried when a program fails */
 #define SEAL_TRIES 3u
+#define ALL_ANCHORS ((1u << FTL_ANCHORS) - 1u)
 #define NOT_KNOWN (~0ull) /* a sequence that cannot be read */
+#define FIRST_ROOT 1u     /* sequence of a first format's */
 
 static void page_op(struct ftl *f, enum hal_op op, uint32_t block_id, uint32_t page, struct hal_nand_done *done) {
     struct hal_nand_op o = {.op = op, .ppn = ftl_first_ppn(&f->geometry, block_id) + page, .frame = FTL_FRAME_ROOT};
     ftl_io_one(&f->io, &o, done);
 }
 
-uint32_t ftl_root_anchors(struct ftl *f) {
-    uint32_t n = 0;
-    for (uint32_t a = 0; a < FTL_ANCHORS; a++) n += !ftl_blocks_is_bad(f, ftl_anchor(&f->geometry, a));
-    return n;
+static uint32_t bad_anchors(struct ftl *f) {
+    uint32_t set = 0;
+    for (uint32_t a = 0; a < FTL_ANCHORS; a++)
+        if (ftl_blocks_is_bad(f, ftl_anchor(&f->geometry, a))) set |= 1u << a;
+    return set;
+}
+
+uint32_t ftl_root_anchors(struct ftl *f) { return FTL_ANCHORS - ftl_dies_count(bad_anchors(f)); }
+
+bool ftl_root_is_in(const struct ftl *f, uint32_t block_id) {
+    for (uint32_t a = 0; a < FTL_ANCHORS; a++)
+        if (f->old_root.anchors >> a & 1u && ftl_anchor(&f->geometry, a) == block_id) return true;
+    return false;
 }
 
 static bool all_blank(struct ftl *f, uint32_t block_id, uint32_t from) {
@@ -63,40 +73,70 @@ static bool nothing_else_written(struct ftl *f) {
 }
 
 /* Reads a page into FTL_FRAME_ROOT and returns the root's sequence, 0: it is none. */
-static uint64_t read_root(struct ftl *f, uint32_t block_id, uint32_t page) {
+static uint64_t read_any(struct ftl *f, uint32_t block_id, uint32_t page, struct hal_nand_done *done) {
     const uint32_t *w = hal_frame(FTL_FRAME_ROOT);
-    struct hal_nand_done done;
-    page_op(f, HAL_READ, block_id, page, &done);
-    bool root = done.status == FTL_PAGE_OK && done.kind == FTL_KIND_ROOT && w[FTL_ROOT_MAGIC] == FTL_ROOT_MAGIC_LO &&
+    page_op(f, HAL_READ, block_id, page, done);
+    bool root = done->status == FTL_PAGE_OK && done->kind == FTL_KIND_ROOT && w[FTL_ROOT_MAGIC] == FTL_ROOT_MAGIC_LO &&
                 w[FTL_ROOT_MAGIC + 1] == FTL_ROOT_MAGIC_HI;
-    return root ? done.sequence : 0;
+    return root ? done->sequence : 0;
 }
 
-/* Whether one of the pages where roots are is whole and no root. */
-static bool any_foreign(struct ftl *f, uint32_t block_id) {
+static uint64_t read_root(struct ftl *f, uint32_t block_id, uint32_t page) {
     struct hal_nand_done done;
+    return read_any(f, block_id, page, &done);
+}
+
+/* Whether one of the pages where roots are is whole and no root. In one read: a root may fade. */
+static bool any_foreign(struct ftl *f, uint32_t block_id) {
     for (uint32_t page = 0; page < ROOT_PAGES; page++) {
-        page_op(f, HAL_VERIFY, block_id, page, &done);
-        if (done.status == FTL_PAGE_OK && read_root(f, block_id, page) == 0) return true;
+        struct hal_nand_done done;
+        if (read_any(f, block_id, page, &done) == 0 && done.status == FTL_PAGE_OK) return true;
     }
     return false;
 }
 
+static uint32_t last_of(uint32_t set) {
+    uint32_t last = FTL_ANCHORS - 1;
+    while (last > 0 && !(set >> last & 1u)) last--;
+    return last;
+}
+
+static bool on_same_die(const struct ftl *f, uint32_t a, uint32_t set) {
+    for (uint32_t b = 0; b < FTL_ANCHORS; b++)
+        if (set >> b & 1u && ftl_die_of(&f->geometry, ftl_anchor(&f->geometry, b)) ==
+                                 ftl_die_of(&f->geometry, ftl_anchor(&f->geometry, a)))
+            return true;
+    return false;
+}
+
+/* The next anchors in turn for those copies that are missing; on another die if there is one. */
+static uint32_t choose(struct ftl *f, uint32_t have) {
+    uint32_t set = have, bad = bad_anchors(f),
+             from = f->old_root.anchors == 0 ? FTL_ANCHORS - 1 : last_of(f->old_root.anchors);
+    for (uint32_t any_die = 0; any_die < 2; any_die++)
+        for (uint32_t n = 1; n <= FTL_ANCHORS && ftl_dies_count(set) < FTL_ROOT_COPIES; n++) {
+            uint32_t a = (from + n) % FTL_ANCHORS;
+            if ((set | f->old_root.anchors | bad) >> a & 1u) continue;
+            if (any_die || !on_same_die(f, a, set)) set |= 1u << a;
+        }
+    return set & ~have;
+}
+
 bool ftl_root_never(struct ftl *f) {
-    uint32_t first = FTL_NO_BLOCK; /* the first anchor that is not bad: where a first format begins */
+    uint32_t first = choose(f, 0); /* where a first format begins */
+    bool blank = true;
     for (uint32_t a = 0; a < FTL_ANCHORS; a++) {
         uint32_t id = ftl_anchor(&f->geometry, a);
-        if (ftl_blocks_is_bad(f, id)) continue;
-        if (!all_blank(f, id, first == FTL_NO_BLOCK ? FTL_SEAL_PAGE : 0)) return false;
-        if (first == FTL_NO_BLOCK) first = id;
+        bool begun = !ftl_blocks_is_bad(f, id) && !all_blank(f, id, 0);
+        if (begun && (!(first >> a & 1u) || !all_blank(f, id, FTL_SEAL_PAGE) || any_foreign(f, id))) return false;
+        blank = blank && !begun;
     }
-    if (first == FTL_NO_BLOCK || all_blank(f, first, 0)) return f->geometry.out == 0 || nothing_else_written(f);
-    return !any_foreign(f, first) && nothing_else_written(f);
+    return (blank && f->geometry.out == 0) || nothing_else_written(f);
 }
 
 static uint64_t out_of(const uint32_t *root) { return (uint64_t)root[FTL_ROOT_OUT + 1] << 32 | root[FTL_ROOT_OUT]; }
 
-static enum ftl_error take(struct ftl *f, uint32_t anchor) {
+static enum ftl_error take(struct ftl *f) {
     const struct ftl_geometry *g = &f->geometry;
     const uint32_t *w = hal_frame(FTL_FRAME_ROOT);
     struct ftl_root *r = &f->old_root;
@@ -124,7 +164,6 @@ static enum ftl_error take(struct ftl *f, uint32_t anchor) {
     r->map_first = r->log_first + w[FTL_ROOT_IN_MAP];
     r->lanes = w[FTL_ROOT_LANES];
     r->out = out_of(w);
-    r->anchor = anchor;
     r->frame = FTL_FRAME_ROOT;
     for (uint32_t l = 0; l < g->lanes; l++) {
         r->lane_block[l] = w[FTL_ROOT_LANE_BLOCK + l];
@@ -141,19 +180,23 @@ static uint64_t sequence_of(struct ftl *f, uint32_t anchor, uint32_t page) {
     struct hal_nand_done done;
     page_op(f, HAL_READ_OOB, ftl_anchor(&f->geometry, anchor), page, &done);
     if (done.status == FTL_PAGE_BLANK) return 0;
-    f->anchors_written |= 1u << anchor;
     if (done.status != FTL_PAGE_OK) return NOT_KNOWN;
     return done.kind == FTL_KIND_ROOT ? done.sequence : 0;
 }
 
-/* Whether a seal was begun in that anchor, and so the root before it complete. */
-static bool has_seal(struct ftl *f, uint32_t anchor) {
-    struct hal_nand_done done;
-    for (uint32_t page = FTL_SEAL_PAGE; page < FTL_SEAL_PAGE + SEAL_TRIES; page++) {
-        page_op(f, HAL_READ_OOB, ftl_anchor(&f->geometry, anchor), page, &done);
-        if (done.status != FTL_PAGE_BLANK) return true;
+/* The anchors where a seal was begun, one bit each. */
+static uint32_t seals(struct ftl *f) {
+    uint32_t set = 0;
+    for (uint32_t a = 0; a < FTL_ANCHORS; a++) {
+        uint32_t id = ftl_anchor(&f->geometry, a);
+        for (uint32_t page = FTL_SEAL_PAGE; page < FTL_SEAL_PAGE + SEAL_TRIES && !(set >> a & 1u); page++) {
+            struct hal_nand_done done;
+            if (ftl_blocks_is_bad(f, id)) break;
+            page_op(f, HAL_READ_OOB, id, page, &done);
+            if (done.status != FTL_PAGE_BLANK) set |= 1u << a;
+        }
     }
-    return false;
+    return set;
 }
 
 /* What is on a die that one of the roots was made without is no root of this drive: the chip has come from another one.
@@ -167,35 +210,44 @@ static void leave_foreign(struct ftl *f, uint64_t *sequence) {
         if (ftl_dies_has(out, ftl_die_of(&f->geometry, ftl_anchor(&f->geometry, i / ROOT_PAGES)))) sequence[i] = 0;
 }
 
-enum ftl_error ftl_root_find(struct ftl *f, bool *none) {
-    /* 0: no root there; newest: of those with a seal */
-    uint64_t sequence[FTL_ANCHORS * ROOT_PAGES], newest = 0, oldest = NOT_KNOWN;
-    uint32_t place = 0, in_frame = 0;
-    f->old_root = (struct ftl_root){0};
-    f->anchors_written = 0;
+/* Where roots may be: their sequences, 0: there is none. */
+static void look_at_all(struct ftl *f, uint64_t *sequence) {
     for (uint32_t i = 0; i < FTL_ANCHORS * ROOT_PAGES; i++) {
         uint32_t a = i / ROOT_PAGES;
         sequence[i] = ftl_blocks_is_bad(f, ftl_anchor(&f->geometry, a)) ? 0 : sequence_of(f, a, i % ROOT_PAGES);
     }
     if (f->geometry.missing_dies != 0) leave_foreign(f, sequence);
+}
+
+enum ftl_error ftl_root_find(struct ftl *f, bool *none) {
+    uint64_t sequence[FTL_ANCHORS * ROOT_PAGES];
+    uint64_t newest = 0, oldest = NOT_KNOWN; /* newest: of those with a seal */
+    uint32_t in_frame = 0, named[FTL_ANCHORS * ROOT_PAGES] = {0}, sealed;
+    struct ftl_root *r = &f->old_root;
+    *r = (struct ftl_root){0};
+    look_at_all(f, sequence);
+    sealed = seals(f);
     for (uint32_t i = 0; i < FTL_ANCHORS * ROOT_PAGES; i++) {
         if (sequence[i] == 0) continue;
-        uint64_t s = read_root(f, ftl_anchor(&f->geometry, i / ROOT_PAGES), i % ROOT_PAGES);
         in_frame = i;
-        bool sealed = s > newest && has_seal(f, i / ROOT_PAGES);
-        if (s == 0 || !(sealed || (newest == 0 && s < oldest))) continue;
-        if (sealed) newest = s;
-        oldest = s < oldest ? s : oldest;
-        place = i;
+        uint64_t s = sequence[i] = read_root(f, ftl_anchor(&f->geometry, i / ROOT_PAGES), i % ROOT_PAGES);
+        named[i] = 1u << i / ROOT_PAGES | (hal_frame(FTL_FRAME_ROOT)[FTL_ROOT_ANCHORS] & ALL_ANCHORS);
+        if (s > newest && named[i] & sealed) newest = s;
+        if (s != 0 && s < oldest) oldest = s;
     }
-    uint32_t anchor = place / ROOT_PAGES;
-    *none = oldest == NOT_KNOWN || (newest == 0 && f->anchors_written == 1u << anchor);
+    *none = oldest == NOT_KNOWN || (newest == 0 && oldest == FIRST_ROOT);
     if (*none) return FTL_OK;
-    /* it faded: the next mount chooses again */
-    if (in_frame != place && read_root(f, ftl_anchor(&f->geometry, anchor), place % ROOT_PAGES) == 0)
-        return FTL_ERR_NO_ROOT;
-    f->old_root.sealed = newest != 0;
-    return take(f, anchor);
+    uint64_t counts = newest != 0 ? newest : oldest;
+    bool in = sequence[in_frame] == counts;
+    for (uint32_t i = 0; i < FTL_ANCHORS * ROOT_PAGES; i++) {
+        if (sequence[i] != counts) continue;
+        if (!in) in = read_root(f, ftl_anchor(&f->geometry, i / ROOT_PAGES), i % ROOT_PAGES) == counts;
+        if (in) r->whole |= 1u << i / ROOT_PAGES;
+        r->anchors |= named[i];
+    }
+    /* one that cannot be read stays only for the seal that speaks for the others */
+    r->anchors = r->whole & sealed ? r->whole : r->anchors & ~bad_anchors(f);
+    return in ? take(f) : FTL_ERR_NO_ROOT; /* not: they faded, and the next mount chooses again */
 }
 
 /* Fills in all of a root's page but the directory PPNs. */
@@ -235,66 +287,99 @@ static void compose(const struct ftl *f, const struct ftl_root *root) {
     w[FTL_ROOT_OUT + 1] = (uint32_t)(g->out >> 32);
 }
 
-/* Programs the root or a seal into one of `tries` pages from `page` on. */
-static bool program(struct ftl *f, const struct ftl_root *root, uint32_t kind, uint32_t page, uint32_t tries) {
-    struct hal_nand_op o = {.op = HAL_PROGRAM, .frame = root->frame, .kind = kind, .sequence = root->sequence};
-    struct hal_nand_done done;
-    for (; tries > 0; tries--, page++) {
-        o.lpn = page;
-        o.ppn = ftl_first_ppn(&f->geometry, ftl_anchor(&f->geometry, root->anchor)) + page;
-        ftl_io_one(&f->io, &o, &done);
-        if (done.status == FTL_PAGE_OK) return true;
+/* Those of a set that are operated at once: all in a mount, one while commands go on, for they need the other dies. */
+static uint32_t at_once(const struct ftl *f, uint32_t set) { return f->blocks.settled ? set & ~(set - 1u) : set; }
+
+/* Programs the root or a seal into one of `tries` pages from `page` on, in each anchor of a set: those in which that
+ * worked. */
+static uint32_t program(struct ftl *f, const struct ftl_root *root, uint32_t kind, uint32_t page, uint32_t tries,
+                        uint32_t set) {
+    struct hal_nand_op o = {
+        .op = HAL_PROGRAM, .frame = root->frame, .kind = kind, .lpn = page, .sequence = root->sequence};
+    uint32_t left = at_once(f, set), others = set & ~left;
+    for (uint32_t n = tries; n > 0 && left != 0; n--, o.lpn++) {
+        uint32_t under_way = left;
+        for (uint32_t a = 0; a < FTL_ANCHORS; a++) {
+            if (!(under_way >> a & 1u)) continue;
+            o.ppn = ftl_first_ppn(&f->geometry, ftl_anchor(&f->geometry, a)) + o.lpn;
+            ftl_io_put(&f->io, &o);
+        }
+        for (uint32_t a = 0; a < FTL_ANCHORS; a++) {
+            struct hal_nand_done done;
+            if (!(under_way >> a & 1u)) continue;
+            ftl_io_get(&f->io, &done);
+            if (done.status == FTL_PAGE_OK) left &= ~(1u << a);
+        }
     }
-    return false;
+    set &= ~left;
+    return others == 0 ? set : (set & ~others) | program(f, root, kind, page, tries, others);
 }
 
-/* False: it is bad now, and the table says so before another anchor is touched. */
-static bool erase_anchor(struct ftl *f, uint32_t anchor) {
-    uint32_t id = ftl_anchor(&f->geometry, anchor);
-    if (ftl_erase_one(f, id)) {
-        f->anchors_erased |= 1u << anchor;
-        return true;
-    }
-    (void)ftl_bbt_mark(f, id);
-    ftl_bbt_write(f);
-    return false;
+/* They are bad now, and the table says so before another anchor is touched. */
+static void give_up(struct ftl *f, uint32_t set) {
+    for (uint32_t a = 0; a < FTL_ANCHORS; a++)
+        if (set >> a & 1u) (void)ftl_bbt_mark(f, ftl_anchor(&f->geometry, a));
+    if (set != 0) ftl_bbt_write(f); /* before another anchor is touched */
 }
 
-/* The first anchor that is not bad, `step` by `step` from the old root's on. */
-static uint32_t neighbour(struct ftl *f, uint32_t step) {
-    uint32_t a = f->old_root.anchor;
-    do a = (a + step) % FTL_ANCHORS;
-    while (a != f->old_root.anchor && ftl_blocks_is_bad(f, ftl_anchor(&f->geometry, a)));
-    return a;
+/* Those that cannot be erased become bad. */
+static void erase_anchors(struct ftl *f, uint32_t set) {
+    uint32_t failed = 0, now;
+    for (uint32_t left = set; left != 0; left &= ~now) {
+        now = at_once(f, left);
+        for (uint32_t a = 0; a < FTL_ANCHORS; a++) {
+            struct hal_nand_op o = {.op = HAL_ERASE, .ppn = ftl_first_ppn(&f->geometry, ftl_anchor(&f->geometry, a))};
+            if (now >> a & 1u) ftl_io_put(&f->io, &o);
+        }
+        for (uint32_t a = 0; a < FTL_ANCHORS; a++) {
+            struct hal_nand_done done;
+            if (!(now >> a & 1u)) continue;
+            ftl_io_get(&f->io, &done);
+            if (done.status != FTL_PAGE_OK) failed |= 1u << a;
+        }
+    }
+    f->anchors_erased |= set & ~failed;
+    give_up(f, failed);
 }
 
 void ftl_root_alone(struct ftl *f) {
-    uint32_t own = 1u << f->old_root.anchor;
-    if (f->old_root.sequence == 0) return;
-    uint32_t suspects = f->anchors_written | 1u << neighbour(f, 1) | 1u << neighbour(f, FTL_ANCHORS - 1);
-    for (uint32_t a = 0; a < FTL_ANCHORS; a++)
-        if (suspects & ~own & ~f->anchors_erased & 1u << a && !ftl_blocks_is_bad(f, ftl_anchor(&f->geometry, a)))
-            (void)erase_anchor(f, a);
+    uint32_t spared = f->old_root.anchors | bad_anchors(f) | f->anchors_erased;
+    if (f->old_root.sequence != 0) erase_anchors(f, ALL_ANCHORS & ~spared);
+}
+
+/* There is no anchor for a new root: the old one has to do with one. False: it does. */
+static bool leave_one(struct ftl_root *old) {
+    uint32_t set = old->anchors & ~old->whole ? old->anchors & ~old->whole : old->whole;
+    if (ftl_dies_count(old->anchors) < 2) return false;
+    old->anchors &= ~(1u << last_of(set));
+    old->whole &= old->anchors;
+    return true;
+}
+
+/* Programs the copies of a root: the anchors that have one. */
+static uint32_t program_copies(struct ftl *f, const struct ftl_root *root) {
+    uint32_t have = 0, more;
+    while ((more = choose(f, have)) != 0 || (have == 0 && leave_one(&f->old_root))) {
+        erase_anchors(f, more & ~f->anchors_erased);
+        more &= f->anchors_erased;
+        f->anchors_erased &= ~more;
+        hal_frame(root->frame)[FTL_ROOT_ANCHORS] = have | more;
+        uint32_t done = program(f, root, FTL_KIND_ROOT, 0, ROOT_PAGES, more);
+        give_up(f, more & ~done);
+        have |= done;
+    }
+    return have;
 }
 
 enum ftl_error ftl_root_write(struct ftl *f, struct ftl_root *root) {
-    const struct ftl_root *old = &f->old_root;
     compose(f, root);
-    for (uint32_t n = old->sequence == 0 ? 0 : 1; n < FTL_ANCHORS; n++) { /* the old root's anchor is not among them */
-        root->anchor = (old->anchor + n) % FTL_ANCHORS;
-        uint32_t id = ftl_anchor(&f->geometry, root->anchor);
-        if (ftl_blocks_is_bad(f, id)) continue;
-        if (!(f->anchors_erased & 1u << root->anchor) && !erase_anchor(f, root->anchor)) continue;
-        f->anchors_erased &= ~(1u << root->anchor);
-        if (program(f, root, FTL_KIND_ROOT, 0, ROOT_PAGES) &&
-            program(f, root, FTL_KIND_SEAL, FTL_SEAL_PAGE, SEAL_TRIES))
-            return FTL_OK;
-        (void)ftl_bbt_mark(f, id);
-        ftl_bbt_write(f); /* before another anchor is touched */
-    }
-    return FTL_ERR_ANCHOR;
+    do {
+        uint32_t copies = program_copies(f, root);
+        if (copies == 0) return FTL_ERR_ANCHOR;
+        root->anchors = root->whole = program(f, root, FTL_KIND_SEAL, FTL_SEAL_PAGE, SEAL_TRIES, copies);
+        give_up(f, copies & ~root->anchors);
+    } while (root->anchors == 0);
+    return FTL_OK;
 }
 
-void ftl_root_leave_old(struct ftl *f) {
-    if (f->old_root.sequence != 0) (void)erase_anchor(f, f->old_root.anchor);
-}
+void ftl_root_leave_old(struct ftl *f) { erase_anchors(f, f->old_root.anchors); }

@@ -328,7 +328,10 @@ static void run(const struct hal_nand_op *o, struct hal_nand_done *d) {
         p = sim_program(o->ppn, o->kind, o->lpn, o->sequence);
         memcpy(p->words, frames[o->frame], sizeof p->words);
         if (o->kind == FTL_KIND_DATA) p->stamp = frames[o->frame][0];
-        if (sim_program_fails(o->kind) || sim.count[HAL_PROGRAM] == sim.fail_program_at) {
+        uint8_t *refuses = &sim_blocks[o->ppn >> sim.g.page_bits].refuses;
+        bool refused = *refuses != 0;
+        if (refused) (*refuses)--;
+        if (sim_program_fails(o->kind) || refused || sim.count[HAL_PROGRAM] == sim.fail_program_at) {
             d->status = FTL_PAGE_FAIL;
             sim_spoil(p);
         }
@@ -468,6 +471,12 @@ bool hal_busy(void) { return sim.busy; }
 uint32_t hal_memory_errors(void) { return sim.memory_errors; }
 uint32_t hal_new_drive_id(void) { return 77; }
 void hal_putc(char c) { sim_said(c); }
+
+struct sim_page *sim_next(const struct sim_page *after, uint32_t kind) {
+    for (size_t i = after ? (size_t)(after - sim_pages) + 1 : 0; i < page_count(); i++)
+        if (sim_pages[i].state == SIM_WHOLE && sim_pages[i].kind == kind) return &sim_pages[i];
+    return NULL;
+}
 
 struct sim_copy sim_save(void) {
     struct sim_copy copy = {.pages = malloc(page_count() * sizeof *sim_pages),

@@ -92,6 +92,7 @@ extern struct sim_page *sim_pages;    /* by PPN */
 struct sim_block {
     uint8_t mark;     /* 1 + which of the three pages has the factory mark; 0: a good block */
     bool worn, never; /* erases fail; the firmware knows it as bad */
+    uint8_t refuses;  /* so many of its next programs fail */
 };
 extern struct sim_block *sim_blocks; /* by block id */
 extern uint8_t *sim_touched;         /* by block id: erased or programmed since power on */
@@ -119,6 +120,9 @@ void sim_power_on(void);
 extern unsigned long sim_cuts; /* how often sim_power_cut() was called since the start */
 /* Mounts into *f (fresh). -1: the power was cut during it. */
 int sim_mount(struct ftl *f);
+
+/* The whole page of a kind after that one, NULL: after none; NULL: there is none. */
+struct sim_page *sim_next(const struct sim_page *after, uint32_t kind);
 
 /* One finished program, one torn, one that failed if it is due to; order and overwrite rules checked. */
 struct sim_page *sim_program(uint32_t ppn, uint32_t kind, uint32_t lpn, uint64_t sequence);

@@ -74,7 +74,7 @@ static void two_mounts_cut_at_any_operation(uint32_t channels, uint32_t blocks, 
                 if (n != 0 || second_ended) drive_cut_dropping_all();
                 CHECK(sim_mount(&drive.ftl) == FTL_OK);
                 drive_judge();
-                CHECK(whole_roots() == 1);
+                CHECK(whole_roots() == 2);
             }
         }
     }
@@ -92,42 +92,65 @@ static void mounts_cut_one_after_another_lose_nothing(void) {
 /* A root under way when power failed reads well once: the older one counts. With its seal the newer one does, and the
  * older is as good as gone. */
 static void older_root_counts_until_the_newer_has_a_seal(void) {
-    for (uint32_t seal = 0; seal < 2; seal++) {
+    for (uint32_t run = 0; run < 3 * 4; run++) {
+        uint32_t turn = run / 4, seal = run % 4, old = 2 * turn, new = (2 * turn + 2) % FTL_ANCHORS;
         sim_new(1, 1, 48, 8, 64);
         mounted();
+        for (uint32_t n = 0; n < turn; n++) remounted();
+        if (turn != 0) drive_start();
         write_all();
         struct sim_copy before = sim_save();
         remounted();
         uint32_t generation = sim.generation;
-        struct sim_page newer[8];
-        memcpy(newer, pages_of(1), sizeof newer);
-        CHECK(newer[0].kind == FTL_KIND_ROOT && newer[FTL_SEAL_PAGE].kind == FTL_KIND_SEAL &&
-              pages_of(0)[0].state == SIM_BLANK);
-        if (!seal) { /* the cells of before, and the newer root over them as it was cut */
-            sim_restore(&before);
-            memcpy(pages_of(1), newer, sizeof newer);
-            pages_of(1)[0].fades = 3;
-            pages_of(1)[FTL_SEAL_PAGE].state = SIM_BLANK;
-            sim_last[ftl_anchor(&sim.g, 1)] = (int)sim.g.pages;
-        } else { /* the older one is half erased and can be read still */
-            memcpy(pages_of(0), newer, sizeof newer);
-            pages_of(0)[0].sequence--;
-            pages_of(0)[0].words[FTL_ROOT_SEQUENCE]--;
-            pages_of(0)[0].words[FTL_ROOT_GENERATION] += 7;
-            sim_last[ftl_anchor(&sim.g, 0)] = (int)sim.g.pages;
+        static struct sim_page newer[2][8];
+        for (uint32_t c = 0; c < 2; c++) memcpy(newer[c], pages_of(new + c), sizeof newer[c]);
+        CHECK(newer[0][0].kind == FTL_KIND_ROOT && newer[1][FTL_SEAL_PAGE].kind == FTL_KIND_SEAL &&
+              pages_of(old)[0].state == SIM_BLANK);
+        if (seal == 0) sim_restore(&before);
+        for (uint32_t c = 0; c < 2; c++) {
+            if (seal == 0) { /* the cells of before, and the newer root over them as it was cut */
+                memcpy(pages_of(new + c), newer[c], sizeof newer[c]);
+                pages_of(new + c)[0].fades = 3;
+                pages_of(new + c)[FTL_SEAL_PAGE].state = SIM_BLANK;
+                sim_last[ftl_anchor(&sim.g, new + c)] = (int)sim.g.pages;
+                continue;
+            }
+            /* the older one is half erased and can be read still */
+            memcpy(pages_of(old + c), newer[c], sizeof newer[c]);
+            pages_of(old + c)[0].sequence--;
+            pages_of(old + c)[0].words[FTL_ROOT_SEQUENCE]--;
+            pages_of(old + c)[0].words[FTL_ROOT_GENERATION] += 7;
+            pages_of(old + c)[0].words[FTL_ROOT_ANCHORS] = 3u << old;
+            sim_last[ftl_anchor(&sim.g, old + c)] = (int)sim.g.pages;
+            /* one seal was under way, and the copy behind it goes bad: the seal speaks for the other copy, too */
+            if (c + 2 == seal) {
+                pages_of(new + c)[0].state = pages_of(new + c)[FTL_SEAL_PAGE].state = SIM_TORN;
+                pages_of(new + 1 - c)[FTL_SEAL_PAGE].state = SIM_TORN_BLANK;
+            }
         }
         sim_forget(&before);
-        remounted();
-        CHECK(sim.generation == generation + seal && whole_roots() == 1);
-        drive_judge();
+        struct sim_copy at_cut = sim_save();
+        bool ended = false;
+        for (uint32_t cut = 0; !ended; cut++) {
+            sim_restore(&at_cut);
+            sim_seed(cut);
+            sim.cut_at = cut / 4 + 1; /* that mount is cut, too */
+            ended = sim_mount(&drive.ftl) != -1;
+            sim.cut_at = 0;
+            if (!ended) CHECK(sim_mount(&drive.ftl) == FTL_OK);
+            CHECK(sim.generation - generation - (seal != 0) <= !ended && whole_roots() == 2);
+            drive_judge();
+        }
+        sim_forget(&at_cut);
     }
 }
 
 /* At the cut: something else was erased or programmed while an anchor was not blank. */
 static bool touched_early;
+#define OTHER(a) ((a) / 2 != 1) /* than those of the root after one more mount */
 static void look(void) {
     bool others = false, anchors = false;
-    for (uint32_t a = 2; a < FTL_ANCHORS; a++) anchors = anchors || pages_of(a)[0].state == SIM_TORN;
+    for (uint32_t a = 0; a < FTL_ANCHORS; a++) anchors = anchors || (OTHER(a) && pages_of(a)[0].state == SIM_TORN);
     for (uint32_t id = 0; id < sim.g.blocks; id++) others = others || (sim_touched[id] && !ftl_is_anchor(&sim.g, id));
     touched_early = others && anchors;
 }
@@ -145,8 +168,8 @@ static void other_anchors_go_before_anything_else_is_touched(void) {
         drive_start();
         write_all();
         drive_cut_dropping_all();
-        for (uint32_t a = 2; a < FTL_ANCHORS; a++)
-            pages_of(a)[0].state = SIM_TORN, sim_last[ftl_anchor(&sim.g, a)] = (int)sim.g.pages;
+        for (uint32_t a = 0; a < FTL_ANCHORS; a++)
+            if (OTHER(a)) pages_of(a)[0].state = SIM_TORN, sim_last[ftl_anchor(&sim.g, a)] = (int)sim.g.pages;
         sim.cut_at = cut;
         sim.on_cut = look;
         touched_early = false;
@@ -165,27 +188,30 @@ static void newer_root_that_looked_blank_in_a_cut_mount(void) {
     drive_cut_dropping_all();
     struct sim_copy before = sim_save();
     struct drive history = drive;
-    struct sim_page *newer = pages_of(1), *older = pages_of(0);
+    struct sim_page *newer[] = {pages_of(2), pages_of(3)}, *older[] = {pages_of(0), pages_of(1)};
     /* until it is between seal and the old root's end */
-    for (uint32_t cut = 1, seed = 1; newer[FTL_SEAL_PAGE].state != SIM_WHOLE || older[0].state != SIM_WHOLE; cut++) {
+    for (uint32_t cut = 1, seed = 1; newer[0][FTL_SEAL_PAGE].state != SIM_WHOLE || older[0][0].state != SIM_WHOLE ||
+                                     newer[1][FTL_SEAL_PAGE].state != SIM_WHOLE || older[1][0].state != SIM_WHOLE;
+         cut++) {
         sim_restore(&before);
         sim_seed(seed);
         sim.cut_at = cut;
         if (sim_mount(&drive.ftl) != -1) cut = 0, seed++;
     }
     sim_forget(&before);
-    older[0].fades = newer[0].fades = newer[FTL_SEAL_PAGE].fades = 0;
+    for (uint32_t c = 0; c < 2; c++) older[c][0].fades = newer[c][0].fades = newer[c][FTL_SEAL_PAGE].fades = 0;
     struct sim_copy at_cut = sim_save();
     bool ended = false;
     for (uint32_t cut = 1; !ended; cut++) {
         sim_restore(&at_cut);
         drive = history;
         sim_seed(cut);
-        newer[0].state = SIM_TORN_BLANK;
+        newer[0][0].state = newer[1][0].state = SIM_TORN_BLANK;
         sim.cut_at = cut;
         ended = sim_mount(&drive.ftl) != -1;
         sim.cut_at = 0;
-        if (newer[0].state == SIM_TORN_BLANK) newer[0].state = SIM_WHOLE;
+        for (uint32_t c = 0; c < 2; c++)
+            if (newer[c][0].state == SIM_TORN_BLANK) newer[c][0].state = SIM_WHOLE;
         if (ended) drive_cut_dropping_all();
         CHECK(sim_mount(&drive.ftl) == FTL_OK);
         drive_judge();
@@ -200,16 +226,21 @@ static void older_root_that_looked_blank_never_comes_back(void) {
     mounted();
     write_all();
     drive_cut_dropping_all();
-    struct sim_page root = *pages_of(0), seal = pages_of(0)[FTL_SEAL_PAGE], *older = pages_of(0);
-    CHECK(sim_mount(&drive.ftl) == FTL_OK && older[0].state == SIM_BLANK);
-    older[0] = root;
-    older[FTL_SEAL_PAGE] = seal;
-    older[0].state = SIM_TORN_BLANK;
-    sim_last[ftl_anchor(&sim.g, 0)] = (int)sim.g.pages;
+    static struct sim_page root[2], seal[2];
+    for (uint32_t c = 0; c < 2; c++) root[c] = *pages_of(c), seal[c] = pages_of(c)[FTL_SEAL_PAGE];
+    CHECK(sim_mount(&drive.ftl) == FTL_OK && pages_of(0)[0].state == SIM_BLANK && pages_of(1)[0].state == SIM_BLANK);
+    for (uint32_t c = 0; c < 2; c++) {
+        pages_of(c)[0] = root[c];
+        pages_of(c)[FTL_SEAL_PAGE] = seal[c];
+        pages_of(c)[0].state = SIM_TORN_BLANK;
+        sim_last[ftl_anchor(&sim.g, c)] = (int)sim.g.pages;
+    }
     remounted();
-    if (older[0].state == SIM_TORN_BLANK) older[0].state = SIM_WHOLE;
-    CHECK(pages_of(2)[0].state == SIM_WHOLE);
-    pages_of(2)[0].state = SIM_TORN;
+    for (uint32_t c = 0; c < 2; c++) {
+        if (pages_of(c)[0].state == SIM_TORN_BLANK) pages_of(c)[0].state = SIM_WHOLE;
+        CHECK(pages_of(4 + c)[0].state == SIM_WHOLE);
+        pages_of(4 + c)[0].state = SIM_TORN;
+    }
     drive_cut_dropping_all();
     CHECK(sim_mount(&drive.ftl) == FTL_ERR_NO_ROOT);
 }

@@ -34,7 +34,7 @@ static void unchanged_map_is_not_written_again(void) {
     uint32_t v = drive_value(drive_lpn(3));
     for (int i = 0; i < 5; i++) {
         remounted();
-        CHECK(sim.programs[FTL_KIND_MAP] == 0 && sim.programs[FTL_KIND_ROOT] == 1);
+        CHECK(sim.programs[FTL_KIND_MAP] == 0 && sim.programs[FTL_KIND_ROOT] == 2);
         drive_start();
         CHECK(v != NOTHING && drive_value(drive_lpn(3)) == v);
     }
@@ -54,7 +54,8 @@ static void another_format_is_refused(void) {
         sim_new(1, 1, 48, 8, 64);
         mounted();
         drive_cut_dropping_all();
-        sim_pages[0].words[FTL_ROOT_VERSION_WORD] = older ? 2 : 99;
+        for (struct sim_page *p = NULL; (p = sim_next(p, FTL_KIND_ROOT)) != NULL;)
+            p->words[FTL_ROOT_VERSION_WORD] = older ? 2 : 99;
         CHECK(sim_mount(&drive.ftl) == FTL_ERR_VERSION && nothing_written() && !sim.enabled);
     }
 }
@@ -64,19 +65,19 @@ static void corrupt_anchors_are_refused(void) {
     mounted();
     remounted();
     drive_cut_dropping_all();
-    for (uint32_t a = 0; a < 2; a++) sim_pages[ftl_first_ppn(&sim.g, ftl_anchor(&sim.g, a))].state = SIM_TORN;
+    for (uint32_t a = 0; a < 4; a++) sim_pages[ftl_first_ppn(&sim.g, ftl_anchor(&sim.g, a))].state = SIM_TORN;
     CHECK(sim_mount(&drive.ftl) == FTL_ERR_NO_ROOT && nothing_written() && !sim.enabled);
 }
 
-static void one_corrupt_root_on_a_drive_with_data_is_refused(void) {
+static void corrupt_root_on_a_drive_with_data_is_refused(void) {
     for (uint32_t no_seal = 0; no_seal < 2; no_seal++) {
         sim_new(1, 1, 48, 8, 64);
         mounted();
         CHECK(drive_write(&(uint32_t){5}, 1, true));
         drive_flush();
         drive_cut_dropping_all();
-        sim_pages[0].state = SIM_TORN;
-        if (no_seal) sim_pages[FTL_SEAL_PAGE].state = SIM_TORN_BLANK;
+        for (struct sim_page *p = NULL; (p = sim_next(p, FTL_KIND_ROOT)) != NULL;) p->state = SIM_TORN;
+        for (struct sim_page *p = NULL; no_seal && (p = sim_next(p, FTL_KIND_SEAL)) != NULL;) p->state = SIM_TORN_BLANK;
         CHECK(sim_mount(&drive.ftl) == FTL_ERR_NO_ROOT && nothing_written() && !sim.enabled);
     }
 }
@@ -183,8 +184,8 @@ const struct test mount_tests[] = {
     {"a root of another geometry is refused and nothing is touched", another_geometry_is_refused},
     {"a root of another format is refused and nothing is touched", another_format_is_refused},
     {"corrupt anchors are refused and nothing is touched", corrupt_anchors_are_refused},
-    {"one corrupt root on a drive with data is refused and nothing is touched",
-     one_corrupt_root_on_a_drive_with_data_is_refused},
+    {"a corrupt root on a drive with data is refused and nothing is touched",
+     corrupt_root_on_a_drive_with_data_is_refused},
     {"foreign pages in an anchor are refused and nothing is touched", foreign_pages_in_an_anchor_are_refused},
     {"an unreadable map page is refused and nothing is touched", unreadable_map_page_is_refused},
     {"a drive in use that cannot be written is opened read-only", drive_that_cannot_be_written_is_opened_read_only},

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Roots and their anchors: in turn, over blocks that fail, over cuts. */
 #include "ftl_blocks.h"
+#include "ftl_root.h"
 #include "tests.h"
 
 static uint32_t anchor(uint32_t n) { return ftl_anchor(&sim.g, n % FTL_ANCHORS); }
@@ -13,16 +14,29 @@ static uint32_t number_of(uint32_t block_id) {
 
 static struct sim_page *pages_of(uint32_t n) { return &sim_pages[ftl_first_ppn(&sim.g, anchor(n))]; }
 
-/* The anchor with the newest root, by what is on NAND; none that is known as bad. */
-static uint32_t holder(void) {
-    uint32_t newest = FTL_ANCHORS;
-    uint64_t sequence = 0;
+/* The anchors with the newest root, by what is on NAND, one bit each; none that is known as bad. */
+static uint32_t holders(void) {
+    uint32_t set = 0;
+    uint64_t newest = 0;
     for (uint32_t i = 0; i < 3 * FTL_ANCHORS; i++) {
         const struct sim_page *p = &pages_of(i / 3)[i % 3];
-        bool root = p->state == SIM_WHOLE && p->kind == FTL_KIND_ROOT && !sim_blocks[anchor(i / 3)].never;
-        if (root && p->sequence > sequence) newest = i / 3, sequence = p->sequence;
+        if (p->state != SIM_WHOLE || p->kind != FTL_KIND_ROOT || sim_blocks[anchor(i / 3)].never) continue;
+        if (p->sequence > newest) set = 0, newest = p->sequence;
+        if (p->sequence == newest) set |= 1u << i / 3;
     }
-    return newest;
+    return set;
+}
+
+static uint32_t roots_of(uint64_t sequence) {
+    uint32_t n = 0;
+    for (const struct sim_page *p = NULL; (p = sim_next(p, FTL_KIND_ROOT)) != NULL;) n += p->sequence == sequence;
+    return n;
+}
+
+static uint32_t last_holder(void) {
+    uint32_t n = FTL_ANCHORS - 1;
+    while (!(holders() >> n & 1u)) n--;
+    return n;
 }
 
 static void write_some(uint32_t lpn) {
@@ -39,10 +53,13 @@ static void roots_go_round_the_anchors(void) {
             for (uint32_t c = 0; c < 2; c++)
                 for (uint32_t b = 0; b < FTL_TABLE_BLOCKS; b++)
                     CHECK(anchor(n) != ftl_table_block(&sim.g, c, b) && number_of(anchor(n)) == n);
+        for (uint32_t n = 0; n < FTL_ANCHORS && dies > 1; n += 2) /* copies are on different dies */
+            CHECK(ftl_die_of(&sim.g, anchor(n)) != ftl_die_of(&sim.g, anchor(n + 1)));
         CHECK(anchor(0) == 0);
         mounted();
         for (uint32_t n = 0; n < 3 * FTL_ANCHORS; n++) {
-            CHECK(holder() == n % FTL_ANCHORS && sim.programs[FTL_KIND_ROOT] == 1);
+            CHECK(holders() == 3u << 2 * (n % 3) && sim.programs[FTL_KIND_ROOT] == 2 &&
+                  sim.programs[FTL_KIND_SEAL] == 2);
             /* nothing but roots gets into an anchor: the simulation and the next mounts would see it */
             write_some(n % DRIVE_LPNS);
             remounted();
@@ -52,36 +69,108 @@ static void roots_go_round_the_anchors(void) {
     }
 }
 
+/* Although an anchor is bad, as long as both dies have good ones. */
+static void copies_are_on_different_dies(void) {
+    for (uint32_t bad = 0; bad < FTL_ANCHORS; bad++) {
+        small_drive(2);
+        if (bad != 0) sim_mark_bad(anchor(bad));
+        mounted();
+        for (uint32_t n = 0; n < 4; n++) {
+            uint32_t set = holders(), dies = 0;
+            for (uint32_t a = 0; a < FTL_ANCHORS; a++) dies |= (set >> a & 1u) << a % 2;
+            /* the old one may have taken the other good anchors of a die */
+            CHECK(ftl_dies_count(set) == 2 && (dies == 3 || n != 0));
+            remounted();
+        }
+    }
+}
+
 /* FAIL_ERASE: the erase of the next anchor fails; else so many programs do, and what they leave reads well, is torn or
  * looks blank. */
 #define FAIL_ERASE 0u
 static void next_fails(uint32_t programs, uint32_t next) {
     if (programs == FAIL_ERASE) sim_blocks[anchor(next)].worn = true;
-    sim.fail_next[FTL_KIND_ROOT] = programs;
+    sim_blocks[anchor(next)].refuses = (uint8_t)(programs < 3 ? programs : 3);
+    if (programs > 3) sim_blocks[anchor(next + 2)].refuses = (uint8_t)(programs - 3);
 }
 
 static void anchor_that_fails_is_bad_and_the_next_one_is_taken(void) {
-    for (uint32_t run = 0; run < 2 * 3 * 3 * 5; run++) {
-        uint32_t formatted = run % 2, dies = 1 + run / 2 % 3, left = run / 6 % 3, programs = run / 18;
+    for (uint32_t run = 0; run < 2 * 2 * 3 * 3 * 5; run++) {
+        uint32_t formatted = run % 2, second = run / 2 % 2, dies = 1 + run / 4 % 3, left = run / 12 % 3,
+                 programs = run / 36, fails = 2 * formatted + second;
         small_drive(dies);
         if (formatted) mounted();
         if (formatted) write_some(3);
         drive_cut_dropping_all();
         sim.fail_reads_well = left == 0;
-        next_fails(programs, formatted);
+        next_fails(programs, fails);
         CHECK(sim_mount(&drive.ftl) == FTL_OK && drive.ftl.report.formatted == !formatted);
         bool replaced = programs == FAIL_ERASE || programs >= 3;
-        CHECK(ftl_blocks_is_bad(&drive.ftl, anchor(formatted)) == replaced && drive.ftl.report.blocks_bad == replaced);
+        CHECK(ftl_blocks_is_bad(&drive.ftl, anchor(fails)) == replaced && drive.ftl.report.blocks_bad == replaced);
+        CHECK(ftl_dies_count(holders()) == 2);
         for (uint32_t p = 0; p < 3 && p < programs && left != 0; p++)
-            pages_of(formatted)[p].state = left == 1 ? SIM_TORN : SIM_TORN_BLANK;
+            pages_of(fails)[p].state = left == 1 ? SIM_TORN : SIM_TORN_BLANK;
         /* round once; the simulation watches that no bad block is erased */
         for (uint32_t n = 0; n < FTL_ANCHORS + 2; n++) {
             uint32_t generation = sim.generation;
             CHECK(!formatted || drive_value(drive_lpn(3)) != NOTHING);
             remounted();
             CHECK(sim.generation == generation + 1 && drive.ftl.report.blocks_bad == replaced &&
-                  !drive.ftl.report.formatted);
+                  !drive.ftl.report.formatted && ftl_dies_count(holders()) == 2);
         }
+    }
+}
+
+/* Five: three in one anchor, two in the other; six: in both. */
+static void anchor_whose_seal_fails_is_bad(void) {
+    for (uint32_t run = 0; run < 3 * 6; run++) {
+        uint32_t fails = 1 + run % 6, dies = 1 + run / 6, bad = fails < 5 ? 0 : fails - 4;
+        small_drive(dies);
+        mounted();
+        write_some(3);
+        drive_cut_dropping_all();
+        sim.fail_next[FTL_KIND_SEAL] = fails;
+        CHECK(sim_mount(&drive.ftl) == FTL_OK && drive.ftl.report.blocks_bad == bad);
+        CHECK(ftl_dies_count(holders()) == (bad == 1 ? 1 : 2));
+        for (uint32_t n = 0; n < FTL_ANCHORS; n++) {
+            remounted();
+            CHECK(drive_value(drive_lpn(3)) != NOTHING && ftl_dies_count(holders()) == 2);
+        }
+    }
+}
+
+/* One page that cannot be read, a copy of the root or a seal, in each mount: as if it could. And each mount is cut. */
+static void one_unreadable_root_page_harms_nobody(void) {
+    for (uint32_t run = 0; run < 3 * 3 * 4; run++) {
+        uint32_t dies = 1 + run % 3, age = run / 3 % 3, page = run / 9;
+        small_drive(dies);
+        mounted();
+        for (uint32_t n = 0; n < age; n++) remounted();
+        if (age != 0) drive_start();
+        write_some(3);
+        drive_cut_dropping_all();
+        uint32_t set = holders();
+        CHECK(ftl_dies_count(set) == 2);
+        for (uint32_t n = page % 2; n > 0; n--) set &= set - 1u;
+        uint32_t a = 0;
+        while (!(set >> a & 1u)) a++;
+        pages_of(a)[page < 2 ? 0 : 3].state = SIM_TORN;
+        struct sim_copy at_cut = sim_save();
+        struct drive history = drive;
+        bool ended = false;
+        for (uint32_t cut = 1; !ended; cut++) {
+            sim_restore(&at_cut);
+            drive = history;
+            sim_seed(cut);
+            sim.cut_at = cut;
+            ended = sim_mount(&drive.ftl) != -1;
+            sim.cut_at = 0;
+            if (!ended) CHECK(sim_mount(&drive.ftl) == FTL_OK);
+            drive_judge();
+            CHECK(sim.lost_log_pages == 0 && sim.dropped == 0 && ftl_dies_count(holders()) == 2 &&
+                  drive.ftl.report.blocks_bad == 0 && !drive.ftl.report.formatted);
+        }
+        sim_forget(&at_cut);
     }
 }
 
@@ -93,20 +182,24 @@ static void last_root_is_kept_when_no_other_anchor_works(void) {
         mounted();
         uint32_t failed = 0;
         while (failed < FTL_ANCHORS - 1) {
-            uint32_t n = (holder() + 1) % FTL_ANCHORS;
-            while (ftl_blocks_is_bad(&drive.ftl, anchor(n))) n = (n + 1) % FTL_ANCHORS;
-            bool fails = sim_random(2), last = fails && failed == FTL_ANCHORS - 2;
-            uint32_t kept = holder(), programs = sim_random(2) ? FAIL_ERASE : 3;
+            uint32_t kept = holders(), n = sim_random(FTL_ANCHORS), others = 0;
+            for (uint32_t a = 0; a < FTL_ANCHORS; a++)
+                others += !(kept >> a & 1u) && !ftl_blocks_is_bad(&drive.ftl, anchor(a));
+            bool spare = others == 0; /* it is the old root's second that goes */
+            while (ftl_blocks_is_bad(&drive.ftl, anchor(n)) || (spare ? n != last_holder() : kept >> n & 1u))
+                n = (n + 1) % FTL_ANCHORS;
             write_some(sim_random(DRIVE_LPNS));
             drive_cut_dropping_all();
-            if (fails) next_fails(programs, n);
-            struct sim_page root = pages_of(kept)[0];
+            if (sim_random(2)) next_fails(sim_random(2) ? FAIL_ERASE : 3, n);
+            uint64_t sequence = drive.ftl.old_root.sequence;
             int error = sim_mount(&drive.ftl);
+            failed = FTL_ANCHORS - ftl_root_anchors(&drive.ftl);
+            bool last = failed == FTL_ANCHORS - 1;
             CHECK(error == (last ? FTL_ERR_ANCHOR : FTL_OK) && sim.enabled && sim.read_only == last);
-            if (last) CHECK(pages_of(kept)[0].state == SIM_WHOLE && pages_of(kept)[0].sequence == root.sequence);
-            else CHECK(pages_of(kept)[0].state == SIM_BLANK && holder() != kept);
+            for (uint32_t a = 0; a < FTL_ANCHORS && !last; a++)
+                CHECK(((kept & ~holders()) >> a & 1u) == 0 || pages_of(a)[0].state == SIM_BLANK);
+            if (last) CHECK(roots_of(sequence) != 0);
             drive_judge();
-            failed += fails;
             if (!last) drive_start();
         }
         for (uint32_t i = 0; i < 2; i++) { /* again, and nothing that the old root names has gone */
@@ -184,7 +277,7 @@ static void goes_on(void) {
 static void mount_over_failing_anchors_cut_at_every_operation(void) {
     /* the next anchor's erase, its programs, those of the next two, erase and programs */
     for (uint32_t fault = 0; fault < 4; fault++) {
-        uint32_t programs[] = {0, 3, 6, 4};
+        uint32_t programs[] = {0, 6, 12, 5};
         sim_seed(fault);
         small_drive(1 + fault % 2);
         mounted();
@@ -195,7 +288,7 @@ static void mount_over_failing_anchors_cut_at_every_operation(void) {
         }
         write_some(5);
         drive_cut_dropping_all();
-        if (fault % 3 == 0) next_fails(FAIL_ERASE, holder() + 1);
+        if (fault % 3 == 0) next_fails(FAIL_ERASE, last_holder() + 1);
         struct sim_copy at_cut = sim_save();
         struct drive history = drive;
         bool ended = false;
@@ -243,13 +336,15 @@ static void first_format_that_was_cut_behind_a_bad_anchor_is_done_again(void) {
     for (uint32_t cut = 1; !ended; cut++) {
         sim_seed(cut);
         small_drive(1);
-        sim.fail_next[FTL_KIND_ROOT] = 3;
+        next_fails(3, 0);
         mounted();
         drive_cut_dropping_all();
         for (uint32_t p = 0; p < 3; p++) pages_of(0)[p].state = SIM_TORN;
-        CHECK(pages_of(1)[3].kind == FTL_KIND_SEAL);
-        pages_of(1)[3].state = SIM_BLANK;
-        pages_of(1)[0].fades = 4;
+        for (uint32_t a = 1; a < 3; a++) {
+            CHECK(pages_of(a)[3].kind == FTL_KIND_SEAL);
+            pages_of(a)[3].state = SIM_BLANK;
+            pages_of(a)[0].fades = 4;
+        }
         sim.cut_at = cut;
         ended = sim_mount(&drive.ftl) != -1;
         sim.cut_at = 0;
@@ -259,17 +354,17 @@ static void first_format_that_was_cut_behind_a_bad_anchor_is_done_again(void) {
     }
 }
 
-/* A root that was whole once makes the drive one in use, whichever of its anchors it was in. */
-/* What cannot be read in another anchor than the first good one is no first format that was cut: that begins in the
- * first. */
+/* What cannot be read in another anchor than the first two good ones is no first format that was cut: that begins in
+ * these. */
 static void lost_root_without_a_seal_is_no_blank_drive(void) {
-    for (uint32_t n = 1; n < FTL_ANCHORS; n++) {
+    for (uint32_t n = 2; n < FTL_ANCHORS; n++) {
         small_drive(2);
         pages_of(n)[0].state = SIM_TORN;
         CHECK(sim_mount(&drive.ftl) == FTL_ERR_NO_ROOT && sim.count[HAL_PROGRAM] == 0 && sim.count[HAL_ERASE] == 0);
     }
 }
 
+/* A root that was whole once makes the drive one in use, whichever of its anchors it was in. */
 static void lost_root_of_any_anchor_is_no_blank_drive(void) {
     for (uint32_t n = 0; n < 2 * FTL_ANCHORS; n++) {
         small_drive(1 + n % 2);
@@ -285,7 +380,10 @@ static void lost_root_of_any_anchor_is_no_blank_drive(void) {
 
 const struct test root_tests[] = {
     {"roots go round the anchors", roots_go_round_the_anchors},
+    {"copies of a root are on different dies", copies_are_on_different_dies},
     {"an anchor that fails is bad, and the next one is taken", anchor_that_fails_is_bad_and_the_next_one_is_taken},
+    {"an anchor whose seal fails is bad, and the root is in another one", anchor_whose_seal_fails_is_bad},
+    {"one unreadable page of a root, copy or seal, harms nobody", one_unreadable_root_page_harms_nobody},
     {"the last root is kept when no other anchor works", last_root_is_kept_when_no_other_anchor_works},
     {"anchors bad from the factory are never roots, nor touched",
      anchors_bad_from_the_factory_are_never_roots_nor_touched},
