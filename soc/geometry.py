@@ -104,7 +104,7 @@ class Geometry:
     lbas: int
     write_frames: int = 128
     read_frames: int = 64
-    firmware_frames: int = 16
+    firmware_frames: int = 18
     flash_priorities: int = 1  # 0: log pages first, then reads and all else in turn (to compare)
     idle_dies: int = 1  # 0: data goes to the dies in turn, and all of them may be erased at once (to compare)
     scramble: int = 0  # 1: the data bytes of a page are stored XOR a key of its row
@@ -164,11 +164,13 @@ class Geometry:
             f"write_frames is {self.write_frames}, must be {most} or more: one WRITE has up to {most} blocks",
         )
         need(self.read_frames >= 1, f"read_frames is {self.read_frames}, must be 1 or more")
-        sets = 4 * -(-self.dies * -(-self.blocks_per_way // 32) // 1024) + 4
+        sets = (
+            4 * -(-self.dies * -(-self.blocks_per_way // 32) // 1024) + -(-self.dies * self.blocks_per_way // 1024) + 4
+        )
         need(
             self.firmware_frames >= sets,
-            f"firmware_frames is {self.firmware_frames}, must be {sets} or more: four sets of blocks and four frames "
-            "to work with",
+            f"firmware_frames is {self.firmware_frames}, must be {sets} or more: four sets of blocks, erase counts "
+            "and four frames to work with",
         )
         need(8 <= self.checkpoint_pages <= 65536, f"checkpoint_pages is {self.checkpoint_pages}, must be 8 to 65536")
         need(self.flash_priorities in (0, 1), f"flash_priorities is {self.flash_priorities}, must be 0 or 1")
@@ -315,7 +317,7 @@ NEAR = dict(table_latency=1, frame_latency=1)
 
 MODEL = dict(cpu_model=1)  # starts in a fraction of the clocks
 
-FEW_FRAMES = dict(write_frames=40, read_frames=8, firmware_frames=8, checkpoint_pages=64)
+FEW_FRAMES = dict(write_frames=40, read_frames=8, firmware_frames=10, checkpoint_pages=64)
 
 # tiny to small: for tests. rich: all that a part can do, at once; wide: that, with all the dies there can be.
 # quick, quick4: for campaigns of random traffic and power cuts, with whole pages in place of the NAND's bus
@@ -378,7 +380,7 @@ PRESETS = {
         ),
         Geometry("sim", 4, 2, 192, 64, 65_536, **UNWATCHED),
         Geometry(
-            "paper", 8, 8, 2560, 64, 8_388_608, write_frames=512, read_frames=256, firmware_frames=32, **UNWATCHED
+            "paper", 8, 8, 2560, 64, 8_388_608, write_frames=512, read_frames=256, firmware_frames=192, **UNWATCHED
         ),
         Geometry("ecpix5", 1, 2, 4096, 64, 393_216, clock_mhz=75),
     ]

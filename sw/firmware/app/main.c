@@ -7,6 +7,7 @@
 #include "ftl_patrol.h"
 #include "ftl_retire.h"
 #include "ftl_supply.h"
+#include "ftl_wear.h"
 #include "otx_geometry.h"
 #include "boot_report.h"
 #include "console.h"
@@ -78,5 +79,6 @@ int main(void) {
         if (checkpoint.over && !said) boot_report_memory();
         said = checkpoint.over;
         ftl_patrol_step(&ftl, &retire, &patrol);
+        ftl_wear_step(&ftl);
     }
 }

@@ -20,6 +20,16 @@ struct ftl_blocks {
     uint32_t last_busy, last_live; /* block last put in, to make the same one again cheap */
 };
 
+/* Erases of the blocks that are neither bad nor kept for roots and table (ftl_wear.h). */
+struct ftl_wear {
+    bool loaded;
+    uint32_t lost;                        /* wear pages that could not be read */
+    uint32_t least, most, mean, walks;    /* of the last walk that ended; how many did */
+    uint32_t die, block, seen, low, high; /* the walk that is under way: where, and what it has seen; */
+    uint32_t first;                       /* erases of its first block, and the sum of what the others have more */
+    int32_t sum;
+};
+
 #define FTL_TABLE_BLOCKS 3u /* blocks kept for each of the two copies of the bad-block table */
 
 /* Where the bad-block table and its copies stand (ftl_bbt.h). */
@@ -100,6 +110,7 @@ struct ftl {
     struct ftl_geometry geometry;
     struct ftl_io io;
     struct ftl_blocks blocks;
+    struct ftl_wear wear;
     struct ftl_bbt bbt;
     struct ftl_root old_root;
     struct ftl_report report;

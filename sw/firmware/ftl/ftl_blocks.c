@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ftl_blocks.h"
 
-#include "ftl.h"
+#include "ftl_erases.h"
 
 enum set { SET_BUSY = 0, SET_LIVE = 1, SET_BAD = 2, SET_DATA = 3, SETS = 4 };
 
@@ -88,12 +88,14 @@ enum ftl_error ftl_blocks_init(struct ftl *f) {
     b->words = (g->blocks + 31) / 32;
     b->frames = (g->dies * b->words + FTL_PAGE_WORDS - 1) / FTL_PAGE_WORDS;
     if (g->dies > FTL_MAX_DIES || g->blocks < FTL_KEPT_BLOCKS ||
-        SETS * b->frames + FTL_WORK_FRAMES > g->firmware_frames || b->frames > g->pages)
+        SETS * b->frames + ftl_erases_pages(g) + FTL_WORK_FRAMES > g->firmware_frames ||
+        ftl_erases_pages(g) > FTL_MAX_WEAR_PAGES || b->frames > g->pages)
         return FTL_ERR_CONFIG;
     b->last_busy = b->last_live = FTL_NO_BLOCK;
     b->settled = false;
     b->total = 0;
     for (uint32_t s = 0; s < SETS; s++) clear(f, (enum set)s);
+    ftl_erases_init(f, first_frame(f, SETS));
     return FTL_OK;
 }
 
@@ -164,22 +166,6 @@ void ftl_blocks_none_live(struct ftl *f) {
     clear(f, SET_LIVE);
 }
 
-/* Keeps free blocks for the next mount, of all dies in turn. */
-static void keep_reserve(struct ftl *f) {
-    uint32_t left = ftl_blocks_mount_reserve(&f->geometry);
-    for (bool any = true; any && left > 0;) {
-        any = false;
-        for (uint32_t die = 0; die < f->geometry.dies && left > 0; die++) {
-            uint32_t id = ftl_blocks_take(f, die);
-            if (id == FTL_NO_BLOCK) continue;
-            drop(f, SET_LIVE, id);
-            put(f, SET_BUSY, id);
-            any = true;
-            left--;
-        }
-    }
-}
-
 static void count_free(struct ftl *f) {
     struct ftl_blocks *b = &f->blocks;
     b->total = 0;
@@ -188,14 +174,6 @@ static void count_free(struct ftl *f) {
         for (uint32_t w = 0; w < b->words; w++) b->free[die] += count_ones(~closed(f, die, w));
         b->total += b->free[die];
     }
-}
-
-void ftl_blocks_settle(struct ftl *f) {
-    clear(f, SET_BUSY);
-    f->blocks.settled = true;
-    count_free(f);
-    keep_reserve(f);
-    count_free(f);
 }
 
 void ftl_blocks_close(struct ftl *f, uint32_t block_id) { put(f, SET_DATA, block_id); }
@@ -227,37 +205,115 @@ static bool is_of_old_generation(struct ftl *f, uint32_t block_id) {
     return d.status == FTL_PAGE_OK && d.generation == f->old_root.generation;
 }
 
-uint32_t ftl_blocks_take(struct ftl *f, uint32_t die) {
+uint32_t ftl_blocks_new_word(struct ftl *f, uint32_t die, uint32_t word) {
+    uint32_t bits = *word_of(f, SET_BUSY, die, word) & ~*word_of(f, SET_LIVE, die, word);
+    return word == 0 ? bits & ~kept_bits(&f->geometry, die) : bits;
+}
+
+enum choice { LEAST_WORN, MIDDLE, MOST_WORN };
+
+/* How little a block is wanted. */
+static uint32_t cost(enum choice choice, uint32_t erases, uint32_t middle) {
+    if (choice == MIDDLE) return erases > middle ? erases - middle : middle - erases;
+    return choice == LEAST_WORN ? erases : ~erases;
+}
+
+/* One of the next free blocks of a die. It is not taken yet. */
+static uint32_t choose(struct ftl *f, uint32_t die, enum choice choice) {
     struct ftl_blocks *b = &f->blocks;
-    if (b->settled && b->free[die] == 0) return FTL_NO_BLOCK;
-    for (uint32_t n = 0, w = b->cursor[die]; n < b->words; n++, w = w + 1 == b->words ? 0 : w + 1) {
-        uint32_t taken = closed(f, die, w), bit = 0, id;
-        for (; taken != 0xffffffffu; put(f, SET_BUSY, id), taken = closed(f, die, w), bit = 0) {
-            while (taken >> bit & 1u) bit++;
-            id = ftl_block_id(&f->geometry, die, w * 32 + bit);
-            if (b->settled || !is_of_old_generation(f, id)) break;
+    uint32_t id[FTL_WEAR_WINDOW + 32], erases[FTL_WEAR_WINDOW + 32], seen = 0, sum = 0, w = b->cursor[die];
+    for (uint32_t n = 0; n < b->words && seen < FTL_WEAR_WINDOW; n++, w = w + 1 == b->words ? 0 : w + 1)
+        for (uint32_t bits = ~closed(f, die, w), block = 32 * w; bits != 0; bits >>= 1, block++) {
+            if (!(bits & 1u)) continue;
+            id[seen] = ftl_block_id(&f->geometry, die, block);
+            sum += erases[seen] = ftl_erases_of(f, id[seen]);
+            seen++;
         }
-        if (taken == 0xffffffffu) continue;
+    if (seen == 0) return FTL_NO_BLOCK;
+    uint32_t best = 0, middle = sum / seen;
+    for (uint32_t i = 1; i < seen; i++)
+        if (cost(choice, erases[i], middle) < cost(choice, erases[best], middle)) best = i;
+    return id[best];
+}
+
+/* The search of this die goes on behind the block. */
+static uint32_t take_chosen(struct ftl *f, uint32_t die, uint32_t id) {
+    struct ftl_blocks *b = &f->blocks;
+    uint32_t w = ftl_block_of(&f->geometry, id) / 32;
+    put(f, SET_LIVE, id);
+    b->free[die]--, b->total--;
+    b->cursor[die] = w + 1 == b->words ? 0 : w + 1;
+    return id;
+}
+
+/* Keeps free blocks for the next mount, of all dies in turn: worn ones, for they rest. */
+static void keep_reserve(struct ftl *f) {
+    uint32_t left = ftl_blocks_mount_reserve(&f->geometry);
+    for (bool any = true; any && left > 0;) {
+        any = false;
+        for (uint32_t die = 0; die < f->geometry.dies && left > 0; die++) {
+            uint32_t id = f->blocks.free[die] == 0 ? FTL_NO_BLOCK : choose(f, die, MOST_WORN);
+            if (id == FTL_NO_BLOCK) continue;
+            (void)take_chosen(f, die, id);
+            drop(f, SET_LIVE, id);
+            put(f, SET_BUSY, id);
+            any = true;
+            left--;
+        }
+    }
+}
+
+void ftl_blocks_settle(struct ftl *f) {
+    clear(f, SET_BUSY);
+    f->blocks.settled = true;
+    count_free(f);
+    keep_reserve(f);
+    count_free(f);
+}
+
+uint32_t ftl_blocks_take_any(struct ftl *f, bool worn) {
+    uint32_t best = FTL_NO_BLOCK, best_die = 0, best_erases = 0;
+    for (uint32_t die = 0; die < f->geometry.dies; die++) {
+        if (f->blocks.free[die] == 0) continue;
+        uint32_t id = choose(f, die, worn ? MOST_WORN : LEAST_WORN), erases = ftl_erases_of(f, id);
+        if (best != FTL_NO_BLOCK && (worn ? erases <= best_erases : erases >= best_erases)) continue;
+        best = id;
+        best_die = die;
+        best_erases = erases;
+    }
+    return best == FTL_NO_BLOCK ? best : take_chosen(f, best_die, best);
+}
+
+static uint32_t take(struct ftl *f, uint32_t die, enum choice choice) {
+    struct ftl_blocks *b = &f->blocks;
+    if (b->settled) return b->free[die] == 0 ? FTL_NO_BLOCK : take_chosen(f, die, choose(f, die, choice));
+    for (;;) {
+        uint32_t id = choose(f, die, choice);
+        if (id == FTL_NO_BLOCK) return id;
+        put(f, SET_BUSY, id);
+        if (is_of_old_generation(f, id)) continue;
         put(f, SET_LIVE, id);
-        if (!b->settled) put(f, SET_BUSY, id);
-        if (b->settled) b->free[die]--, b->total--;
-        b->cursor[die] = w;
+        b->cursor[die] = ftl_block_of(&f->geometry, id) / 32;
         return id;
     }
-    return FTL_NO_BLOCK;
 }
+
+uint32_t ftl_blocks_take(struct ftl *f, uint32_t die) { return take(f, die, LEAST_WORN); }
+
+uint32_t ftl_blocks_take_held(struct ftl *f, uint32_t die) { return take(f, die, MIDDLE); }
 
 uint32_t ftl_blocks_take_near(struct ftl *f, uint32_t channel) {
     const struct ftl_geometry *g = &f->geometry;
     for (uint32_t n = 0; n < g->dies; n++) {
-        uint32_t id = ftl_blocks_take(f, (channel * g->ways + n) % g->dies);
+        uint32_t id = ftl_blocks_take_held(f, (channel * g->ways + n) % g->dies);
         if (id != FTL_NO_BLOCK) return id;
     }
     return FTL_NO_BLOCK;
 }
 
 uint32_t ftl_blocks_mount_reserve(const struct ftl_geometry *g) {
-    uint32_t pages = g->map_pages + g->directories, dies = ftl_dies_used(g), round = dies * g->pages;
+    uint32_t pages = g->map_pages + g->directories + ftl_erases_pages(g), dies = ftl_dies_used(g),
+             round = dies * g->pages;
     uint32_t map_blocks = pages <= dies ? pages : (pages + round - 1) / round * dies;
     uint32_t copies = (ftl_copies_pages(g) + g->pages - 1) / g->pages;
     return map_blocks + copies + 2 * g->lanes + FTL_MOUNT_SPARE;

@@ -18,7 +18,8 @@
 #include "ftl.h"
 
 #define FTL_NO_BLOCK 0xffffffffu
-#define FTL_MOUNT_SPARE 4u /* free blocks that a mount may lose to failing erases and programs */
+#define FTL_WEAR_WINDOW 32u /* free blocks of a die that are compared */
+#define FTL_MOUNT_SPARE 4u  /* free blocks that a mount may lose to failing erases and programs */
 #define FTL_FIRST_TABLE_BLOCK 2u
 #define FTL_ANCHORS 6u /* blocks for roots; two that work are enough */
 /* what is neither data's nor log's nor map's: the first blocks of the only die, or half of it of two */
@@ -76,10 +77,19 @@ void ftl_blocks_release(struct ftl *f, uint32_t block_id);
 /* The DATA blocks among 32 of a die that are neither bad nor kept, one bit each: blocks 32 * word to 32 * word + 31. */
 uint32_t ftl_blocks_data_word(struct ftl *f, uint32_t die, uint32_t word);
 
-/* Takes a free block of a die; FTL_NO_BLOCK: there is none. It is not erased yet. */
+/* Before ftl_blocks_settle(): the blocks of BUSY that are not in LIVE, among 32 of a die, one bit each. */
+uint32_t ftl_blocks_new_word(struct ftl *f, uint32_t die, uint32_t word);
+
+/* Takes a free block of a die; FTL_NO_BLOCK: there is none. It is not erased yet. Of FTL_WEAR_WINDOW free blocks that
+ * follow it is the least worn one. */
 uint32_t ftl_blocks_take(struct ftl *f, uint32_t die);
-/* Takes a free block, of a die of that channel if there is one, else of any. */
+/* The same for log and map, which hold their blocks for long: one that is worn as the others are. The least worn one
+ * would stay behind, the most worn one would be taken at each mount. */
+uint32_t ftl_blocks_take_held(struct ftl *f, uint32_t die);
+/* The same, of a die of that channel if it has one, else of any. */
 uint32_t ftl_blocks_take_near(struct ftl *f, uint32_t channel);
+/* Once settled: the least or most worn one of all dies, each as it would give it. */
+uint32_t ftl_blocks_take_any(struct ftl *f, bool worn);
 
 /* Free blocks that stay untouched in a session so that the next mount has room for map and log before it may erase
  * anything old. */

@@ -4,6 +4,7 @@
 #include "ftl_bbt.h"
 #include "ftl_blocks.h"
 #include "ftl_root.h"
+#include "ftl_wear.h"
 
 /* The first `n` of the blocks are free, but for those that failed. */
 static void release(struct ftl *f, struct ftl_holders *h, uint32_t n) {
@@ -93,7 +94,7 @@ static uint32_t after(const struct ftl_holders *h, uint32_t block_id) {
 static void begin(struct ftl *f, struct ftl_checkpoint *c) {
     uint32_t *w = hal_frame(FTL_FRAME_NEW_ROOT(f)) + FTL_ROOT_DIRECTORY;
     c->state = FTL_CHECKPOINT_MAP;
-    c->map.n = c->left = c->page = 0;
+    c->map.n = c->left = c->page = c->wear = 0;
     c->any = c->composed = false;
     c->root = f->old_root;
     c->root.frame = FTL_FRAME_NEW_ROOT(f);
@@ -111,6 +112,7 @@ static void begin(struct ftl *f, struct ftl_checkpoint *c) {
         c->root.lane_next[l] = after(&f->log[l], c->begin.at.lane[l].block);
     }
     for (uint32_t d = 0; d < FTL_MAX_DIRECTORIES; d++) w[d] = FTL_NO_PPN;
+    ftl_wear_none(hal_frame(FTL_FRAME_NEW_ROOT(f)));
 }
 
 /* What the map of the checkpoint says of a block. */
@@ -181,6 +183,16 @@ static void map_step(struct ftl *f, struct ftl_checkpoint *c) {
         uint32_t ppn = program(f, c, FTL_KIND_DIRECTORY, directory, FTL_FRAME_NEW_DIRECTORY(f));
         hal_frame(FTL_FRAME_NEW_ROOT(f))[FTL_ROOT_DIRECTORY + directory] = ppn;
         if (ppn != FTL_NO_PPN) c->any = false;
+        return;
+    }
+    if (c->page == f->geometry.map_pages && c->wear < ftl_erases_pages(&f->geometry)) {
+        if (c->left == 0) {
+            open_block(f, c);
+            return;
+        }
+        uint32_t ppn = program(f, c, FTL_KIND_WEAR, c->wear, f->io.wear_frame + c->wear);
+        hal_frame(FTL_FRAME_NEW_ROOT(f))[FTL_ROOT_WEAR + c->wear] = ppn;
+        if (ppn != FTL_NO_PPN) c->wear++;
         return;
     }
     if (c->page == f->geometry.map_pages) {

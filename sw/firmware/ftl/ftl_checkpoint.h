@@ -54,7 +54,8 @@ struct ftl_checkpoint {
     enum { FTL_CHECKPOINT_NONE, FTL_CHECKPOINT_MAP, FTL_CHECKPOINT_SETTLE } state;
     struct ftl_holders map; /* blocks of the new map */
     uint32_t to, left;      /* its next page, pages left in its block */
-    uint32_t page;          /* next map page; g->map_pages: the last directory */
+    uint32_t page;          /* next map page; g->map_pages: the last directory, then the wear pages */
+    uint32_t wear;          /* next wear page */
     bool any;               /* the directory has a page */
     bool composed;          /* the page, or directory, is in its frame and not on NAND yet; */
     uint64_t position;      /* the log's head when its words were read */

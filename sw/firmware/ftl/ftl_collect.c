@@ -2,6 +2,7 @@
 #include "ftl_collect.h"
 
 #include "ftl_blocks.h"
+#include "ftl_wear.h"
 
 #define BLOCKS_OF_FRAME (2 * FTL_PAGE_WORDS) /* counts of 16 bits */
 
@@ -94,10 +95,16 @@ static bool search(struct ftl *f, const struct ftl_retire *r, struct ftl_collect
         if (live == 0 && c->tickets < FTL_TICKETS) {
             take_ticket(c, id);
             if (c->best == id + 1) c->best = 0;
+            if (c->cold == id + 1) c->cold = 0; /* the search may come by a block twice */
             c->words = 0;
             continue;
         }
         c->seen++;
+        uint32_t erases = ftl_erases_of(f, id);
+        if (ftl_wear_lags(f, erases) && (c->cold == 0 || erases < c->cold_erases)) {
+            c->cold = id + 1;
+            c->cold_erases = erases;
+        }
         if (live < g->pages && (c->best == 0 || live < c->best_live)) {
             c->best = id + 1;
             c->best_live = live;
@@ -128,13 +135,16 @@ void ftl_collect_step(struct ftl *f, struct ftl_supply *s, struct ftl_retire *r,
     if (stuck(f, s, r, c)) s->hopeless = true;
     else if (c->tickets != 0 || c->victim != 0 || !ftl_supply_low(f)) s->hopeless = false;
     if (!ftl_supply_low(f) || c->victim != 0 || !search(f, r, c)) return;
-    bool worth = c->best != 0 && ftl_retire_collect(r, c->best - 1);
+    bool cold = c->cold != 0 && c->released >= c->cold_from;
+    if (cold) c->best = c->cold;
+    bool worth = c->best != 0 && ftl_retire_collect(r, c->best - 1, cold);
     if (worth) {
+        if (cold) c->cold_from = c->released + FTL_WEAR_SHARE, c->levelled++;
         c->victim = c->best;
         c->words = 0;
     } else if (c->words >= f->geometry.dies * f->blocks.words) {
         if (c->tickets == 0) s->hopeless = true;
         c->words = 0;
     }
-    c->seen = c->best = 0;
+    c->seen = c->best = c->cold = 0;
 }

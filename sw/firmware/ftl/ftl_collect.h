@@ -13,6 +13,9 @@
  * It is erased before its next use, as every block. A durable watermark that does not come up by itself is asked for
  * with a note in the log.
  *
+ * One block of FTL_WEAR_SHARE that come back may be one that is little worn (ftl_wear.h), however many of its pages
+ * live.
+ *
  * A victim whose pages did not all move (one cannot be read, or is just being rescued) is set aside until the next
  * mount. `hopeless` of ftl_supply.h is set when the cursor has been all round and found nothing: all is live, so a
  * writer gets CAPACITY. It is set, too, while no block is left to move to and no ticket waits, and when the log, which
@@ -28,10 +31,12 @@
 #define FTL_TICKETS 16u
 
 struct ftl_collect {
-    uint32_t die, word;       /* where the cursor is: 32 blocks of a die */
-    uint32_t seen, words;     /* blocks that this search has met; words since the last block that was worth it */
-    uint32_t best, best_live; /* of them, plus one; 0: none */
-    uint32_t victim;          /* its pages move; plus one; 0: none */
+    uint32_t die, word;         /* where the cursor is: 32 blocks of a die */
+    uint32_t seen, words;       /* blocks that this search has met; words since the last block that was worth it */
+    uint32_t best, best_live;   /* of them, plus one; 0: none */
+    uint32_t cold, cold_erases; /* of them the least worn one, if it lags, plus one; 0: none */
+    uint32_t cold_from;         /* blocks that have come back when the next one may be chosen for its wear */
+    uint32_t victim;            /* its pages move; plus one; 0: none */
     struct {
         uint32_t block, turn; /* turn: the first one of the reads that counts */
         uint64_t head;
@@ -40,6 +45,7 @@ struct ftl_collect {
     uint64_t noted;                  /* a note stands in the log below this index */
     bool starved;                    /* the last victim ended for want of a block to move to */
     uint32_t released, moved_blocks; /* blocks that came back; of them those whose pages had to move */
+    uint32_t levelled;               /* victims that were chosen for their wear */
 };
 
 /* Frames of a mount that ftl_collect_count() uses. */

@@ -18,6 +18,12 @@ bool ftl_io_room(const struct ftl_io *io) { return io->put - io->got < HAL_NAND_
 
 bool ftl_io_empty(const struct ftl_io *io) { return io->put == io->got; }
 
+static void count_erase(const struct ftl_io *io, uint32_t block_id) {
+    const struct ftl_geometry *g = io->geometry;
+    uint32_t at = ftl_die_of(g, block_id) * g->blocks + ftl_block_of(g, block_id);
+    if (io->wear_frame != 0) ++hal_frame(io->wear_frame + at / FTL_PAGE_WORDS)[at % FTL_PAGE_WORDS];
+}
+
 void ftl_io_put(struct ftl_io *io, const struct hal_nand_op *op) {
     struct hal_nand_op tagged = *op;
     tagged.cookie = PLACE(io->put++);
@@ -26,6 +32,7 @@ void ftl_io_put(struct ftl_io *io, const struct hal_nand_op *op) {
         io->arrived |= 1u << tagged.cookie;
         return;
     }
+    if (op->op == HAL_ERASE) count_erase(io, op->ppn >> io->geometry->page_bits);
     while (!hal_nand_start(&tagged)) collect(io);
 }
 

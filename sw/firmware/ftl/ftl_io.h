@@ -2,6 +2,7 @@
 /* NAND operations in flight: put as many as there is room for, get the results in the order of the puts.
  *
  * Between dies operations run at the same time; a result that came early waits here. The cookie is this module's.
+ * Each erase is counted (ftl_wear.h).
  * An operation of a die that is out (ftl_dies.h) never gets to the NAND: its result is FTL_PAGE_TIMEOUT, at once. */
 #ifndef FTL_IO_H
 #define FTL_IO_H
@@ -12,8 +13,9 @@
 struct ftl_io {
     const struct ftl_geometry *geometry;
     struct hal_nand_done done[HAL_NAND_DEPTH];
-    uint32_t put, got; /* numbers of operations put and got so far */
-    uint32_t arrived;  /* bit per place: its result is here */
+    uint32_t put, got;   /* numbers of operations put and got so far */
+    uint32_t arrived;    /* bit per place: its result is here */
+    uint32_t wear_frame; /* the first frame with erase counts; 0: there are none yet */
 };
 
 /* Whether one more can be put. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ftl_blocks.h"
 #include "ftl_map.h"
+#include "ftl_wear.h"
 
 static bool is_page(const struct ftl *f, const struct hal_nand_done *done, uint32_t kind, uint32_t lpn) {
     const struct ftl_root *r = &f->old_root;
@@ -91,6 +92,7 @@ void ftl_map_plain(const struct ftl *f) {
 enum ftl_error ftl_map_load(struct ftl *f) {
     const struct ftl_geometry *g = &f->geometry;
     f->map.n = 0;
+    ftl_wear_load(f, holds_map);
     const uint32_t *ppns = hal_frame(f->old_root.frame) + FTL_ROOT_DIRECTORY;
     for (uint32_t d = 0; d < g->directories; d++) {
         if (d < f->old_root.directories && ppns[d] != FTL_NO_PPN) {

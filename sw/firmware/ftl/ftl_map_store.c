@@ -6,6 +6,7 @@
 #include "ftl_blocks.h"
 #include "ftl_erase.h"
 #include "ftl_map.h"
+#include "ftl_wear.h"
 
 /* program failures survived in one mount: a die that fails always shall not take all its blocks into the table */
 #define PROGRAM_TRIES 64u
@@ -71,7 +72,7 @@ static enum ftl_error collect(struct ftl *f, struct writer *w, const uint32_t *p
 static void start(struct ftl *f, struct writer *w, uint32_t kind, const struct ftl_root *root, uint32_t *ppns,
                   struct write write) {
     struct hal_nand_op o = {.op = HAL_PROGRAM, .frame = write.frame, .kind = kind, .lpn = write.page};
-    if (kind == FTL_KIND_DIRECTORY) o.sequence = root->map_sequence;
+    if (kind != FTL_KIND_MAP) o.sequence = root->map_sequence;
     o.ppn = ppns[write.page % FTL_PAGE_WORDS] = next_page(f, w);
     w->flight[w->put++ % HAL_NAND_DEPTH] = write;
     ftl_io_put(&f->io, &o);
@@ -122,7 +123,7 @@ static bool copy_out(struct ftl *f, uint32_t map_page, uint32_t frame) {
 
 enum ftl_error ftl_map_store(struct ftl *f, struct ftl_root *root) {
     const struct ftl_geometry *g = &f->geometry;
-    struct writer w = {.pages_to_go = g->map_pages + g->directories};
+    struct writer w = {.pages_to_go = g->map_pages + g->directories + ftl_erases_pages(g)};
     uint32_t *ppns = hal_frame(FTL_FRAME_DIRECTORY), *directory_ppns = hal_frame(root->frame) + FTL_ROOT_DIRECTORY,
              ring = 0;
     enum ftl_error error = FTL_OK;
@@ -150,5 +151,11 @@ enum ftl_error ftl_map_store(struct ftl *f, struct ftl_root *root) {
         }
     }
     root->directories = g->directories;
+    ftl_wear_none(hal_frame(root->frame));
+    for (uint32_t n = 0; n < ftl_erases_pages(g) && error == FTL_OK; n++) {
+        uint32_t *wear_ppns = hal_frame(root->frame) + FTL_ROOT_WEAR;
+        error = program(f, &w, FTL_KIND_WEAR, root, wear_ppns, n, f->io.wear_frame + n);
+        if (error == FTL_OK) error = drain(f, &w, FTL_KIND_WEAR, root, wear_ppns);
+    }
     return error;
 }

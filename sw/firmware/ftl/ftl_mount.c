@@ -13,6 +13,7 @@
 #include "ftl_root.h"
 #include "ftl_scan.h"
 #include "ftl_supply.h"
+#include "ftl_wear.h"
 
 static bool config_fits(const struct ftl_geometry *g) {
     return g->dies <= FTL_MAX_DIES && g->directories <= FTL_MAX_DIRECTORIES && g->map_pages <= g->tx_slots * 2 &&
@@ -64,6 +65,7 @@ static enum ftl_error new_generation(struct ftl *f, bool blank, bool changed, co
     root->lanes = f->geometry.lanes;
     if (blank) root->drive_id = hal_new_drive_id();
     if (changed) ftl_blocks_none_live(f);
+    else if (root->version < 7) ftl_wear_none(hal_frame(root->frame));
     enum ftl_error error = choose_log_blocks(f);
     root->log_page = 0;
     root->log_first = root->map_first = 0;
@@ -101,6 +103,7 @@ static enum ftl_error recover(struct ftl *f, struct ftl_log *log, struct ftl_los
         if (error == FTL_ERR_NO_BLOCK || error == FTL_ERR_PROGRAM) readable = error; /* once more without copies */
     } while (error == FTL_ERR_FADED || (error != FTL_OK && error == readable));
     if (error == FTL_OK) error = readable;
+    if (error == FTL_OK) ftl_wear_after_cut(f);
     if (log->pages == log->base && !log->gap) { /* what that root reports was not followed by anything yet */
         const struct ftl_lost *old = &f->old_root.lost;
         for (uint32_t i = 0; i < old->doubtful && i < FTL_DOUBTFUL; i++) lost->lpn[i] = old->lpn[i];

@@ -48,9 +48,10 @@ static bool is_data(const struct ftl *f, const struct hal_nand_done *d, uint32_t
 
 /* An erased block to move pages to. False: there is none. */
 static bool open_block(struct ftl *f, struct ftl_retire *r) {
-    uint32_t block =
-        f->blocks.total > ftl_supply_kept_from_moves(&f->geometry) ? ftl_blocks_take_near(f, 0) : FTL_NO_BLOCK;
+    if (f->blocks.total <= ftl_supply_kept_from_moves(&f->geometry)) return false;
+    uint32_t block = ftl_blocks_take_any(f, r->cold);
     if (block == FTL_NO_BLOCK) return false;
+    r->cold = false;
     struct hal_nand_op o = {.op = HAL_ERASE, .ppn = ftl_first_ppn(&f->geometry, block)};
     struct hal_nand_done d;
     ftl_io_one(&f->io, &o, &d);
@@ -149,8 +150,9 @@ void ftl_retire_step(struct ftl *f, struct ftl_supply *s, struct ftl_retire *r) 
     else if (!r->move.waits && ftl_refresh_ready(&r->refresh) && ftl_io_empty(&f->io)) refresh(f, r);
 }
 
-bool ftl_retire_collect(struct ftl_retire *r, uint32_t block) {
+bool ftl_retire_collect(struct ftl_retire *r, uint32_t block, bool cold) {
     if (r->jobs == FTL_RETIRE_JOBS) return false;
+    r->cold = r->cold || cold;
     add_job(r, block, 0);
     return true;
 }

@@ -38,6 +38,7 @@ struct ftl_retire {
     uint32_t jobs;
     struct ftl_refresh refresh;
     uint32_t to, left; /* pages of this module's block: the next one, how many are left */
+    bool cold;         /* the next one is to be a worn one */
     uint32_t full;     /* its last block, plus one, whose pages have not all found their place; then it is DATA */
     struct {
         bool waits;
@@ -54,8 +55,9 @@ void ftl_retire_begin(struct ftl *f, struct ftl_retire *r);
  * pause for that). Waits at most for one page to be read and programmed, or for one erase. */
 void ftl_retire_step(struct ftl *f, struct ftl_supply *s, struct ftl_retire *r);
 
-/* The live pages of a closed block that is not bad shall move too (ftl_collect.h), at once. False: not now. */
-bool ftl_retire_collect(struct ftl_retire *r, uint32_t block);
+/* The live pages of a closed block that is not bad shall move too (ftl_collect.h), at once; cold: the next block that
+ * is opened for them is a worn one. False: not now. */
+bool ftl_retire_collect(struct ftl_retire *r, uint32_t block, bool cold);
 /* Whether a block is to be gone through. */
 bool ftl_retire_has(const struct ftl_retire *r, uint32_t block);
 /* Whether the last page has found its place, in the log and in the map. */

@@ -255,7 +255,7 @@ static void compose(const struct ftl *f, const struct ftl_root *root) {
     const struct ftl_geometry *g = &f->geometry;
     uint32_t *w = hal_frame(root->frame);
     for (uint32_t i = 0; i < FTL_ROOT_DIRECTORY; i++) w[i] = 0;
-    for (uint32_t i = FTL_ROOT_DIRECTORY + root->directories; i < FTL_PAGE_WORDS; i++) w[i] = 0;
+    for (uint32_t i = FTL_ROOT_DIRECTORY + root->directories; i < FTL_ROOT_WEAR; i++) w[i] = 0;
     w[FTL_ROOT_MAGIC] = FTL_ROOT_MAGIC_LO;
     w[FTL_ROOT_MAGIC + 1] = FTL_ROOT_MAGIC_HI;
     w[FTL_ROOT_VERSION_WORD] = FTL_ROOT_VERSION;

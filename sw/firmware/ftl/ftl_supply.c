@@ -3,6 +3,7 @@
 
 #include "ftl_bbt.h"
 #include "ftl_blocks.h"
+#include "ftl_erases.h"
 
 static struct ftl_queue *queue_of(struct ftl_supply *s, uint32_t number) {
     return number < FTL_MAX_DIES ? &s->die[number] : &s->lane[number - FTL_MAX_DIES];
@@ -85,7 +86,7 @@ static bool supply_log(struct ftl *f, struct ftl_supply *s) {
         while (wants(q) && f->blocks.total > reserve && !s->hold && ftl_io_room(&f->io)) {
             uint32_t die = die_of_lane(f, l);
             if (!may_erase(f, s, die)) break;
-            uint32_t block = ftl_blocks_take(f, die);
+            uint32_t block = ftl_blocks_take_held(f, die);
             if (block == FTL_NO_BLOCK) break;
             start_erase(f, s, FTL_MAX_DIES + l, block);
         }
@@ -100,7 +101,7 @@ static bool supply_log(struct ftl *f, struct ftl_supply *s) {
 }
 
 uint32_t ftl_checkpoint_blocks(const struct ftl_geometry *g) {
-    return (g->map_pages + g->directories + g->pages - 1) / g->pages;
+    return (g->map_pages + g->directories + ftl_erases_pages(g) + g->pages - 1) / g->pages;
 }
 
 uint32_t ftl_supply_kept_from_moves(const struct ftl_geometry *g) {

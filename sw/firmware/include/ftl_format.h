@@ -3,16 +3,29 @@
  * two of them, low half first. The CRC of a page is in its OOB and is the NAND channel's business: a page is whole when
  * it reads with status OK.
  *
- * Root page:       which drive, which generation, where map and log begin. It stands twice. OOB: ROOT, lpn = page
- * within the anchor, sequence = root sequence. Seal page:       says by being there that the root before it in its
- * anchor is complete; its words mean nothing. OOB: SEAL, sequence = the root's. Directory page:  PPNs of 1,024 map
- * pages. OOB: DIRECTORY, lpn = directory number, sequence = sequence of the root that first named it. Map page: 1,024
- * map words (NONE or NAND). OOB: MAP, lpn = map page number, sequence = its position: index of the next log entry when
- * a checkpoint read its words from table memory; 0: a mount wrote it. Log page:        header and up to OTX_LOG_ENTRIES
- * entries. The members of a group follow one another in one page. OOB: LOG, lpn = page number, sequence 0. Data page:
- * 4,096 bytes of one LPN. OOB: DATA, lpn, sequence of its log entry. Every OOB carries the generation it was written
- * in. Table page:      bad blocks, one bit each: words of die 0, die 1, ..., (blocks per way + 31) / 32 words per die.
- * OOB: BBT, lpn = which 1,024 of these words, sequence = version of the table. */
+ * Root page: which drive, which generation, where map and log begin. It stands twice. OOB: ROOT, lpn = page within the
+ * anchor, sequence = root sequence.
+ *
+ * Seal page: says by being there that the root before it in its anchor is complete; its words mean nothing. OOB: SEAL,
+ * sequence = the root's.
+ *
+ * Directory page: PPNs of 1,024 map pages. OOB: DIRECTORY, lpn = directory number, sequence = sequence of the root that
+ * first named it.
+ *
+ * Map page: 1,024 map words (NONE or NAND). OOB: MAP, lpn = map page number, sequence = its position: index of the next
+ * log entry when a checkpoint read its words from table memory; 0: a mount wrote it.
+ *
+ * Log page: header and up to OTX_LOG_ENTRIES entries. The members of a group follow one another in one page. OOB: LOG,
+ * lpn = page number, sequence 0.
+ *
+ * Data page: 4,096 bytes of one LPN. OOB: DATA, lpn, sequence of its log entry. Every OOB carries the generation it was
+ * written in.
+ *
+ * Wear page: erases of 1,024 blocks, a word each: blocks of die 0, die 1, ... OOB: WEAR, lpn = which 1,024 blocks,
+ * sequence = sequence of the root that first named it.
+ *
+ * Table page: bad blocks, one bit each: words of die 0, die 1, ..., (blocks per way + 31) / 32 words per die. OOB: BBT,
+ * lpn = which 1,024 of these words, sequence = version of the table. */
 #ifndef FTL_FORMAT_H
 #define FTL_FORMAT_H
 
@@ -37,13 +50,14 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 /* Root page, words. */
 #define FTL_ROOT_MAGIC_LO 0x5258544fu /* "OTXROOT1" */
 #define FTL_ROOT_MAGIC_HI 0x31544f4fu
-/* 5: roots stand once; 4: map pages have the sequence of the directory and no position; 3: the log begins at page 0,
- * index 0 (these words were 0). All are taken as they are. 2: no seals, up to six roots of which the newest counts; 1:
- * two anchors, data in the other blocks that are anchors now */
-#define FTL_ROOT_VERSION 6u
+/* 6: no wear pages; 5: roots stand once; 4: map pages have the sequence of the directory and no position; 3: the log
+ * begins at page 0, index 0 (these words were 0). All are taken as they are. 2: no seals, up to six roots of which the
+ * newest counts; 1: two anchors, data in the other blocks that are anchors now */
+#define FTL_ROOT_VERSION 7u
 #define FTL_ROOT_OLDEST 3u
 #define FTL_MAX_LANES ((uint32_t)OTX_MAX_LANES)
 #define FTL_MAX_DIRECTORIES 256u
+#define FTL_MAX_WEAR_PAGES 256u
 enum ftl_root_word {
     FTL_ROOT_MAGIC = 0, /* two words */
     FTL_ROOT_VERSION_WORD = 2,
@@ -78,8 +92,10 @@ enum ftl_root_word {
      * page before its first one has failed */
     FTL_ROOT_LANE_NEXT = 320,
     FTL_ROOT_ANCHORS = 324, /* the anchors where copies of it may be, one bit each */
+    FTL_ROOT_WEAR = 768, /* PPNs of the wear pages; FTL_NO_PPN: there is none */
 };
 #define FTL_DOUBTFUL 32u
+_Static_assert(FTL_ROOT_WEAR + FTL_MAX_WEAR_PAGES <= FTL_PAGE_WORDS, "a root fits in one page");
 _Static_assert(FTL_ROOT_DOUBTFUL_LPN + FTL_DOUBTFUL <= FTL_ROOT_LOG_PAGE &&
                    FTL_ROOT_DIRECTORY + FTL_MAX_DIRECTORIES <= FTL_ROOT_LANE_NEXT,
                "a root fits in one page");

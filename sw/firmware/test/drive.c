@@ -29,6 +29,7 @@ void drive_supply(uint32_t steps) {
         ftl_retire_step(&drive.ftl, &drive.supply, &drive.retire);
         if (!sim.no_collect) ftl_checkpoint_step(&drive.ftl, &drive.supply, &drive.checkpoint);
         ftl_patrol_step(&drive.ftl, &drive.retire, &drive.patrol);
+        ftl_wear_step(&drive.ftl);
         (void)fail_step();
         note_step();
         reads_step();

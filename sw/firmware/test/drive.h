@@ -11,6 +11,7 @@
 #include "ftl_log.h"
 #include "ftl_patrol.h"
 #include "ftl_retire.h"
+#include "ftl_wear.h"
 #include "sim.h"
 
 #define DRIVE_LPNS 10u /* blocks that histories write: drive_lpn(0 ... 9) */

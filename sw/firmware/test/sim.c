@@ -93,7 +93,7 @@ void sim_new(uint32_t channels, uint32_t ways, uint32_t blocks, uint32_t pages, 
                                   .pages = pages,
                                   .lbas = lbas,
                                   .frames = SIM_FRAMES,
-                                  .firmware_frames = 8,
+                                  .firmware_frames = 10,
                                   .tx_slots = 64,
                                   .nand_id = 0x64a610d3ec,
                                   .nand_modes = 0x3f,
@@ -321,8 +321,8 @@ static void run(const struct hal_nand_op *o, struct hal_nand_done *d) {
             memset(frames[o->frame], (int)sim_random(256), sizeof p->words);
     }
     if (o->op == HAL_PROGRAM) {
-        CHECK(o->kind < 8 && (sim.enabled || o->kind == FTL_KIND_BBT || o->kind == FTL_KIND_DATA ||
-                              o->frame < SIM_FRAMES - sim.g.firmware_frames));
+        CHECK(o->kind < 16 && (sim.enabled || o->kind == FTL_KIND_BBT || o->kind == FTL_KIND_DATA ||
+                               o->kind == FTL_KIND_WEAR || o->frame < SIM_FRAMES - sim.g.firmware_frames));
         CHECK(!sim.enabled || (o->frame >= SIM_FRAMES - sim.g.firmware_frames && o->frame < SIM_FRAMES));
         sim.programs[o->kind]++;
         p = sim_program(o->ppn, o->kind, o->lpn, o->sequence);
@@ -344,6 +344,7 @@ static void run(const struct hal_nand_op *o, struct hal_nand_done *d) {
         b->worn = b->worn || sim_random(1000) < sim.fail_erases;
         bool fails = b->worn || sim.count[HAL_ERASE] == sim.fail_erase_at;
         sim.failed_erases += fails;
+        b->erases++;
         erase(block, !fails);
         if (fails) d->status = FTL_PAGE_FAIL;
     }

@@ -53,7 +53,7 @@ struct sim {
     bool enabled, full, read_only;
     struct sim_fifo data[FTL_MAX_DIES], lane[FTL_MAX_LANES];
     uint32_t count[HAL_OPS];                 /* operations done, by op */
-    uint32_t programs[8];                    /* by kind */
+    uint32_t programs[16];                   /* by kind */
     uint32_t ops, cut_at;                    /* operations done; the power fails before this one (0: never) */
     uint32_t fail_program_at, fail_erase_at; /* the n-th one fails */
     struct sim_part part;                    /* of all dies */
@@ -67,8 +67,8 @@ struct sim {
     uint32_t noisy_from;                     /* from this mode of the bus on IDs read wrong (0: never) */
     uint32_t bus_mode, capabilities, mode[FTL_MAX_DIES], level[FTL_MAX_DIES]; /* level: of reads */
     uint32_t fail_programs, fail_erases; /* so many of 1,000 fail; a block whose erase failed once fails for ever */
-    uint32_t fail_next[8];               /* so many of the next programs of a kind fail */
-    uint32_t failed[8], failed_erases;   /* counted by kind; not forgotten at power on */
+    uint32_t fail_next[16];              /* so many of the next programs of a kind fail */
+    uint32_t failed[16], failed_erases;  /* counted by kind; not forgotten at power on */
     bool fail_reads_well;                /* pages that fail read well: all, not some */
     void (*on_verify)(uint32_t ppn);     /* called when a whole page was verified; NULL: nobody asks */
     void (*on_erase)(uint32_t block_id); /* called before an erase; NULL: nobody asks */
@@ -93,6 +93,7 @@ struct sim_block {
     uint8_t mark;     /* 1 + which of the three pages has the factory mark; 0: a good block */
     bool worn, never; /* erases fail; the firmware knows it as bad */
     uint8_t refuses;  /* so many of its next programs fail */
+    uint32_t erases;
 };
 extern struct sim_block *sim_blocks; /* by block id */
 extern uint8_t *sim_touched;         /* by block id: erased or programmed since power on */

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ftl_wear.h"
+
+#include "ftl_blocks.h"
+
+#define LAG 1u        /* a block may be so many erases behind the mean, */
+#define LAG_SHARE 64u /* and one more for each so many of the mean */
+
+void ftl_wear_none(uint32_t *root) {
+    for (uint32_t n = 0; n < FTL_MAX_WEAR_PAGES; n++) root[FTL_ROOT_WEAR + n] = FTL_NO_PPN;
+}
+
+/* Reads wear page n. False: it cannot be read, or is another one. */
+static bool load_page(struct ftl *f, uint32_t n, uint32_t ppn) {
+    const struct ftl_root *r = &f->old_root;
+    struct hal_nand_op o = {.op = HAL_READ, .ppn = ppn, .frame = f->io.wear_frame + n};
+    struct hal_nand_done d;
+    ftl_io_one(&f->io, &o, &d);
+    return d.status == FTL_PAGE_OK && d.kind == FTL_KIND_WEAR && d.lpn == n && d.sequence == r->map_sequence &&
+           d.generation == r->map_generation;
+}
+
+void ftl_wear_load(struct ftl *f, void (*holds)(struct ftl *f, uint32_t block_id)) {
+    const struct ftl_geometry *g = &f->geometry;
+    const uint32_t *ppns = hal_frame(f->old_root.frame) + FTL_ROOT_WEAR;
+    uint32_t pages = ftl_erases_pages(g), mean = 0;
+    bool known[FTL_MAX_WEAR_PAGES];
+    if (f->old_root.version < 7) return;
+    for (uint32_t n = 0; n < pages; n++) {
+        uint32_t block = ppns[n] >> g->page_bits;
+        known[n] = ppns[n] != FTL_NO_PPN && ftl_block_exists(g, block);
+        if (known[n]) holds(f, block);
+        if (f->wear.loaded) continue;
+        known[n] = known[n] && load_page(f, n, ppns[n]);
+        if (!known[n]) f->wear.lost += ppns[n] != FTL_NO_PPN;
+        else if (mean == 0) { /* of the first page: enough for a page that nobody can read */
+            uint32_t last = g->dies * g->blocks - n * FTL_PAGE_WORDS, sum = 0;
+            if (last > FTL_PAGE_WORDS) last = FTL_PAGE_WORDS;
+            for (uint32_t i = 0; i < last; i++) sum += hal_frame(f->io.wear_frame + n)[i];
+            mean = sum / last;
+        }
+    }
+    for (uint32_t n = 0; n < pages && !f->wear.loaded; n++)
+        for (uint32_t i = 0; i < FTL_PAGE_WORDS && !known[n]; i++) hal_frame(f->io.wear_frame + n)[i] = mean;
+    f->wear.loaded = true;
+}
+
+void ftl_wear_after_cut(struct ftl *f) {
+    for (uint32_t die = 0; die < f->geometry.dies; die++)
+        for (uint32_t w = 0; w < f->blocks.words; w++)
+            for (uint32_t bits = ftl_blocks_new_word(f, die, w), b = 32 * w; bits != 0; bits >>= 1, b++)
+                if (bits & 1u) ++*ftl_erases(f, die, b);
+}
+
+static void end_walk(struct ftl_wear *w) {
+    if (w->seen != 0) {
+        w->least = w->low;
+        w->most = w->high;
+        w->mean = w->first + (uint32_t)(w->sum / (int32_t)w->seen);
+        w->walks++;
+    }
+    w->die = w->block = w->seen = 0;
+    w->sum = 0;
+}
+
+void ftl_wear_step(struct ftl *f) {
+    struct ftl_wear *w = &f->wear;
+    for (uint32_t n = 0; n < FTL_WEAR_BLOCKS; n++) {
+        if (!ftl_die_is_out(&f->geometry, w->die) &&
+            !ftl_blocks_unwanted(f, ftl_block_id(&f->geometry, w->die, w->block))) {
+            uint32_t erases = *ftl_erases(f, w->die, w->block);
+            if (w->seen == 0 || erases < w->low) w->low = erases;
+            if (w->seen == 0 || erases > w->high) w->high = erases;
+            if (w->seen == 0) w->first = erases;
+            w->sum += (int32_t)(erases - w->first);
+            w->seen++;
+        }
+        if (++w->block < f->geometry.blocks) continue;
+        w->block = 0;
+        if (++w->die < f->geometry.dies) continue;
+        end_walk(w);
+        return;
+    }
+}
+
+bool ftl_wear_lags(const struct ftl *f, uint32_t erases) {
+    const struct ftl_wear *w = &f->wear;
+    return erases + LAG + w->mean / LAG_SHARE < w->mean;
+}

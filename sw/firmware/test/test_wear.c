@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Erase counts: they are true, they survive, and blocks wear alike. */
+#include "ftl_blocks.h"
+#include "ftl_root.h"
+#include "tests.h"
+#include "traffic.h"
+
+static bool counts(uint32_t id) { return !ftl_blocks_unwanted(&drive.ftl, id); }
+
+/* Over the blocks that wear alike: erases of the NAND that the firmware does not know of, and the other way round. */
+static void differences(uint32_t *missed, uint32_t *invented) {
+    *missed = *invented = 0;
+    for (uint32_t die = 0; die < sim.g.dies; die++)
+        for (uint32_t b = 0; b < sim.g.blocks; b++) {
+            uint32_t id = ftl_block_id(&sim.g, die, b), is = sim_blocks[id].erases,
+                     said = ftl_erases_of(&drive.ftl, id);
+            if (!counts(id)) continue;
+            *missed += is > said ? is - said : 0;
+            *invented += said > is ? said - is : 0;
+        }
+}
+
+static void spread(uint32_t *least, uint32_t *most, uint32_t *mean) {
+    uint32_t n = 0, sum = 0;
+    *least = 0xffffffffu;
+    *most = 0;
+    for (uint32_t die = 0; die < sim.g.dies; die++)
+        for (uint32_t b = 0; b < sim.g.blocks; b++) {
+            uint32_t id = ftl_block_id(&sim.g, die, b), erases = sim_blocks[id].erases;
+            if (!counts(id)) continue;
+            n++;
+            sum += erases;
+            if (erases < *least) *least = erases;
+            if (erases > *most) *most = erases;
+        }
+    *mean = sum / n;
+}
+
+static uint32_t total(void) {
+    uint32_t sum = 0;
+    for (uint32_t die = 0; die < sim.g.dies; die++)
+        for (uint32_t b = 0; b < sim.g.blocks; b++)
+            if (counts(ftl_block_id(&sim.g, die, b))) sum += sim_blocks[ftl_block_id(&sim.g, die, b)].erases;
+    return sum;
+}
+
+/* Writes of one block in `hot`, until so many have found room. */
+static void write_hot(uint32_t writes, uint32_t hot) {
+    uint32_t done = 0;
+    for (uint32_t tries = 0; done < writes; tries++) {
+        CHECK(tries < 40 * writes);
+        done += drive_write(&(uint32_t){drive_lpn(sim_random(hot))}, 1, true);
+        drive_supply(4);
+        while (sim_random(3) != 0) (void)drive_finish_one();
+        if (sim_random(40) == 0) drive_flush();
+    }
+    drive_flush();
+}
+
+static void every_erase_is_counted_while_power_is_on(void) {
+    sim_new(2, 2, 40, 8, 64);
+    mounted();
+    write_hot(2000, DRIVE_LPNS);
+    uint32_t missed, invented;
+    differences(&missed, &invented);
+    CHECK(missed == 0 && invented == 0 && total() > 200 && drive.collect.released > 100);
+}
+
+/* After a cut only erases since the last map are in doubt, and the log tells of most of these: of none that was not. */
+static void counts_survive_cuts(void) {
+    for (uint32_t seed = 1; seed <= 4; seed++) {
+        sim_seed(seed);
+        sim_new(2, 1, 64, 8, 64);
+        mounted();
+        uint32_t missed = 0, invented = 0;
+        for (uint32_t cut = 0; cut < 12; cut++) {
+            write_hot(300 + sim_random(300), DRIVE_LPNS);
+            drive_cut();
+            CHECK(sim_mount(&drive.ftl) == FTL_OK);
+            CHECK(drive.ftl.wear.lost == 0);
+            drive_start();
+            differences(&missed, &invented);
+            /* not known: blocks that were erased and had no page yet */
+            CHECK(missed + invented <= (cut + 1) * (7 * sim.g.dies + 8 * sim.g.lanes));
+        }
+        CHECK(total() > 900);
+    }
+}
+
+static void counts_are_the_same_after_a_mount_that_found_nothing(void) {
+    sim_new(1, 2, 48, 8, 64);
+    mounted();
+    write_hot(500, 3);
+    remounted();
+    drive_start();
+    uint32_t said[2 * 64];
+    for (uint32_t b = 0; b < 96; b++) said[b] = ftl_erases_of(&drive.ftl, ftl_block_id(&sim.g, b / 48, b % 48));
+    drive_cut_dropping_all();
+    CHECK(sim_mount(&drive.ftl) == FTL_OK);
+    uint32_t lower = 0, sum = 0;
+    for (uint32_t b = 0; b < 96; b++) {
+        uint32_t now = ftl_erases_of(&drive.ftl, ftl_block_id(&sim.g, b / 48, b % 48));
+        lower += now < said[b];
+        sum += said[b];
+    }
+    CHECK(lower < 24 && sum > 40); /* erased since the map was written, and not named by the log */
+}
+
+static void wear_page_that_cannot_be_read_harms_nobody(void) {
+    sim_new(1, 1, 64, 8, 64);
+    mounted();
+    for (uint32_t i = 0; i < DRIVE_LPNS; i++) write_one(i);
+    write_hot(1500, 4);
+    drive_cut();
+    CHECK(sim_mount(&drive.ftl) == FTL_OK);
+    drive_start();
+    uint32_t *root = hal_frame(drive.ftl.old_root.frame), ppn = root[FTL_ROOT_WEAR];
+    CHECK(ppn != FTL_NO_PPN && sim_pages[ppn].kind == FTL_KIND_WEAR);
+    drive_cut();
+    sim_pages[ppn].state = SIM_TORN;
+    CHECK(sim_mount(&drive.ftl) == FTL_OK && drive.ftl.wear.lost == 1);
+    drive_judge();
+    for (uint32_t b = 12; b < 64; b++) CHECK(ftl_erases_of(&drive.ftl, b) < 10);
+    drive_start();
+    write_hot(2000, 4);
+    CHECK(drive.checkpoint.done > 0);
+    drive_cut();
+    CHECK(sim_mount(&drive.ftl) == FTL_OK && drive.ftl.wear.lost == 0);
+}
+
+/* A drive of the format before has none. */
+static void older_root_begins_with_nothing(void) {
+    sim_new(1, 1, 64, 8, 64);
+    mounted();
+    write_hot(200, 4);
+    drive_cut_dropping_all();
+    CHECK(sim_mount(&drive.ftl) == FTL_OK);
+    uint32_t ppn = ftl_first_ppn(&sim.g, ftl_anchor(&sim.g, drive.ftl.old_root.anchor));
+    CHECK(sim_pages[ppn].kind == FTL_KIND_ROOT);
+    drive_start();
+    drive_cut_dropping_all();
+    sim_pages[ppn].words[FTL_ROOT_VERSION_WORD] = 5;
+    for (uint32_t n = 0; n < FTL_MAX_WEAR_PAGES; n++) sim_pages[ppn].words[FTL_ROOT_WEAR + n] = 0;
+    CHECK(sim_mount(&drive.ftl) == FTL_OK && drive.ftl.wear.lost == 0);
+    for (uint32_t b = 12; b < 64; b++) CHECK(ftl_erases_of(&drive.ftl, b) <= 2);
+    drive_judge();
+    drive_cut_dropping_all(); /* and its new root names none, until there is another map */
+    CHECK(sim_mount(&drive.ftl) == FTL_OK);
+}
+
+/* Most blocks of data are never written again: without moves of cold data their blocks would stay behind for ever. With
+ * a power cut for three erases of each block, and few blocks, of which a session holds many. */
+static void cold_blocks_wear_like_the_others(void) {
+    static const uint32_t shapes[][5] = {{1, 1, 64, 8, 64}, {2, 1, 40, 8, 64}, {1, 3, 32, 8, 64}};
+    for (uint32_t s = 0; s < 3; s++) {
+        sim_seed(s + 1);
+        sim_new(shapes[s][0], shapes[s][1], shapes[s][2], shapes[s][3], shapes[s][4]);
+        mounted();
+        uint32_t least, most, mean, levelled = 0;
+        for (uint32_t i = 0; i < DRIVE_LPNS; i++) write_one(i);
+        for (uint32_t n = 0; n < 60; n++) {
+            write_hot(900, 2);
+            levelled += drive.collect.levelled;
+            drive.ftl.geometry.checkpoint_pages = 1;
+            for (uint32_t i = 0, done = drive.checkpoint.done; drive.checkpoint.done == done; i++) {
+                CHECK(i < 1000);
+                write_one(0);
+                drive_supply(10);
+            }
+            drive_cut();
+            CHECK(sim_mount(&drive.ftl) == FTL_OK);
+            drive_judge();
+            drive_start();
+        }
+        spread(&least, &most, &mean);
+        if (getenv("SHOW")) printf("wear: %u to %u, mean %u; %u levelled\n", least, most, mean, levelled);
+        CHECK(mean > 60 && levelled > 3 && most - least <= mean / 5 + 2);
+    }
+}
+
+const struct test wear_tests[] = {
+    {"wear: every erase is counted while power is on", every_erase_is_counted_while_power_is_on},
+    {"wear: counts survive cuts", counts_survive_cuts},
+    {"wear: a mount that found nothing keeps the counts", counts_are_the_same_after_a_mount_that_found_nothing},
+    {"wear: a page of counts that cannot be read harms nobody", wear_page_that_cannot_be_read_harms_nobody},
+    {"wear: a root of the format before has no counts", older_root_begins_with_nothing},
+    {"wear: cold blocks wear like the others", cold_blocks_wear_like_the_others},
+    {0},
+};
