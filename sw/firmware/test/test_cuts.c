@@ -34,7 +34,8 @@ static uint32_t media_error(void) {
 
 static void random_histories(unsigned long runs, bool whole, bool faults, bool errors) {
     int status;
-    uint32_t closed = 0, unread = 0, dropped = 0, cuts = 0, replayed = 0, failed[8] = {0}, erases = 0, moved = 0, moves_cut = 0;
+    uint32_t closed = 0, unread = 0, dropped = 0, cuts = 0, replayed = 0, failed[8] = {0}, erases = 0, moved = 0,
+             moves_cut = 0;
     for (unsigned long run = 0; run < runs; run++) {
         sim_seed(test_seed * 1000003 + run);
         do { /* the factory may have left too few blocks */

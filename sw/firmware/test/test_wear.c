@@ -128,6 +128,26 @@ static void wear_page_that_cannot_be_read_harms_nobody(void) {
     CHECK(sim_mount(&drive.ftl) == FTL_OK && drive.ftl.wear.lost == 0);
 }
 
+static void wear_page_that_fails_in_a_checkpoint_is_written_again(void) {
+    sim_new(1, 1, 64, 8, 64);
+    mounted();
+    write_hot(1000, 4);
+    uint32_t before = ftl_erases_of(&drive.ftl, 20), done = drive.checkpoint.done;
+    CHECK(before > 3);
+    sim.fail_next[FTL_KIND_WEAR] = 1;
+    drive.ftl.geometry.checkpoint_pages = 1;
+    for (uint32_t i = 0; drive.checkpoint.done == done; i++) {
+        CHECK(i < 1000);
+        write_one(0);
+        drive_supply(10);
+    }
+    CHECK(sim.failed[FTL_KIND_WEAR] == 1);
+    drive_cut();
+    CHECK(sim_mount(&drive.ftl) == FTL_OK && drive.ftl.wear.lost == 0);
+    drive_judge();
+    CHECK(ftl_erases_of(&drive.ftl, 20) >= before);
+}
+
 /* A drive of the format before has none. */
 static void older_root_begins_with_nothing(void) {
     sim_new(1, 1, 64, 8, 64);
@@ -135,12 +155,12 @@ static void older_root_begins_with_nothing(void) {
     write_hot(200, 4);
     drive_cut_dropping_all();
     CHECK(sim_mount(&drive.ftl) == FTL_OK);
-    uint32_t ppn = ftl_first_ppn(&sim.g, ftl_anchor(&sim.g, drive.ftl.old_root.anchor));
-    CHECK(sim_pages[ppn].kind == FTL_KIND_ROOT);
     drive_start();
     drive_cut_dropping_all();
-    sim_pages[ppn].words[FTL_ROOT_VERSION_WORD] = 5;
-    for (uint32_t n = 0; n < FTL_MAX_WEAR_PAGES; n++) sim_pages[ppn].words[FTL_ROOT_WEAR + n] = 0;
+    for (struct sim_page *p = NULL; (p = sim_next(p, FTL_KIND_ROOT)) != NULL;) {
+        p->words[FTL_ROOT_VERSION_WORD] = 6;
+        for (uint32_t n = 0; n < FTL_MAX_WEAR_PAGES; n++) p->words[FTL_ROOT_WEAR + n] = 0;
+    }
     CHECK(sim_mount(&drive.ftl) == FTL_OK && drive.ftl.wear.lost == 0);
     for (uint32_t b = 12; b < 64; b++) CHECK(ftl_erases_of(&drive.ftl, b) <= 2);
     drive_judge();
@@ -183,6 +203,8 @@ const struct test wear_tests[] = {
     {"wear: counts survive cuts", counts_survive_cuts},
     {"wear: a mount that found nothing keeps the counts", counts_are_the_same_after_a_mount_that_found_nothing},
     {"wear: a page of counts that cannot be read harms nobody", wear_page_that_cannot_be_read_harms_nobody},
+    {"wear: a page of counts that fails in a checkpoint is written again",
+     wear_page_that_fails_in_a_checkpoint_is_written_again},
     {"wear: a root of the format before has no counts", older_root_begins_with_nothing},
     {"wear: cold blocks wear like the others", cold_blocks_wear_like_the_others},
     {0},
