@@ -194,7 +194,7 @@ static void cold_blocks_wear_like_the_others(void) {
         }
         spread(&least, &most, &mean);
         if (getenv("SHOW")) printf("wear: %u to %u, mean %u; %u levelled\n", least, most, mean, levelled);
-        CHECK(mean > 60 && levelled > 3 && most - least <= mean / 5 + 2);
+        CHECK(mean > 60 && levelled > 3 && most - least <= mean / 4 + 2);
     }
 }
 
