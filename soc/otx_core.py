@@ -83,6 +83,8 @@ MEANS = {
     "log_note": (
         "A write appends an entry that means nothing, and makes the log durable past it. Only while log_noting is 0."
     ),
+    "health_index": "Number of the next health_word.",
+    "health_word": "A write: QUERY HEALTH + health_index answers it.",
     "log_noting": "A note is not appended yet.",
     "log_place_take": "A write captures where the log goes on.",
     "log_place_lane": "Lane whose place the registers log_place_block and log_place_row show.",
@@ -93,6 +95,7 @@ MEANS = {
     "log_place_row": "Page in that block.",
     "released": "NAND pages that fell out of use.",
     "commits": "COMMITs that completed.",
+    "data_pages": "Pages that were sent to NAND for hosts.",
     "memory_errors": "Errors of table memory that the remap engine has met; 65,535: that or more.",
     "moving": "A page that was handed over has not found its place in log and map yet.",
     "page_wanted": "A page that could not be programmed waits for another place, and no erased page is left.",
@@ -314,6 +317,9 @@ class OtxCore(LiteXModule):
         status("lookup_valid", 1, "found_valid")
         status("lookup_word", 32, "found_payload")
         strobe("log_note", "note")
+        ports["i_health_payload_index"] = storage("health_index", 5).storage
+        word = storage("health_word", 32)
+        ports["i_health_valid"], ports["i_health_payload_word"] = word.re, word.storage
         status("log_noting", 1, "noting")
         strobe("log_place_take", "log_place_capture")
         ports["i_log_place_lane"] = storage("log_place_lane", 2).storage
@@ -345,7 +351,9 @@ class OtxCore(LiteXModule):
             register = CSRStorage(width, name=name, description=MEANS[name])
             setattr(self, name, register)
             ports[f"i_{name}"] = register.storage
-        states = [(name, 32) for name in ["alloc_left", "log_left", "log_pages", "released", "commits"]] + [
+        states = [
+            (name, 32) for name in ["alloc_left", "log_left", "log_pages", "released", "commits", "data_pages"]
+        ] + [
             ("memory_errors", 16),
             ("fault", 1),
             ("moving", 1),

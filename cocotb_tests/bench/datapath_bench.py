@@ -38,7 +38,7 @@ GEOMETRY = geometry.Geometry(
     1024,
     write_frames=40,
     read_frames=8,
-    firmware_frames=8,
+    firmware_frames=10,
     tx_entries=40,
     timing=geometry.QUICK,
 )
@@ -108,6 +108,7 @@ class DataPathBench(Stepper, EngineModel, FirmwareAsks):
         ]
         inputs += ["useCount", "memoryErrors", "older", "reached"]
         self.pin = {n: Pin(getattr(dut, n)) for n in inputs}
+        self.health = [Pin(getattr(dut, f"health_{n}")) for n in ("payload_index", "payload_word", "valid")]
         self.state_pins = [Pin(getattr(dut, f"txState_{t}")) for t in range(TXIDS)]
         self.count_pins = [Pin(getattr(dut, f"txCount_{t}")) for t in range(TXIDS)]
         self.shown_txs = None

@@ -507,7 +507,19 @@ async def query_answers_each_question(dut):
     b.reached[30] = 1
     assert await b.run(QUERY, arg=Query.WAITING) == SUCCESS and b.results[b.last]["result"] == 9 + 3 + 5
     b.hold_walks = False
-    assert await b.run(QUERY, arg=max(Query) + 1) == INVALID_FIELD
+    for arg in (Query.DOUBTFUL + 1, Query.HEALTH - 1, Query.HEALTH + 32, 2**31 + Query.HEALTH):
+        assert await b.run(QUERY, arg=arg) == INVALID_FIELD
+    words = {}
+    for n in (0, 0, *range(32), 5):
+        words[n] = b.rng.randrange(2**32)
+        b.health[0].set(n)
+        b.health[1].set(words[n])
+        b.health[2].set(1)
+        await b.clocks(1)
+        b.health[2].set(0)
+        b.health[1].set(0)
+    for n, word in words.items():
+        assert await b.run(QUERY, arg=Query.HEALTH + n) == SUCCESS and b.results[b.last]["result"] == word, n
     await b.until(lambda: b.state[2] == b.state[5] == b.state[30] == FREE)
     assert await b.run(QUERY, arg=Query.WAITING) == SUCCESS and b.results[b.last]["result"] == 0
 

@@ -216,7 +216,7 @@ BAD = [
         dict(opcode=Opcode.WRITE, lba=63, count=2, data=bytes(2 * BLOCK)),
         Status.LBA_RANGE,
     ),
-    ("a query of an unknown thing", dict(opcode=Opcode.QUERY, arg=max(Query) + 1), Status.INVALID_FIELD),
+    ("a query of an unknown thing", dict(opcode=Opcode.QUERY, arg=Query.DOUBTFUL + 1), Status.INVALID_FIELD),
     ("a query of the walk of txid 32", dict(opcode=Opcode.QUERY, arg=Query.TX_WALK, txid=32), Status.TX_INVALID),
     ("txid 32", dict(opcode=Opcode.WRITE, count=1, data=ZEROES, txid=32), Status.TX_INVALID),
     ("begin of txid 32", dict(opcode=Opcode.BEGIN, txid=32), Status.TX_INVALID),

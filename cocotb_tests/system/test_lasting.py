@@ -11,7 +11,7 @@ from opentxssd import BLOCK, Drive, Opcode, Query, Status
 from soc import geometry
 
 pytestmark = pytest.mark.forked
-ERASES = 2  # of otx_nand_count
+PROGRAMS, ERASES = 1, 2  # of otx_nand_count
 
 
 LONG = int(os.environ.get("LONG", "0"))
@@ -45,6 +45,16 @@ def test_a_drive_takes_many_times_what_its_nand_holds(preset):
     )
     assert drive.lib.otx_nand_count(ERASES) > 0.9 * writes / g.pages_per_block
     drive.flush()
+    drive.step(100_000)
+    health = drive.health()
+    print(f"{preset}: {health}, write amplification {health.write_amplification:.3f}")
+    assert health.starts == 1 and health.lost_counts == 0 and health.bad_blocks == 0 and health.spare_blocks > 0
+    assert writes * 0.9 <= health.host_pages <= writes and health.checkpoints > 1
+    assert health.nand_pages <= drive.lib.otx_nand_count(PROGRAMS) <= health.nand_pages + 8
+    assert health.moved_pages <= health.nand_pages - health.host_pages
+    assert 0 <= health.least_erases <= health.mean_erases <= health.most_erases < 3 * health.mean_erases
+    blocks = g.dies * g.blocks_per_way
+    assert health.mean_erases * (blocks - 12) <= drive.lib.otx_nand_count(ERASES) < (health.mean_erases + 2) * blocks
     for lba, block in want.items():
         assert drive.read(lba) == block
     drive.power_cut(seed=7)
@@ -54,3 +64,8 @@ def test_a_drive_takes_many_times_what_its_nand_holds(preset):
     assert drive.query(Query.DROPPED) == 0
     for lba, block in want.items():
         assert drive.read(lba) == block
+    again = drive.health()
+    assert (
+        again.starts == 2 and 0 < again.host_pages <= health.host_pages and again.mean_erases >= health.mean_erases - 1
+    )
+    assert f"hosts wrote {again.host_pages // 256} MiB" in drive.uart and again.recovery_clocks > 1000

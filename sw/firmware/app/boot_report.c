@@ -121,6 +121,18 @@ void boot_report_mounted(const struct ftl_report *r) {
     put_count(r->blocks_free, " block free, ready\n", " blocks free, ready\n");
 }
 
+#define MIB(pages) ((uint32_t)((pages) >> 8))
+
+void boot_report_health(const struct ftl_health *h) {
+    if (h->host == 0) return;
+    console_text("otx: hosts wrote ");
+    console_number(MIB(h->host));
+    console_text(" MiB, NAND took ");
+    console_number(MIB(h->nand));
+    console_text(" MiB; ");
+    put_count(h->spare, " spare block\n", " spare blocks\n");
+}
+
 void boot_report_memory(void) {
     console_text("otx: table memory has erred; no checkpoints, and the log grows, until the next mount\n");
 }

@@ -3,6 +3,7 @@
 #include "dram.h"
 #include "ftl_checkpoint.h"
 #include "ftl_collect.h"
+#include "ftl_health.h"
 #include "ftl_mount.h"
 #include "ftl_patrol.h"
 #include "ftl_retire.h"
@@ -57,7 +58,10 @@ int main(void) {
     ftl_geometry_init(&ftl.geometry);
     if (!dram_start())
         for (;;) {}
+    uint32_t begin = hal_clocks();
     enum ftl_error error = ftl_mount(&ftl);
+    ftl.report.clocks = hal_clocks() - begin;
+    ftl_health_begin(&ftl);
     if (error == FTL_OK || ftl.report.readable) boot_report_part(&ftl.report);
     if (error != FTL_OK) {
         boot_report_error(error, &ftl.report);
@@ -68,6 +72,7 @@ int main(void) {
         for (;;) {}
     }
     boot_report_mounted(&ftl.report);
+    boot_report_health(&ftl.health);
     console_text("otx: ready\n");
     ftl_open(&ftl);
     ftl_retire_begin(&ftl, &retire);
@@ -80,5 +85,6 @@ int main(void) {
         said = checkpoint.over;
         ftl_patrol_step(&ftl, &retire, &patrol);
         ftl_wear_step(&ftl);
+        ftl_health_step(&ftl, &retire, &collect, &checkpoint);
     }
 }

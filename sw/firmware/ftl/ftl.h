@@ -30,6 +30,15 @@ struct ftl_wear {
     int32_t sum;
 };
 
+/* What the drive has done since it was formatted (ftl_health.h). */
+struct ftl_health {
+    uint64_t host, nand, moved;                              /* pages */
+    uint32_t data_seen, log_seen, programs_seen, moved_seen; /* counters of this session, as far as they are in it */
+    uint32_t word;                                           /* the next one to be said */
+    uint32_t bad, spare;                                     /* bad blocks; good ones beyond the need */
+    uint64_t table; /* version of the bad-block table that they are of; 0: none */
+};
+
 #define FTL_TABLE_BLOCKS 3u /* blocks kept for each of the two copies of the bad-block table */
 
 /* Where the bad-block table and its copies stand (ftl_bbt.h). */
@@ -97,6 +106,7 @@ struct ftl_report {
     bool formatted;
     bool readable; /* of a mount that failed: all can be read */
     uint32_t generation, log_pages, entries, blocks_free, blocks_bad;
+    uint32_t clocks; /* that it took */
     struct ftl_lost lost;
     uint32_t die, channel, way; /* of an error of a die */
     uint64_t absent, out;       /* dies that do not answer; that the drive was made without */
@@ -111,6 +121,7 @@ struct ftl {
     struct ftl_io io;
     struct ftl_blocks blocks;
     struct ftl_wear wear;
+    struct ftl_health health;
     struct ftl_bbt bbt;
     struct ftl_root old_root;
     struct ftl_report report;

@@ -32,6 +32,7 @@ void ftl_io_put(struct ftl_io *io, const struct hal_nand_op *op) {
         io->arrived |= 1u << tagged.cookie;
         return;
     }
+    if (op->op == HAL_PROGRAM) io->programs++;
     if (op->op == HAL_ERASE) count_erase(io, op->ppn >> io->geometry->page_bits);
     while (!hal_nand_start(&tagged)) collect(io);
 }

@@ -15,6 +15,7 @@ struct ftl_io {
     struct hal_nand_done done[HAL_NAND_DEPTH];
     uint32_t put, got;   /* numbers of operations put and got so far */
     uint32_t arrived;    /* bit per place: its result is here */
+    uint32_t programs;   /* started; modulo 2^32 */
     uint32_t wear_frame; /* the first frame with erase counts; 0: there are none yet */
 };
 

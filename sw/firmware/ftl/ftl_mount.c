@@ -30,14 +30,9 @@ static enum ftl_error find_bad_blocks(struct ftl *f, bool *blank) {
     return !*blank && ftl_root_anchors(f) < FTL_ANCHORS ? ftl_root_find(f, blank) : FTL_OK;
 }
 
-/* Blocks for all LPNs, and two that wait for data on each die that is not out; what this mount takes, and what the next
- * one needs; for each lane what it gets ahead of data, and what is kept back for it; two anchors. */
 static enum ftl_error enough_blocks(struct ftl *f) {
-    const struct ftl_geometry *g = &f->geometry;
-    uint32_t data = (g->lbas + g->pages - 1) / g->pages + 2 * ftl_dies_used(g),
-             log = (FTL_LOG_RESERVE + FTL_LANE_AHEAD + FTL_AHEAD) * g->lanes;
     f->report.good_blocks = ftl_blocks_good(f);
-    f->report.needed = data + log + 2 * ftl_blocks_mount_reserve(g) - FTL_MOUNT_SPARE + ftl_supply_kept(g);
+    f->report.needed = ftl_supply_needed(&f->geometry);
     if (f->report.good_blocks < f->report.needed) return FTL_ERR_BLOCKS;
     return ftl_root_anchors(f) < 2 ? FTL_ERR_ANCHOR : FTL_OK;
 }

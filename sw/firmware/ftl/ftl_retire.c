@@ -81,6 +81,7 @@ static bool copy(struct ftl *f, struct ftl_retire *r, uint32_t from, const struc
         return false;
     }
     r->move.waits = true;
+    r->moved++;
     r->source[r->sources++ % FTL_RETIRE_MOVES] = from >> f->geometry.page_bits;
     r->move.lpn = page->lpn;
     r->move.from = from;

@@ -45,6 +45,7 @@ struct ftl_retire {
         uint32_t lpn, from, to;
         uint64_t sequence;
     } move;                                     /* the last page programmed; waits: not yet handed over */
+    uint32_t moved;                             /* pages that were copied */
     uint32_t source[FTL_RETIRE_MOVES], sources; /* blocks of the last moves, and how many there were */
 };
 

@@ -164,6 +164,9 @@ static enum ftl_error take(struct ftl *f) {
     r->map_first = r->log_first + w[FTL_ROOT_IN_MAP];
     r->lanes = w[FTL_ROOT_LANES];
     r->out = out_of(w);
+    uint64_t *done[] = {&f->health.host, &f->health.nand, &f->health.moved};
+    for (uint32_t i = 0; i < 3; i++)
+        *done[i] = (uint64_t)w[FTL_ROOT_PAGES_DONE + 2 * i + 1] << 32 | w[FTL_ROOT_PAGES_DONE + 2 * i];
     r->frame = FTL_FRAME_ROOT;
     for (uint32_t l = 0; l < g->lanes; l++) {
         r->lane_block[l] = w[FTL_ROOT_LANE_BLOCK + l];
@@ -256,6 +259,11 @@ static void compose(const struct ftl *f, const struct ftl_root *root) {
     uint32_t *w = hal_frame(root->frame);
     for (uint32_t i = 0; i < FTL_ROOT_DIRECTORY; i++) w[i] = 0;
     for (uint32_t i = FTL_ROOT_DIRECTORY + root->directories; i < FTL_ROOT_WEAR; i++) w[i] = 0;
+    const uint64_t done[] = {f->health.host, f->health.nand, f->health.moved};
+    for (uint32_t i = 0; i < 3; i++) {
+        w[FTL_ROOT_PAGES_DONE + 2 * i] = (uint32_t)done[i];
+        w[FTL_ROOT_PAGES_DONE + 2 * i + 1] = (uint32_t)(done[i] >> 32);
+    }
     w[FTL_ROOT_MAGIC] = FTL_ROOT_MAGIC_LO;
     w[FTL_ROOT_MAGIC + 1] = FTL_ROOT_MAGIC_HI;
     w[FTL_ROOT_VERSION_WORD] = FTL_ROOT_VERSION;

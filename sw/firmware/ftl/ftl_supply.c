@@ -110,6 +110,12 @@ uint32_t ftl_supply_kept_from_moves(const struct ftl_geometry *g) {
 
 uint32_t ftl_supply_kept(const struct ftl_geometry *g) { return ftl_supply_kept_from_moves(g) + FTL_COLLECT_BLOCKS; }
 
+uint32_t ftl_supply_needed(const struct ftl_geometry *g) {
+    uint32_t data = (g->lbas + g->pages - 1) / g->pages + 2 * ftl_dies_used(g),
+             log = (FTL_LOG_RESERVE + FTL_LANE_AHEAD + FTL_AHEAD) * g->lanes;
+    return data + log + 2 * ftl_blocks_mount_reserve(g) - FTL_MOUNT_SPARE + ftl_supply_kept(g);
+}
+
 static uint32_t data_reserve(const struct ftl *f) {
     return ftl_supply_kept(&f->geometry) + FTL_LOG_RESERVE * f->geometry.lanes;
 }

@@ -67,6 +67,11 @@ void ftl_supply_step(struct ftl *f, struct ftl_supply *s);
  * a sixteenth of all beside those that are kept back. */
 bool ftl_supply_plenty(const struct ftl *f);
 
+/* Good blocks that a drive needs to begin: for all LPNs, and two that wait for data on each die that is not out; what
+ * each mount takes, and what the next one needs; for each lane what it gets ahead of data, and what is kept back for
+ * it. */
+uint32_t ftl_supply_needed(const struct ftl_geometry *g);
+
 /* Free blocks that are kept from data and log; of them those that pages which move may have, too. */
 uint32_t ftl_supply_kept(const struct ftl_geometry *g);
 uint32_t ftl_supply_kept_from_moves(const struct ftl_geometry *g);

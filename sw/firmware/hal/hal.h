@@ -130,6 +130,14 @@ bool hal_weak_page(uint32_t *ppn);
 uint32_t hal_clocks(void);
 bool hal_busy(void);
 
+/* A word of the drive's health: QUERY answers it. */
+void hal_health(enum ftl_health_word index, uint32_t word);
+/* Pages sent to NAND for hosts, log pages begun, in this session, modulo 2^32; reads with corrected bits, with many. */
+uint32_t hal_data_pages(void);
+uint32_t hal_log_pages(void);
+uint32_t hal_corrected_reads(void);
+uint32_t hal_weak_reads(void);
+
 /* A number for a drive that is formatted now. */
 uint32_t hal_new_drive_id(void);
 

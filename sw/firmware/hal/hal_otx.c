@@ -190,6 +190,19 @@ uint32_t hal_clocks(void) {
     return ~timer0_value_read();
 }
 
+void hal_health(enum ftl_health_word index, uint32_t word) {
+    otx_health_index_write(index);
+    otx_health_word_write(word);
+}
+
+uint32_t hal_data_pages(void) { return otx_data_pages_read(); }
+
+uint32_t hal_log_pages(void) { return otx_log_pages_read(); }
+
+uint32_t hal_corrected_reads(void) { return otx_corrected_reads_read(); }
+
+uint32_t hal_weak_reads(void) { return otx_weak_reads_read(); }
+
 bool hal_busy(void) { return otx_busy_read() != 0; }
 
 /* There is no source of chance here: drives of one geometry get one number. The log of another drive is kept apart by

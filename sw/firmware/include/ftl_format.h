@@ -91,8 +91,9 @@ enum ftl_root_word {
     /* four words: the lane's block after that of its first page, plus one; 0: not known. The lane goes on there if a
      * page before its first one has failed */
     FTL_ROOT_LANE_NEXT = 320,
-    FTL_ROOT_ANCHORS = 324, /* the anchors where copies of it may be, one bit each */
-    FTL_ROOT_WEAR = 768,    /* PPNs of the wear pages; FTL_NO_PPN: there is none */
+    FTL_ROOT_ANCHORS = 324,    /* the anchors where copies of it may be, one bit each */
+    FTL_ROOT_PAGES_DONE = 736, /* six words: HOST_PAGES, NAND_PAGES, MOVED_PAGES of the health, as far as was known */
+    FTL_ROOT_WEAR = 768,       /* PPNs of the wear pages; FTL_NO_PPN: there is none */
 };
 #define FTL_DOUBTFUL 32u
 _Static_assert(FTL_ROOT_WEAR + FTL_MAX_WEAR_PAGES <= FTL_PAGE_WORDS, "a root fits in one page");

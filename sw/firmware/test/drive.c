@@ -30,6 +30,7 @@ void drive_supply(uint32_t steps) {
         if (!sim.no_collect) ftl_checkpoint_step(&drive.ftl, &drive.supply, &drive.checkpoint);
         ftl_patrol_step(&drive.ftl, &drive.retire, &drive.patrol);
         ftl_wear_step(&drive.ftl);
+        ftl_health_step(&drive.ftl, &drive.retire, &drive.collect, &drive.checkpoint);
         (void)fail_step();
         note_step();
         reads_step();
@@ -215,6 +216,7 @@ static bool first_log_of_die(uint32_t flight) {
 
 static void finish_data(uint32_t i) {
     struct sim_page *p = sim_program(hw.data[i].ppn, FTL_KIND_DATA, hw.data[i].lpn, hw.data[i].sequence);
+    sim.data_pages++;
     p->stamp = hw.data[i].value;
     bool ok = hw.entry[hw.data[i].index].kind != FTL_MAP || !sim_program_fails(FTL_KIND_DATA);
     if (!ok) sim_spoil(p);
@@ -233,6 +235,7 @@ static void finish_data(uint32_t i) {
 static void finish_log(uint32_t i) {
     struct log_flight *p = &hw.flight[i];
     struct sim_page *page = sim_program(p->ppn, FTL_KIND_LOG, p->number, 0);
+    sim.log_pages++;
     memcpy(page->words, p->words, sizeof p->words);
     p->done = !sim_program_fails(FTL_KIND_LOG);
     if (p->done) return;

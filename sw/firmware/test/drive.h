@@ -8,6 +8,7 @@
 
 #include "ftl_checkpoint.h"
 #include "ftl_collect.h"
+#include "ftl_health.h"
 #include "ftl_log.h"
 #include "ftl_patrol.h"
 #include "ftl_retire.h"

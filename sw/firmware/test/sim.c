@@ -150,7 +150,8 @@ void sim_power_on(void) {
     outstanding = sim.bus_mode = 0;
     if (!sim.keeps_mode) memset(sim.mode, 0, sizeof sim.mode);
     sim.enabled = sim.full = sim.read_only = false;
-    sim.log_full = sim.memory_errors = 0;
+    sim.log_full = sim.memory_errors = sim.data_pages = sim.log_pages = 0;
+    memset(sim.health, 0xa5, sizeof sim.health);
     sim.generation = sim.drive_id = sim.dropped = sim.lost_log_pages = sim.doubtful = sim.ops = 0;
     memset(sim.data, 0, sizeof sim.data);
     memset(sim.lane, 0, sizeof sim.lane);
@@ -455,6 +456,14 @@ void hal_identity(uint32_t drive_id, const struct ftl_lost *lost) {
     sim.lost_log_pages = lost->log_pages;
     sim.doubtful = lost->doubtful;
 }
+void hal_health(enum ftl_health_word index, uint32_t word) {
+    CHECK(index < 32);
+    sim.health[index] = word;
+}
+uint32_t hal_data_pages(void) { return sim.data_pages; }
+uint32_t hal_log_pages(void) { return sim.log_pages; }
+uint32_t hal_corrected_reads(void) { return 7; }
+uint32_t hal_weak_reads(void) { return 5; }
 void hal_enable(void) { sim.enabled = true; }
 void hal_read_only(void) {
     CHECK(!sim.enabled);

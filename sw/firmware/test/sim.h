@@ -76,12 +76,13 @@ struct sim {
     bool stays;                          /* what a power cut leaves whole does not fade */
     /* a move that was handed over waits: the log is short, or the rescue is busy */
     bool no_moves;
-    bool no_collect;                 /* blocks do not come back */
-    uint32_t memory_errors;          /* what hal_memory_errors() says */
-    bool takes_nothing;              /* the host takes no completions */
-    bool busy;                       /* a command of the host is under way */
-    uint32_t clocks, clocks_per_ask; /* what hal_clocks() says, and how far it goes on when it is asked */
-    void (*on_cut)(void);            /* called before a cut by cut_at tears what is under way */
+    bool no_collect;                            /* blocks do not come back */
+    uint32_t memory_errors;                     /* what hal_memory_errors() says */
+    bool takes_nothing;                         /* the host takes no completions */
+    bool busy;                                  /* a command of the host is under way */
+    uint32_t clocks, clocks_per_ask;            /* what hal_clocks() says, and how far it goes on when it is asked */
+    uint32_t health[32], data_pages, log_pages; /* what hal_health() was told; counters of the hardware */
+    void (*on_cut)(void);                       /* called before a cut by cut_at tears what is under way */
 
     jmp_buf cut;
 };

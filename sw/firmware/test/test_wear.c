@@ -148,6 +148,30 @@ static void wear_page_that_fails_in_a_checkpoint_is_written_again(void) {
     CHECK(ftl_erases_of(&drive.ftl, 20) >= before);
 }
 
+static void cold_pages_move_to_the_most_worn_block(void) {
+    sim_new(1, 1, 64, 8, 64);
+    mounted();
+    for (uint32_t i = 0; i < DRIVE_LPNS; i++) write_one(i);
+    write_hot(2000, 2);
+    for (uint32_t i = 0; drive.retire.left != 0 || drive.retire.full != 0 || drive.collect.victim != 0; i++) {
+        CHECK(i < 4000);
+        write_hot(1, 2);
+    }
+    uint32_t block = FTL_WORD_VALUE(hal_map()[drive_lpn(DRIVE_LPNS - 1)]) >> sim.g.page_bits, most = 0;
+    for (uint32_t b = 12; b < 64; b++) {
+        bool reserved = !ftl_blocks_is_taken(&drive.ftl, b) && sim_last[b] == -1; /* of the next mount, perhaps */
+        if (!ftl_blocks_is_taken(&drive.ftl, b) && !reserved && sim_blocks[b].erases > most)
+            most = sim_blocks[b].erases;
+    }
+    sim.no_collect = true;
+    CHECK(ftl_retire_collect(&drive.retire, block, true));
+    for (uint32_t i = 0; drive.retire.left == 0; i++) {
+        CHECK(i < 200);
+        drive_supply(1);
+    }
+    CHECK(most > 3 && sim_blocks[drive.retire.to >> sim.g.page_bits].erases > most); /* it was erased once more */
+}
+
 /* A drive of the format before has none. */
 static void older_root_begins_with_nothing(void) {
     sim_new(1, 1, 64, 8, 64);
@@ -205,6 +229,7 @@ const struct test wear_tests[] = {
     {"wear: a page of counts that cannot be read harms nobody", wear_page_that_cannot_be_read_harms_nobody},
     {"wear: a page of counts that fails in a checkpoint is written again",
      wear_page_that_fails_in_a_checkpoint_is_written_again},
+    {"wear: cold pages move to the most worn block", cold_pages_move_to_the_most_worn_block},
     {"wear: a root of the format before has no counts", older_root_begins_with_nothing},
     {"wear: cold blocks wear like the others", cold_blocks_wear_like_the_others},
     {0},

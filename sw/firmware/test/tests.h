@@ -11,9 +11,9 @@ struct test {
     void (*run)(void);
 };
 
-extern const struct test wear_tests[], scan_tests[], dies_tests[], bbt_tests[], mount_tests[], root_tests[],
-    fading_tests[], retire_tests[], refresh_tests[], patrol_tests[], collect_tests[], replay_tests[], cut_tests[],
-    supply_tests[], memtest_tests[];
+extern const struct test wear_tests[], health_tests[], scan_tests[], dies_tests[], bbt_tests[], mount_tests[],
+    root_tests[], fading_tests[], retire_tests[], refresh_tests[], patrol_tests[], collect_tests[], replay_tests[],
+    cut_tests[], supply_tests[], memtest_tests[];
 extern unsigned long test_seed, test_runs;
 
 /* Mounts and must succeed; starts a history. */

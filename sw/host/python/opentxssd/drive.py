@@ -30,6 +30,7 @@ import os
 from itertools import count
 
 from opentxssd import faults as nand_faults
+from opentxssd import health
 from opentxssd.commands import (
     BLOCK,
     MAX_BLOCKS,
@@ -254,6 +255,11 @@ class Drive:
         transaction."""
         word = self.query(Query.TX_WALK, txid)
         return TxState(word & 7), word >> 8 & 31, word >> 16
+
+    def health(self):
+        """What the drive says of itself: Health. 21 QUERYs; each number is as firmware last wrote it, within some
+        thousand clocks."""
+        return health.read(lambda word: self.query(Query.HEALTH + word))
 
     # Faults of the NAND, power, end
 

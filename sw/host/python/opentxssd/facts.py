@@ -25,7 +25,7 @@ def _enum(name):
 NUMBER = {name: number for name, (number, _) in _TABLE["number"]["values"].items()}
 BLOCK, BEATS, TAGS, TXIDS, MAX_BLOCKS = (NUMBER[name] for name in ("BLOCK", "BEATS", "TAGS", "TXIDS", "MAX_BLOCKS"))
 
-Opcode, Status, Query = _enum("Opcode"), _enum("Status"), _enum("Query")
+Opcode, Status, Query, HealthWord = _enum("Opcode"), _enum("Status"), _enum("Query"), _enum("HealthWord")
 WordKind, TxState, RemapOpcode, TxOpcode = _enum("WordKind"), _enum("TxState"), _enum("RemapOpcode"), _enum("TxOpcode")
 LogKind, LogFlag = _enum("LogKind"), _enum("LogFlag")
 NandOp, NandFeature, PageStatus, PageKind = (
@@ -34,6 +34,11 @@ NandOp, NandFeature, PageStatus, PageKind = (
     _enum("PageStatus"),
     _enum("PageKind"),
 )
+
+
+def has_answer(arg):
+    """Whether QUERY has such a number."""
+    return arg <= Query.DOUBTFUL or arg // 32 == Query.HEALTH // 32
 
 
 def word(kind, value):

@@ -142,6 +142,7 @@ class Core(p: OtxParam) extends Component {
   status.logDurableMark := RegNext(log.durableMark)
   status.released := data.counters.releasedPages
   status.commits := data.counters.commits
+  status.dataPages := data.counters.pages
   status.memoryErrors := remap.view.memoryErrors
   status.fault := supply.fault
   status.moving := data.moving

@@ -54,6 +54,7 @@ class CommandExecutor(p: OtxParam) extends Component {
   val supply = Ports.bare(in port Supply())
   val counters = Ports.bare(in port DataCounters())
   val loss = Ports.bare(in port RecoveryLoss())
+  val health = slave port Flow(HealthWord())
   val settled = master port Flow(UInt(6 bits)) // blocks of a WRITE that takes no further page
   val done = master port Stream(Completion())
   val wantsPage, holdsPage = out port Bool() // waits for a page; has one that it has not issued
@@ -113,6 +114,7 @@ class CommandExecutor(p: OtxParam) extends Component {
   query.allocLeft := allocLeft
   query.counters := counters
   query.loss := loss
+  query.health << health
   query.clear := state === Idle
   query.add := state === Sum
   done.valid := state === Finish

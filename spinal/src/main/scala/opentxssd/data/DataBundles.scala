@@ -12,9 +12,15 @@ case class RecoveryLoss() extends Bundle {
   val dropped, lostLogPages, doubtful = UInt(32 bits)
 }
 
-/** NAND pages that fell out of use, COMMITs that completed. */
+/** NAND pages that fell out of use, COMMITs that completed, pages that went to NAND for hosts. */
 case class DataCounters() extends Bundle {
-  val releasedPages, commits = UInt(32 bits)
+  val releasedPages, commits, pages = UInt(32 bits)
+}
+
+/** A word of the drive's health, which firmware knows. */
+case class HealthWord() extends Bundle {
+  val index = UInt(5 bits)
+  val word = UInt(32 bits)
 }
 
 /** What firmware asks of the data path to collect blocks and to make checkpoints (docs/decisions/021). Master:
@@ -22,7 +28,8 @@ case class DataCounters() extends Bundle {
   *
   * `liveAsk` (block), `liveSet`, `liveCount`: `LiveCounts`. `readsTurn`, `readsOld`: `ReadPath`. `txAsk`, `txOpen`,
   * `txFirst`: `TxFirst`. `lookup` (LPN), `found`: `FirmwareLookup`. `note` (one clock): append an entry that means
-  * nothing, and make the log durable past it; `noting` until it is appended, and then no `note`.
+  * nothing, and make the log durable past it; `noting` until it is appended, and then no `note`. `health`: a word that
+  * QUERY answers (`QueryAnswer`).
   */
 case class ReclaimPort() extends Bundle with IMasterSlave {
   val liveAsk = Flow(UInt(24 bits))
@@ -35,9 +42,10 @@ case class ReclaimPort() extends Bundle with IMasterSlave {
   val lookup = Flow(UInt(32 bits))
   val found = Flow(Bits(32 bits))
   val note, noting = Bool()
+  val health = Flow(HealthWord())
 
   override def asMaster(): Unit = {
-    master(liveAsk, liveSet, txAsk, lookup)
+    master(liveAsk, liveSet, txAsk, lookup, health)
     slave(liveCount, found)
     out(readsTurn, note)
     in(readsOld, txOpen, txFirst, noting)

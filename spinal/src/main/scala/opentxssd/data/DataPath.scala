@@ -227,6 +227,9 @@ class DataPath(p: OtxParam) extends Component {
   private val commitCount, releaseCount = Reg(UInt(32 bits)) init 0
   when(waitDone.fire && isCommit(waitDone.tag) && waitDone.status === Status.SUCCESS)(commitCount := commitCount + 1)
   counters.commits := commitCount
+  private val pageCount = Reg(UInt(32 bits)) init 0
+  when(write.fire)(pageCount := pageCount + 1)
+  counters.pages := pageCount
 
   // What firmware asks
   private val live = new LiveCounts(p, downs = 3)
@@ -239,6 +242,7 @@ class DataPath(p: OtxParam) extends Component {
   live.set << reclaim.liveSet
   reclaim.liveCount << live.count
   reader.turn := reclaim.readsTurn
+  executor.health << reclaim.health
   reclaim.readsOld := reader.old
   private val begins = new TxFirst
   begins.appended << append.toFlowFire

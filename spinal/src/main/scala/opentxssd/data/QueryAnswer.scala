@@ -3,12 +3,14 @@ package opentxssd.data
 
 import opentxssd._
 import spinal.core._
+import spinal.lib._
 
 /** What QUERY answers (docs/interfaces.md, "Host port"; numbers: `Query`).
   *
   * Contract. `answer` is that of `arg` about the transaction in hand. Its `state` and `count` come a clock after
   * `older` and `reached`, all of the same txid; TX_WALK shows them a clock later, the others at once. `unknown`:
-  * there is no such number. `sums`: the answer is a sum over all txids. Then the command executor takes them in
+  * there is no such number. `health`: what it answers to HEALTH + index from the next clock on;
+  * not defined before. `sums`: the answer is a sum over all txids. Then the command executor takes them in
   * hand one by one, and says `add` for a clock in which `state`, `count` and `reached` have settled. `clear` starts
   * the sum again.
   *
@@ -25,6 +27,7 @@ class QueryAnswer(p: OtxParam) extends Component {
   val allocLeft = in port UInt(32 bits)
   val counters = Ports.bare(in port DataCounters())
   val loss = Ports.bare(in port RecoveryLoss())
+  val health = slave port Flow(HealthWord())
   val clear, add = in port Bool()
   val unknown, sums = out port Bool()
   val answer = out port UInt(32 bits)
@@ -37,7 +40,10 @@ class QueryAnswer(p: OtxParam) extends Component {
   when(add)(waiting := waiting + left)
   when(clear)(waiting := 0)
 
-  unknown := arg > Query.DOUBTFUL
+  private val words = Mem(UInt(32 bits), 32)
+  words.write(health.index, health.word, health.valid)
+
+  unknown := Queries.isUnknown(arg)
   sums := arg === Query.WAITING
   answer := arg.mux(
     U(Query.TX) -> (count @@ U(0, 13 bits) @@ state),
@@ -51,6 +57,6 @@ class QueryAnswer(p: OtxParam) extends Component {
     U(Query.MEMORY_ERRORS) -> memoryErrors.resize(32),
     U(Query.LOST_LOG_PAGES) -> loss.lostLogPages,
     U(Query.DOUBTFUL) -> loss.doubtful,
-    default -> U(0, 32 bits)
+    default -> words.readAsync(arg(4 downto 0))
   )
 }

@@ -38,7 +38,7 @@ case class CommandCheck(p: OtxParam, cmd: HostCmd, enable: Bool) extends Area {
     (cmd.commit && !(writesData && cmd.hasTx)) ||
     (cmd.relaxed && !is(Opcode.COMMIT) && !cmd.commit) || (cmd.relaxed && cmd.fua) ||
     (cmd.hasTx && !(ranged || namesTx || queriesTx)) || (!cmd.hasTx && (namesTx || queriesTx))
-  private val badQuery = is(Opcode.QUERY) && cmd.arg > Query.DOUBTFUL
+  private val badQuery = is(Opcode.QUERY) && Queries.isUnknown(cmd.arg)
   private val pastEnd = ranged && (cmd.lba +^ cmd.count) > U(p.lbas, 33 bits)
   private val badTxid = inTx && cmd.txid >= OtxParam.txids
 
