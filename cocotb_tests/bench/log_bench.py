@@ -149,6 +149,8 @@ class Bench:
             driveId=DRIVE,
             giveUp=0,
             noMore=0,
+            idleDies=0,
+            **{f"dieNow_{die}": 0 for die in range(self.g["dies"])},
             rescueTo=0,
             place_capture=0,
             place_lane=0,

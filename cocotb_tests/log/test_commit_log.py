@@ -11,7 +11,7 @@ import random
 import cocotb
 import pytest
 
-from cocotb_tests.bench.log_bench import bench, commit, plain, write
+from cocotb_tests.bench.log_bench import GEOMETRY, bench, commit, geometry, plain, write
 from cocotb_tests.bench.log_start import start
 from cocotb_tests.models.log_model import ABORT, COMMIT, MAP, MOST, RELOCATE, TRIM, WRITE_FAULT, Entry
 
@@ -97,7 +97,84 @@ async def pages_take_the_lanes_in_turn_and_name_the_next_blocks_over_block_chang
         if i % 7 == 0:
             await b.clocks(5)
             assert int(dut.logLeft.value) == b.model.left
-    assert len(b.model.pages) == count and len({p.current for p in b.model.pages if p.lane == 0}) == 3
+    assert len(b.model.pages) == count and len({p.current for p in b.model.pages[:: b.g["lanes"]]}) == 3
+    assert all(b.model.lane[n] == n % b.g["lanes"] for n in range(count))
+
+
+async def on_dies(dut, dies):
+    """A bench whose lane `l` is on die `dies[l]`, with the rule of idle dies."""
+    b = await bench(dut, blocks=0)
+    dut.idleDies.value = 1
+    for lane, die in enumerate(dies):
+        for n in range(3):
+            code = die // b.g["ways"] << (b.g["ways"] - 1).bit_length() | die % b.g["ways"]
+            block = code << (b.g["blocksPerWay"] - 1).bit_length() | 1 + 3 * lane + n
+            b.block_in.queue.append(dict(lane=lane, block=block))
+    await b.until(lambda: not b.block_in.queue)
+    await b.clocks(20)
+    return b
+
+
+async def die_states(b, states):
+    for die, state in enumerate(states):
+        getattr(b.dut, f"dieNow_{die}").value = state
+    await b.clocks(10)
+
+
+async def lane_of_next_page(b):
+    b.group(Entry(kind=TRIM))
+    await b.flushed()
+    return b.model.lane[len(b.model.pages) - 1]
+
+
+@cocotb.test()
+async def pages_go_to_lanes_whose_die_is_idle_or_near_to_it(dut):
+    g = geometry(GEOMETRY)
+    if g["lanes"] < 2:
+        return
+    lanes, dies = range(g["lanes"]), g["dies"]
+    b = await on_dies(dut, [lane * dies // g["lanes"] for lane in lanes])
+    for best, other in ((0, 1), (0, 3), (1, 3), (0, 2), (1, 2)):
+        for lane in lanes:
+            states = [other] * dies
+            states[lane * dies // g["lanes"]] = best
+            await die_states(b, states)
+            assert [await lane_of_next_page(b) for _ in range(3)] == [lane] * 3, f"states {states}"
+    for state in range(4):  # all alike: in turn
+        await die_states(b, [state] * dies)
+        last = b.model.lane[len(b.model.pages) - 1]
+        assert [await lane_of_next_page(b) for _ in lanes] == [(last + 1 + n) % g["lanes"] for n in lanes]
+    b.whole()
+
+
+@cocotb.test()
+async def a_page_waits_for_a_lane_that_is_not_erased(dut):
+    """For the one that has a page under way; when all dies are erased it does not wait."""
+    g = geometry(GEOMETRY)
+    if g["lanes"] < 2:
+        return
+    lanes, dies = range(g["lanes"]), g["dies"]
+    b = await on_dies(dut, [lane * dies // g["lanes"] for lane in lanes])
+    await die_states(b, [0] + [3] * (dies - 1))
+    b.auto_program = False
+    for n in range(2):
+        b.group(Entry(kind=TRIM))
+        b.wait(1, n + 1)
+    await b.until(lambda: 0 in b.flying)
+    b.group(Entry(kind=TRIM))
+    b.wait(1, 3)
+    await b.clocks(200)
+    assert len(b.model.pages) == 1 and b.model.lane[0] == 0
+    b.finish_program(0)
+    await b.until(lambda: len(b.model.pages) == 2)
+    assert b.model.lane[1] == 0
+    b.group(Entry(kind=TRIM))
+    b.wait(1, 4)
+    await die_states(b, [3] * dies)
+    await b.until(lambda: len(b.model.pages) == 3)
+    assert b.model.lane[2] != 0
+    b.auto_program = True
+    await b.flushed()
 
 
 @cocotb.test()

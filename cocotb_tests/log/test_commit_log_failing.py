@@ -177,7 +177,7 @@ async def an_entry_without_a_place_waits_for_a_block_and_is_a_fault_when_none_wi
     for round_ in range(2):
         for n in range(b.g["lanes"] * b.g["pagesPerBlock"]):
             assert int(dut.logLeft.value) == b.g["lanes"] * b.g["pagesPerBlock"] - n, (
-                "as many pages as can be placed in turn"
+                "as many pages as can be placed"
             )
             b.group(Entry(kind=TRIM, lpn=n))
             await b.flushed()
@@ -195,7 +195,7 @@ async def an_entry_without_a_place_waits_for_a_block_and_is_a_fault_when_none_wi
                 await b.flushed()
             b.blocks(1)
             await b.clocks(30)
-    dut.noMore.value = 1
+    dut.noMore.value = (1 << b.g["lanes"]) - 1
     b.model.fault = True
     await b.until(lambda: int(dut.fault.value) and b.model.head == len(b.model.plan), 40)
     b.wait(1, len(b.model.plan))

@@ -57,7 +57,6 @@ class Page:
     drive: int
     generation: int
     number: int
-    lane: int
     first: int
     watermark: int
     current: int
@@ -72,7 +71,6 @@ class Page:
             generation=self.generation,
             number=self.number,
             count=len(self.entries),
-            lane=self.lane,
         )
         head = pack("LogHeader", **who, first=self.first, watermark=self.watermark, block=self.current, next=self.next)
         return head + b"".join(e.encode() for e in self.entries)
@@ -88,7 +86,6 @@ class Page:
             head["drive_id"],
             head["generation"],
             number,
-            head["lane"],
             head["first"],
             head["watermark"],
             head["block"],
@@ -109,7 +106,7 @@ class LogModel:
         self.relaxed = []  # indexes of the RELAXED COMMITs that were shown
         self.fault = False
         self.at = [(0, 0)] * lanes  # place of the next page of each lane: how manieth block, page
-        self.placed, self.flying, self.again, self.tries = {}, set(), set(), {}  # by page number
+        self.placed, self.flying, self.again, self.tries, self.lane = {}, set(), set(), {}, {}  # by page number
         self.bad = deque()  # blocks of failed pages that were not reported
         self.placed_first, self.repeated = {}, []  # first place of each page; pages that were placed again
 
@@ -142,7 +139,7 @@ class LogModel:
         if not status:
             self.finished.add(number)
             return
-        lane, (b, q) = number % self.lanes, self.placed[number]
+        lane, (b, q) = self.lane[number], self.placed[number]
         if self.tries[number] == PLACES:
             self.fault = True
             return
@@ -180,37 +177,41 @@ class LogModel:
         """Was this where the log went on? `page` is the first that had no place, `first` the index of its first entry,
         `lanes` block and page of the next place of each lane.
         To be asked when later pages have places and none was placed again."""
-        for n in range(page, page + self.lanes):
-            if n >= len(self.pages):
-                return False
-            if self.placed_first[n] != lanes[n % self.lanes]:
+        for lane, place in enumerate(lanes):
+            later = [n for n in range(page, len(self.pages)) if self.lane[n] == lane]
+            if later and self.placed_first[later[0]] != place:
                 return False
         return self.pages[page].first == first
 
     @property
     def left(self):
-        """Log pages that can still be placed: lane by lane until one has no next block."""
-        at, n = list(self.at), 0
-        while True:
-            lane = (len(self.pages) + n) % self.lanes
-            if len(self.blocks[lane]) < at[lane][0] + 2:
-                return n
-            at[lane], n = self._after(*at[lane]), n + 1
+        """Log pages that can still be placed, each lane until it has no next block."""
+        whole = [(len(blocks) - 1 - b) * self.pages_per_block - q for blocks, (b, q) in zip(self.blocks, self.at)]
+        return sum(max(0, n) for n in whole)
 
     def _after(self, b, q):
         return (b, q + 1) if q + 1 < self.pages_per_block else (b + 1, 0)
 
-    def _place(self, number):
-        """(lane, current, next, page) of the place that log page `number` gets now."""
-        lane = number % self.lanes
+    def _next_ppn(self, lane):
+        b, page = self.at[lane]
+        return self.blocks[lane][b] * self.pages_per_block + page if b < len(self.blocks[lane]) else None
+
+    def _place(self, number, ppn):
+        """(current, next, page) of the place that log page `number` gets now: the next one of any lane, or of its lane
+        if it was placed before."""
+        lanes = range(self.lanes) if number not in self.lane else [self.lane[number]]
+        lane = next((lane for lane in lanes if self._next_ppn(lane) == ppn), None)
+        assert lane is not None, f"page {number} is written to {ppn:#x}, where no lane of {list(lanes)} goes on"
+        self.lane[number] = lane
         b, page = self.at[lane]
         assert len(self.blocks[lane]) >= b + 2, f"page {number} written to a lane without a next block"
-        assert not any(n % self.lanes == lane for n in self.flying), f"page {number}: a page of its lane is under way"
+        assert not any(self.lane[n] == lane for n in self.flying), f"page {number}: a page of its lane is under way"
+        assert number < self.lanes or number - self.lanes in self.finished, f"page {number} before {number - self.lanes}"
         self.placed[number], self.tries[number] = (b, page), self.tries.get(number, 0) + 1
         self.placed_first.setdefault(number, (self.blocks[lane][b], page))
         self.at[lane] = self._after(b, page)
         self.flying.add(number)
-        return (lane, *self.blocks[lane][b : b + 2], page)
+        return (*self.blocks[lane][b : b + 2], page)
 
     # what comes out
     # ------------------------------------------------------------------------------------------------------
@@ -219,7 +220,7 @@ class LogModel:
         number = len(self.pages) if again is None else again
         self.again.discard(number)
         self.repeated += [] if again is None else [number]
-        lane, current, nxt, page = self._place(number)
+        current, nxt, page = self._place(number, op["ppn"])
         slot = number % FRAMES
         ppn = current * self.pages_per_block + page
         want = dict(
@@ -236,7 +237,7 @@ class LogModel:
             f"page {number}: watermark {got.watermark}, complete are {self.watermark}"
         )
         golden = Page(
-            self.drive, self.generation, number, lane, first, got.watermark, current, nxt, self.plan[first:end]
+            self.drive, self.generation, number, first, got.watermark, current, nxt, self.plan[first:end]
         ).encode()
         assert bytes(image[: len(golden)]) == golden, f"page {number} is not byte-exact"
         assert self.plan[end - 1].last, f"page {number} ends inside a group"

@@ -11,6 +11,12 @@ struct lane {
     uint32_t block, next, page; /* next: FTL_NO_BLOCK until a page of the block has named it */
 };
 
+/* A place that is read ahead, and which page of this log is there; NO_PAGE: none, or one that is not near. */
+struct place {
+    uint32_t ppn, number;
+};
+#define NO_PAGE 0xffffffffu
+
 static uint32_t frame_of(const struct ftl *f, uint32_t k) { return FTL_FRAME_POOL + k % ftl_pool_frames(f); }
 
 /* Of the page that is number k of those that count. */
@@ -28,22 +34,50 @@ static bool step(const struct ftl *f, struct lane *lane, uint32_t *ppn) {
     return true;
 }
 
-/* Reads pages k ... k + n - 1 (OP: READ into their frames, or READ_OOB); returns how many from the first are LOG pages
- * with the right OOB and status OK. */
-static uint32_t read_run(struct ftl *f, enum hal_op op, uint32_t k, const uint32_t *ppns, uint32_t n) {
+static bool is_ours(const struct ftl *f, const struct hal_nand_done *d) {
+    return d->status == FTL_PAGE_OK && d->kind == FTL_KIND_LOG && d->generation == f->old_root.generation;
+}
+
+/* Reads pages k ... k + n - 1 into their frames; returns how many from the first are whole and the right ones. */
+static uint32_t read_run(struct ftl *f, uint32_t k, const uint32_t *ppns, uint32_t n) {
     uint32_t good = 0;
     for (uint32_t i = 0; i < n; i++) {
-        struct hal_nand_op o = {.op = op, .ppn = ppns[i], .frame = frame_of(f, k + i)};
+        struct hal_nand_op o = {.op = HAL_READ, .ppn = ppns[i], .frame = frame_of(f, k + i)};
         ftl_io_put(&f->io, &o);
     }
     for (uint32_t i = 0; i < n; i++) {
         struct hal_nand_done d;
         ftl_io_get(&f->io, &d);
-        bool ours = d.status == FTL_PAGE_OK && d.kind == FTL_KIND_LOG && d.generation == f->old_root.generation &&
-                    d.lpn == k + i;
-        if (ours && good == i) good++;
+        if (is_ours(f, &d) && d.lpn == k + i && good == i) good++;
     }
     return good;
+}
+
+/* Which pages are at these places: probes all OOBs, then reads each of pages k ... k + RUN - 1 that was found, once,
+ * into its frame. */
+static void read_places(struct ftl *f, uint32_t k, struct place *places, uint32_t n) {
+    uint32_t found = 0; /* bit per page */
+    for (uint32_t i = 0; i < n; i++) {
+        struct hal_nand_op o = {.op = HAL_READ_OOB, .ppn = places[i].ppn, .frame = frame_of(f, k)};
+        ftl_io_put(&f->io, &o);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        struct hal_nand_done d;
+        ftl_io_get(&f->io, &d);
+        bool near = is_ours(f, &d) && d.lpn - k < RUN && !(found >> (d.lpn - k) & 1u);
+        places[i].number = near ? d.lpn : NO_PAGE;
+        if (near) found |= 1u << (d.lpn - k);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        struct hal_nand_op o = {.op = HAL_READ, .ppn = places[i].ppn, .frame = frame_of(f, places[i].number)};
+        if (places[i].number != NO_PAGE) ftl_io_put(&f->io, &o);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        struct hal_nand_done d;
+        if (places[i].number == NO_PAGE) continue;
+        ftl_io_get(&f->io, &d);
+        if (!is_ours(f, &d) || d.lpn != places[i].number) places[i].number = NO_PAGE;
+    }
 }
 
 static bool header_is_ours(const struct ftl *f, uint32_t k, const uint32_t *page) {
@@ -79,28 +113,28 @@ static bool read_any(struct ftl *f, uint32_t k, uint32_t ppn, uint32_t *number, 
     struct hal_nand_done d;
     ftl_io_one(&f->io, &o, &d);
     *begun = d.status != FTL_PAGE_BLANK;
-    if (d.status != FTL_PAGE_OK || d.kind != FTL_KIND_LOG || d.generation != f->old_root.generation) return false;
+    if (!is_ours(f, &d)) return false;
     o.op = HAL_READ;
     ftl_io_one(&f->io, &o, &d);
     *number = d.lpn;
-    return d.status == FTL_PAGE_OK && d.kind == FTL_KIND_LOG && d.generation == f->old_root.generation &&
-           header_is_ours(f, d.lpn, hal_frame(frame_of(f, k)));
+    return is_ours(f, &d) && header_is_ours(f, d.lpn, hal_frame(frame_of(f, k)));
 }
 
-/* Looks further in a lane, from where it goes on, for page `wanted`; its place in *ppn, its words in the frame of page
- * log->pages. On the way a better copy of the page before it may name the block after the next one. Not found: *beyond
- * is set when a page `end` or later is there. Counts what cannot be read. */
-static bool look_further(struct ftl *f, struct ftl_log *log, const struct lane *lane, uint32_t wanted, uint32_t end,
-                         uint32_t *ppn, bool *beyond) {
+/* Looks further in a lane, from where it goes on, for page log->pages; its place in *ppn, its words in its frame. On
+ * the way a better copy of the lane's page before may name the block after the next one. Not found: *beyond is set when
+ * a page `end` or later is there. Counts what cannot be read. */
+static bool look_further(struct ftl *f, struct ftl_log *log, const struct lane *lane, uint32_t end, uint32_t *ppn,
+                         bool *beyond) {
     const struct ftl_geometry *g = &f->geometry;
     const uint32_t *page = hal_frame(frame_of(f, log->pages));
     uint32_t unread = 0;
+    bool later = false;
     struct lane at = *lane;
-    for (uint32_t n = 0; n <= 2 * FTL_LOG_PLACES && !*beyond && step(f, &at, ppn); n++) {
+    for (uint32_t n = 0; n <= 2 * FTL_LOG_PLACES && !later && step(f, &at, ppn); n++) {
         uint32_t number;
         bool begun, ours = read_any(f, log->pages, *ppn, &number, &begun);
-        if (ours && number == wanted && number < log->limit) return true;
-        if (ours && number >= end) *beyond = true;
+        if (ours && number == log->pages && number < log->limit) return true;
+        if (ours && number >= end) later = true;
         unread += begun && !ours;
         if (ours && page[FTL_LOG_BLOCK] == at.block && ftl_block_exists(g, page[FTL_LOG_NEXT]))
             ftl_blocks_busy(f, at.next = page[FTL_LOG_NEXT]); /* and the page may be right behind it */
@@ -108,23 +142,57 @@ static bool look_further(struct ftl *f, struct ftl_log *log, const struct lane *
         if (n == FTL_LOG_PLACES && unread == 0) break; /* blank at all places that the page could have */
     }
     log->unread += unread;
+    *beyond = *beyond || later;
     return false;
 }
 
-/* After the last page: whether there is a page that was begun when the missing one was complete, in any lane. */
-static bool has_gap(struct ftl *f, struct ftl_log *log, const struct lane *lanes) {
-    uint32_t n = f->old_root.lanes, end = log->pages + n, ppn;
+/* Looks for page log->pages at all places that it may have in any lane: the lane, or the number of lanes: the log ends,
+ * or has a gap if there is a page that was begun when the missing one was complete. */
+static uint32_t find_next(struct ftl *f, struct ftl_log *log, const struct lane *lanes, uint32_t *ppn) {
+    uint32_t n = f->old_root.lanes, end = log->pages + n;
     bool beyond = false;
     log->unread = 0;
-    for (uint32_t j = 0; j < n && !beyond; j++)
-        (void)look_further(f, log, &lanes[(log->pages + j) % n], FTL_NO_LIMIT, end, &ppn, &beyond);
+    for (uint32_t l = 0; l < n; l++)
+        if (look_further(f, log, &lanes[l], end, ppn, &beyond)) return l;
     if ((beyond || log->pages == log->limit) && log->unread == 0) log->unread = 1;
-    return beyond;
+    log->gap = beyond;
+    return n;
+}
+
+/* Takes the pages that follow one another at the next places of the lanes; *taken: how many. */
+static enum ftl_error take_ahead(struct ftl *f, struct ftl_log *log, struct lane *lanes, uint32_t *taken) {
+    uint32_t n = f->old_root.lanes, planned = 0, each = RUN / n, first[FTL_MAX_LANES], ends[FTL_MAX_LANES], ppn, l;
+    struct place places[RUN];
+    for (l = 0; l < n; l++) {
+        struct lane at = lanes[l];
+        first[l] = planned;
+        for (uint32_t i = 0; i < each && step(f, &at, &places[planned].ppn); i++) planned++;
+        ends[l] = planned;
+    }
+    if (planned == 0) return FTL_ERR_LOG;
+    read_places(f, log->pages, places, planned);
+    for (*taken = 0, l = 0; l < n && log->pages < log->limit;) {
+        const struct place *p = &places[first[l]];
+        const uint32_t *page = hal_frame(frame_of(f, log->pages));
+        if (first[l] == ends[l] || p->number != log->pages || !header_is_ours(f, p->number, page)) {
+            l++;
+            continue;
+        }
+        struct lane here = lanes[l];
+        /* two pages of a block name different next ones */
+        if (!step(f, &here, &ppn) || ppn != p->ppn) return FTL_ERR_LOG;
+        enum ftl_error error = accept(f, log, &lanes[l], ppn, page);
+        if (error != FTL_OK) return error;
+        first[l]++;
+        ++*taken;
+        l = 0;
+    }
+    return FTL_OK;
 }
 
 enum ftl_error ftl_log_scan(struct ftl *f, struct ftl_log *log) {
     const struct ftl_root *r = &f->old_root;
-    struct lane lanes[FTL_MAX_LANES], *lane;
+    struct lane lanes[FTL_MAX_LANES];
     *log = (struct ftl_log){.limit = log->limit,
                             .base = r->log_page,
                             .pages = r->log_page,
@@ -140,31 +208,15 @@ enum ftl_error ftl_log_scan(struct ftl *f, struct ftl_log *log) {
         if (r->lane_next[l] != 0) ftl_blocks_busy(f, r->lane_next[l] - 1);
     }
     for (;;) {
-        struct lane ahead[FTL_MAX_LANES];
-        uint32_t ppns[RUN], planned = 0, first = log->pages, taken = 0, ppn;
-        enum ftl_error error;
-        for (uint32_t l = 0; l < r->lanes; l++) ahead[l] = lanes[l];
-        while (planned < 4 * r->lanes && step(f, &ahead[(first + planned) % r->lanes], &ppns[planned])) planned++;
-        if (planned == 0) return FTL_ERR_LOG;
-        uint32_t read = read_run(f, HAL_READ, first, ppns, read_run(f, HAL_READ_OOB, first, ppns, planned));
-        for (; taken < read && log->pages < log->limit; taken++) {
-            const uint32_t *page = hal_frame(frame_of(f, log->pages));
-            lane = &lanes[log->pages % r->lanes];
-            struct lane here = *lane;
-            if (!header_is_ours(f, log->pages, page)) break;
-            /* two pages of a block name different next ones */
-            if (!step(f, &here, &ppn) || ppn != ppns[taken]) return FTL_ERR_LOG;
-            error = accept(f, log, lane, ppn, page);
-            if (error != FTL_OK) return error;
-        }
-        if (taken == planned) continue;
-        lane = &lanes[log->pages % r->lanes];
-        bool beyond = false;
-        if (log->pages >= log->limit || !look_further(f, log, lane, log->pages, FTL_NO_LIMIT, &ppn, &beyond)) break;
-        error = accept(f, log, lane, ppn, hal_frame(frame_of(f, log->pages)));
+        uint32_t taken, ppn = 0;
+        enum ftl_error error = take_ahead(f, log, lanes, &taken);
+        if (error != FTL_OK) return error;
+        if (taken != 0 && log->pages < log->limit) continue;
+        uint32_t l = find_next(f, log, lanes, &ppn);
+        if (l == r->lanes) break;
+        error = accept(f, log, &lanes[l], ppn, hal_frame(frame_of(f, log->pages)));
         if (error != FTL_OK) return error;
     }
-    log->gap = has_gap(f, log, lanes);
     if (log->watermark + FTL_WATERMARK_RING < log->entries) return FTL_ERR_LOG;
     if (log->pages - log->base + RUN <= ftl_pool_frames(f)) log->window_pages = log->pages - log->base;
     return FTL_OK;
@@ -181,7 +233,7 @@ enum ftl_error ftl_log_page(struct ftl *f, struct ftl_log *log, uint32_t k, cons
         }
         for (; n < RUN && k + n < log->pages; n++) ppns[n] = *ppn_place(f, k + n - log->base);
         log->window = k;
-        log->window_pages = read_run(f, HAL_READ, k, ppns, n);
+        log->window_pages = read_run(f, k, ppns, n);
     }
     *page = hal_frame(frame_of(f, k));
     return FTL_OK;

@@ -2,17 +2,18 @@
 /* The commit log of the generation of f->old_root, from the root's first page on, as it is found on flash. Page numbers
  * and entry indexes are those of the generation.
  *
- * ftl_log_scan() walks it: page k is in lane k mod lanes, the pages of a lane follow one another in a block and then in
- * the block that the header names as next. A page counts when it is whole and is a LOG page of this drive, generation
- * and number; the log ends before the first page that is nowhere. OOBs are probed several at a time, so that only pages
- * that look right are read.
+ * ftl_log_scan() walks it: page k is in any lane, the pages of a lane have rising numbers and follow one another in a
+ * block and then in the block that the header names as next. The lanes are merged: page k is the next one of the lane
+ * that has it. A page counts when it is whole and is a LOG page of this drive, generation and number; the log ends
+ * before the first page that is in no lane. OOBs are probed several at a time, of all lanes, so that only pages that
+ * look right are read.
  * A page whose program failed was written again at the place after: (block, page + 1) from pages 0 to 2 of a block,
  * else page 0 of the next block. So a page that is not where it should be is looked for at FTL_LOG_PLACES places after
  * that: a page has four places, and the page before it may have been found at the first of its own four, which failed
  * but can be read. A copy that failed is as good as its successor.
- * A page is begun only when the one before it in its lane is complete, and pages are begun in order. So where a page is
- * missing the log ends, unless a page that is `lanes` or more further on can be read: then the missing one was
- * complete, and the log has a gap (rule log-end).
+ * A page gets a place only when the one before it in its lane and the page `lanes` before it are complete, and in
+ * order. So where a page is missing the log ends, unless a page that is `lanes` or more further on can be read: then
+ * the missing one was complete, and the log has a gap (rule log-end).
  * Afterwards any page can be had by number. A log that fits in the free frames is read once, a longer one again in runs
  * of 16 pages. A page that cannot be read again, though it is asked for several times, has faded:
  * it was cut in its program, or went bad. The caller scans once more, and the log ends there or has its gap there.

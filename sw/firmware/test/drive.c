@@ -138,21 +138,35 @@ uint64_t drive_append(struct ftl_entry e) {
     return hw.head - 1;
 }
 
+/* A lane has one page under way. */
+static bool can_take(uint32_t l) {
+    for (uint32_t i = 0; i < hw.flights; i++)
+        if (!hw.flight[i].done && hw.flight[i].lane == l) return false;
+    return hw.lane[l].page < sim.g.pages || sim.lane[l].n != 0;
+}
+
+/* Where the next page goes: any lane that can take one. */
+static uint32_t next_lane(void) {
+    uint32_t n = 0;
+    while (n < sim.g.lanes && !can_take((hw.wish + n) % sim.g.lanes)) n++;
+    return n < sim.g.lanes ? (hw.wish + n) % sim.g.lanes : sim.g.lanes;
+}
+
+/* A page has a place only when the one `lanes` before it is complete. */
 bool drive_can_close(void) {
-    uint32_t l = hw.pages % sim.g.lanes;
-    for (uint32_t i = 0; i < hw.flights; i++) /* a lane has one page under way */
-        if (!hw.flight[i].done && hw.flight[i].number % sim.g.lanes == l) return false;
-    return hw.closed < hw.head && hw.flights < LOG_FLIGHT && (hw.lane[l].page < sim.g.pages || sim.lane[l].n != 0) &&
+    return hw.closed < hw.head && hw.flights < LOG_FLIGHT && hw.flights < sim.g.lanes && next_lane() < sim.g.lanes &&
            !hw.stopped;
 }
 
 uint32_t drive_next_log_ppn(void) {
-    return ftl_first_ppn(&sim.g, hw.lane[hw.pages % sim.g.lanes].block) + hw.lane[hw.pages % sim.g.lanes].page;
+    uint32_t l = next_lane();
+    if (l == sim.g.lanes) l = hw.wish;
+    return ftl_first_ppn(&sim.g, hw.lane[l].block) + hw.lane[l].page;
 }
 
 /* The page goes to the lane's next place. */
 static void place(struct log_flight *p) {
-    uint32_t l = p->number % sim.g.lanes;
+    uint32_t l = p->lane;
     p->ppn = NO_PAGE;
     if (hw.lane[l].page == sim.g.pages) {
         if (sim.lane[l].n == 0) return;
@@ -167,10 +181,12 @@ static void place(struct log_flight *p) {
 
 void drive_close(void) {
     CHECK(drive_can_close());
-    uint32_t l = hw.pages % sim.g.lanes;
+    uint32_t l = next_lane();
     struct log_flight *p = &hw.flight[hw.flights++];
     memset(p, 0, sizeof *p);
     p->number = hw.pages++;
+    p->lane = l;
+    hw.wish = sim_random(sim.g.lanes);
     p->first = hw.closed;
     uint32_t count = 0;
     while (hw.closed < hw.head && count + hw.entry[hw.closed].n <= FTL_LOG_ENTRIES) {
@@ -184,16 +200,24 @@ void drive_close(void) {
     p->words[FTL_LOG_DRIVE_ID] = sim.drive_id;
     p->words[FTL_LOG_GENERATION] = sim.generation;
     p->words[FTL_LOG_NUMBER] = p->number;
-    p->words[FTL_LOG_COUNT] = count << FTL_LOG_COUNT_SHIFT | l << FTL_LOG_LANE_SHIFT;
+    p->words[FTL_LOG_COUNT] = count << FTL_LOG_COUNT_SHIFT;
     ftl_put48(p->words, FTL_LOG_FIRST, p->first);
     ftl_put48(p->words, FTL_LOG_WATERMARK, p->mark);
     place(p);
 }
 
-/* The next page of the log has no place and will get none. */
-static bool no_place(void) {
-    uint32_t l = hw.pages % sim.g.lanes;
+/* The lane has no place and will get none. */
+static bool is_over(uint32_t l) {
     return hw.lane[l].page == sim.g.pages && sim.lane[l].n == 0 && sim.log_full >> l & 1u;
+}
+
+/* The next page of the log, or one that failed, has no place and will get none. */
+static bool no_place(void) {
+    uint32_t over = 0;
+    for (uint32_t l = 0; l < sim.g.lanes; l++) over += is_over(l);
+    for (uint32_t i = 0; i < hw.flights; i++)
+        if (hw.flight[i].ppn == NO_PAGE && is_over(hw.flight[i].lane)) return true;
+    return over == sim.g.lanes;
 }
 
 static bool first_of_die(uint32_t data) {
@@ -241,7 +265,7 @@ static void finish_log(uint32_t i) {
     if (p->done) return;
     sim_spoil(page);
     fail_event(p->ppn);
-    uint32_t l = p->number % sim.g.lanes;
+    uint32_t l = p->lane;
     if ((p->ppn & (sim.g.pages - 1)) >= FTL_LOG_RETRY_PAGE) hw.lane[l].page = sim.g.pages;
     if (++p->places == LOG_PLACES) hw.stopped = true;
     else place(p);

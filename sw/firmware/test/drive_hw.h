@@ -15,7 +15,7 @@
 #define PENDING 64u
 
 struct log_flight {
-    uint32_t ppn, number, places; /* ppn NO_PAGE: it waits for a block */
+    uint32_t ppn, number, lane, places; /* ppn NO_PAGE: it waits for a block */
     uint64_t first, end, mark;
     uint32_t words[FTL_PAGE_WORDS];
     bool done;
@@ -41,6 +41,7 @@ struct drive_hw {
     struct {
         uint32_t block, next, page;
     } lane[FTL_MAX_LANES];
+    uint32_t wish; /* lane of the next page, if it can take one */
     struct {
         uint32_t block, left;
     } open[FTL_MAX_DIES];

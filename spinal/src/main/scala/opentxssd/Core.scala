@@ -53,7 +53,7 @@ class Core(p: OtxParam) extends Component {
   supply.allocLeft := flash.port.allocLeft
   supply.logLeft := log.logLeft
   supply.full := control.full
-  supply.logFull := RegNext(control.logFull.orR) init False
+  supply.logFull := RegNext(control.logFull.andR) init False
   supply.fault := log.fault || control.readOnly // the log itself stays empty, so a FLUSH has nothing to wait for
   queue.supply := supply
   data.supply := supply
@@ -79,6 +79,8 @@ class Core(p: OtxParam) extends Component {
   log.generation := control.generation
   log.driveId := control.driveId
   log.noMore := control.logFull
+  log.idleDies := control.idleDies
+  log.dieNow := flash.port.dieNow
   log.logBlock << firmware.logBlock
   firmware.logBlockRoom := log.logBlockRoom
 

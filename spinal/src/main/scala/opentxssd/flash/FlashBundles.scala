@@ -35,6 +35,7 @@ case class FlashPort(p: OtxParam) extends Bundle with IMasterSlave {
   val generation = UInt(32 bits)
   val refreshAt = UInt(p.correctedBits bits)
   val idleDies = Bool()
+  val dieNow = Vec.fill(p.dies)(UInt(2 bits)) // channel * ways + way
   val weak = Stream(UInt(30 bits))
   val counters = Ports.bare(FlashCounters(p))
   val frame = Axi4(p.axi)
@@ -44,6 +45,6 @@ case class FlashPort(p: OtxParam) extends Bundle with IMasterSlave {
     master(clients, freeBlock, retire)
     slave(writeDone, readDone, logDone, firmwareDone, alloc, picked, weak, frame)
     out(generation, refreshAt, idleDies)
-    in(allocLeft, freeBlockRoom, counters, busy)
+    in(allocLeft, freeBlockRoom, dieNow, counters, busy)
   }
 }

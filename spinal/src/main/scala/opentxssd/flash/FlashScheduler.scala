@@ -15,7 +15,8 @@ import spinal.lib.bus.amba4.axi._
   * stalls its client, ops for other dies behind it too. Its page number must name a die that exists. Idle, an op
   * reaches its channel 3 clocks after its beat.
   * `frame`: bursts of 32 beats, the channel in the high bits of the id. `idleDies`: pages are those of dies
-  * that have the least to do (`PageAllocator`). `weak`: pages of client `read`, and of VERIFYs,
+  * that have the least to do (`PageAllocator`). `dieNow`: `now` of
+  * `WayQueue`. `weak`: pages of client `read`, and of VERIFYs,
   * with `refreshAt` corrected bits in a chunk or more; nothing waits for it (`WeakPages`). `busy`: some op has not had
   * its done beat. Reset loses all ops, pages and blocks.
   */
@@ -47,6 +48,7 @@ class FlashScheduler(p: OtxParam, depth: FlashQueueDepth = FlashQueueDepth()) ex
   busy := units.map(_.busy).reduce(_ || _)
   allocator.idleDies := idleDies
   allocator.load := Vec(units.flatMap(_.load))
+  dieNow := Vec(units.flatMap(_.now))
   allocator.entered := Vec(units.map(_.entered)).asBits
 
   private val weakPages = new WeakPages(p)

@@ -54,6 +54,8 @@ case class IssuedOp() extends Bundle {
   * there. From an op's beat to `issue` valid: 3 clocks; one issue per 2 clocks. `busy`: an op is here that has not been
   * finished. `load` of a way, a clock late: 0 says that it is idle, 1 to 6 that so many ops have not been finished, or
   * more, 7 that an ERASE waits or is under way (with priorities); `entered`: an op of `write` comes in this clock.
+  * `now`: what an op of `log` that comes meets, a clock late: bit 0, an op is under way or one of `log` waits; bit 1,
+  * an ERASE is under way (with priorities).
   * Reset loses all ops.
   *
   * All ops of a channel lie in one memory at `{way, queue, number}`; registers hold only the ends of the queues, how
@@ -69,6 +71,7 @@ class WayQueue(p: OtxParam, depth: FlashQueueDepth, patience: FlashPatience = Fl
   val busy = out port Bool()
   val load = Vec.fill(p.ways)(out port UInt(3 bits))
   val entered = out port Bits(p.ways bits)
+  val now = Vec.fill(p.ways)(out port UInt(2 bits))
 
   private val LOG = 0
   private val READ = 1
@@ -207,6 +210,9 @@ class WayQueue(p: OtxParam, depth: FlashQueueDepth, patience: FlashPatience = Fl
     when(comes =/= ends)(way.here := Mux(ends, way.here - 1, way.here + 1))
     entered(way.w) := comes && enter.source === FlashSource.WRITE
     load(way.w) := RegNext(Mux(way.here > 6, U(6, 3 bits), way.here.resize(3))) init 0
+    val busyNow = RegNext(way.running || way.some(LOG)) init False
+    val erasingNow = if (p.flashPriorities) RegNext(way.erasing) init False else False
+    now(way.w) := (erasingNow ## busyNow).asUInt
     if (p.flashPriorities) {
       val waits = comes && enterQueue === FIRMWARE && enter.op.op === NandOp.ERASE
       val begins = goes && choices(way.w) === FIRMWARE && way.order.nextErases

@@ -46,6 +46,9 @@ import spinal.lib.bus.amba4.axi._
   * pages that can still be started, the open one included; two clocks late. `pages`: log pages that are durable.
   * `evRecord`: a COMMIT entry is appended; `evDurable`: the conditions of the oldest COMMIT wait are met.
   *
+  * Log pages go to lanes whose die is idle, as `dieNow` says, or near to it (`LogPages`), with `idleDies` low to lanes in
+  * turn. An entry or page has no place when no lane has one; a page that failed has its own lane only.
+  *
   * `durableMark`: the highest watermark in a durable page. `place`: where the log goes on (`LogPlaceView`).
   *
   * Reset or `enable` low: page number 0, index 0, no blocks, no waits, no fault; blocks are taken only while `enable`
@@ -63,6 +66,8 @@ class CommitLog(p: OtxParam) extends Component {
   val logBlock = slave port Stream(LogBlock())
   val logBlockRoom = out port Bits(p.lanes bits)
   val noMore = in port Bits(p.lanes bits) // this lane gets no further block
+  val idleDies = in port Bool()
+  val dieNow = Vec.fill(p.dies)(in port UInt(2 bits))
   val logLeft = out port UInt(32 bits)
   val program = master port Stream(FlashOp())
   val programDone = slave port Stream(FlashDone())
@@ -119,7 +124,10 @@ class CommitLog(p: OtxParam) extends Component {
   // pages to flash
   lanes.block << logBlock.haltWhen(!enable)
   lanes.lane := living.pages.lane
-  lanes.turn := living.pages.turn
+  lanes.dieNow := dieNow
+  living.pages.usable := lanes.usable
+  living.pages.near := lanes.near
+  living.pages.idleDies := idleDies
   lanes.waiting := living.pages.waiting
   lanes.advance := living.pages.advance
   lanes.skip := living.pages.skip
@@ -173,7 +181,7 @@ class CommitLog(p: OtxParam) extends Component {
   tx << waiters.tx
   waitDone << waiters.waitDone
 
-  private val stuck = merged.valid && !lanes.some && lanes.ends || living.pages.lacks && lanes.over
+  private val stuck = merged.valid && !lanes.some && lanes.ends || living.pages.lacks && lanes.over || living.pages.stranded && lanes.ends
   private val stuckFor = Reg(UInt(4 bits)) init 0 // clocks: a block may be on its way here
   stuckFor := Mux(!stuck, U(0), Mux(stuckFor.andR, stuckFor, stuckFor + 1))
   when(living.pages.failed || (done.valid && !done.ok) || writer.error || giveUp || stuckFor.andR)(living.fault := True)

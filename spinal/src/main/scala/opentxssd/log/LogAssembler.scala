@@ -45,7 +45,6 @@ class LogAssembler(p: OtxParam) extends Component {
   private val count = Reg(UInt(7 bits)) init 0
   private val left = Reg(UInt(7 bits)) init most // most - count, kept for speed
   private val groupOpen = RegInit(False)
-  private val lane = Reg(UInt(2 bits)) init 0 // of the open page
 
   private object State extends SpinalEnum {
     val Fill, Header = newElement() // entries; waiting for place 0 to be taken
@@ -68,7 +67,7 @@ class LogAssembler(p: OtxParam) extends Component {
     append.lpn ## append.i ## append.n ## flags ## append.kind
   private val magic = Magic.LogHeader
   private val header = first.resize(64).asBits ##
-    B(0, 8 bits) ## lane.resize(8) ## count.resize(16) ## page ##
+    B(0, 16 bits) ## count.resize(16) ## page ##
     generation ## driveId ##
     B(magic, 64 bits)
 
@@ -102,7 +101,6 @@ class LogAssembler(p: OtxParam) extends Component {
         first := index
         count := 0
         left := most
-        lane := (lane === p.lanes - 1) ? U(0, 2 bits) | (lane + 1)
       }
     }
   }

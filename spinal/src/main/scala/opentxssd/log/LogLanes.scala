@@ -14,11 +14,15 @@ import spinal.lib._
   * Never both in one clock.
   *
   * `block` is taken when the lane has room (`room`, one bit per lane); a block for a lane that does not exist is taken
-  * and ignored. A block that was taken counts in the next clock. `turn` is the lane of the next new page; `left`: how
-  * many log pages can still be placed from it on when `waiting` ones have been, `some`: one or more; two clocks late.
+  * and ignored. A block that was taken counts in the next clock. `usable`: the lanes with a current and a next block.
+  * `left`: how many log pages can still be placed, in any lane, when `waiting` ones have been, `some`: one or more; two
+  * clocks late.
   *
-  * `noMore`: no further block comes to this lane. `over`: so it is for lane `lane`; `ends`: and a lane without a place
-  * for the next page is such a one (as late as `some`).
+  * `noMore`: no further block comes to this lane. `over`: so it is for lane `lane`; `ends`: for all of them (a clock
+  * late).
+  *
+  * `dieNow`: as the flash scheduler has it, of each die; `near`: that of the die of each lane's current block, up to
+  * `lanes` + 2 clocks late.
   *
   * `capture` for one clock: `shownBlock` and `shownPage` are the current block and next page of lane `shown` as they
   * were then, until the lane has used up two more blocks.
@@ -32,9 +36,12 @@ class LogLanes(p: OtxParam) extends Component {
 
   val block = slave port Stream(LogBlock())
   val room = out port Bits(p.lanes bits)
-  val lane, turn = in port UInt(2 bits)
+  val lane = in port UInt(2 bits)
   val waiting = in port UInt(3 bits)
   val available = out port Bool()
+  val usable = out port Bits(p.lanes bits)
+  val dieNow = Vec.fill(p.dies)(in port UInt(2 bits))
+  val near = Vec.fill(p.lanes)(out port UInt(2 bits))
   val current, next = out port UInt(idBits bits)
   val page = out port UInt(p.pageBits bits)
   val advance, skip = in port Bool()
@@ -61,6 +68,7 @@ class LogLanes(p: OtxParam) extends Component {
   block.ready := True
   for (l <- 0 until p.lanes) {
     room(l) := count(l) =/= depth
+    usable(l) := count(l) >= 2
     when(block.lane === l) {
       block.ready := room(l)
       writeAt := first(l) + count(l)
@@ -91,24 +99,25 @@ class LogLanes(p: OtxParam) extends Component {
   shownBlock := ids.readAsync(shown @@ firstThen(shownLane))
   shownPage := pagesThen(shownLane)
 
-  // The lanes take turns, so the log stops at the first lane that is out of pages: lane l, which has n pages left, is
-  // asked for one page too many after its distance from the turn and n rounds.
-  private val stops = for (l <- 0 until p.lanes) yield {
+  private val mine = for (l <- 0 until p.lanes) yield {
     val whole = (count(l) - 1) @@ U(0, p.pageBits bits)
-    val mine = Mux(count(l) >= 2, whole - pages(l), U(0))
-    val rounds = p.lanes match {
-      case 3 => (mine << 1) +^ mine
-      case n => mine << log2Up(n)
-    }
-    val distance = UInt(2 bits)
-    distance := 0
-    for (t <- 0 until p.lanes) when(turn === t)(distance := (l - t + p.lanes) % p.lanes)
-    RegNext(rounds.resize(16) + distance.resize(16)) init 0
+    RegNext(Mux(count(l) >= 2, whole - pages(l), U(0)).resize(16)) init 0
   }
-  private val least = stops.reduceBalancedTree((a, b) => Mux(a < b, a, b))
+  private val all = mine.reduceBalancedTree(_ + _)
   private val taken = RegNext(waiting) init 0
   over := (0 until p.lanes).map(l => lane === l && noMore(l)).reduce(_ || _)
-  ends := RegNext(stops.zipWithIndex.map { case (n, l) => n <= taken && noMore(l) }.reduce(_ || _)) init False
-  some := RegNext(least > taken) init False
-  left := RegNext(Mux(least > taken, least - taken, U(0)).resize(32)) init 0
+  ends := RegNext(noMore.andR) init False
+  some := RegNext(all > taken) init False
+  left := RegNext(Mux(all > taken, all - taken, U(0)).resize(32)) init 0
+
+  // one lane per clock: the die of its current block, then what that does
+  private val looked = Reg(UInt(2 bits)) init 0
+  looked := (looked === p.lanes - 1) ? U(0, 2 bits) | (looked + 1)
+  private val block0 = RegNext(ids.readAsync(looked @@ Vec(first)(looked.resize(log2Up(p.lanes)))))
+  private val whose = RegNext(looked)
+  private def codeOf(die: Int) = die / p.ways << p.wayBits | die % p.ways
+  private val state =
+    if (p.dies == 1) dieNow(0)
+    else MuxOH((0 until p.dies).map(d => (block0 >> p.blockBits) === codeOf(d)), dieNow)
+  for (l <- 0 until p.lanes) near(l) := RegNextWhen(state, whose === l) init 0
 }

@@ -15,10 +15,15 @@ case class LogPlace(p: OtxParam) extends Bundle {
 /** The log pages under way: at most four, the open one included, each in frame (page number modulo 4).
   *
   * `closed` ends the open page (`closed.payload`: index after its last entry); the page after it is open then. Closed
-  * pages are placed in page order, a lane having one page under way: the next page of the lane (`LogLanes`), then the
-  * header's second half, which names the lane's blocks, then `program` when all of it is in memory. Done beats may come
-  * in any order, at any time and are remembered; pages retire in page order. So `durable`, the number of entries in
-  * retired pages, is always a prefix of the log.
+  * pages are placed in page order, when the page `lanes` before has retired (rule log-end), in a lane that has no page
+  * under way: the next page of the lane (`LogLanes`), then the header's second half, which names the lane's blocks,
+  * then `program` when all of it is in memory. Done beats may come in any order, at any time and are remembered; pages
+  * retire in page order. So `durable`, the number of entries in retired pages, is always a prefix of the log.
+  *
+  * Which lane (decision 024): `usable` says which have a place, `near` what the die of each does (`WayQueue`: `now`). A
+  * lane whose die is idle, else one whose die is not erased; if there are only erased ones, and a lane that is not has
+  * a page under way, that is waited for; among equals in turn. With `idleDies` low: the next usable one in turn, which
+  * is waited for when it has a page under way. Nobody waits for ever: a program ends.
   *
   * A page whose program fails is placed again before any new page (decision 011): in the next page of its block, or
   * from page 3 of a block on in the lane's next block. Its block goes to `badBlock` first. `failed` for one clock: the
@@ -28,7 +33,7 @@ case class LogPlace(p: OtxParam) extends Bundle {
   * yet, the open one or a closed one; `nextFirst`: index of its first entry.
   *
   * `page`: number of the open page. `frameFree`: its frame is free. `nextFree`: the frame of the page after it is.
-  * `turn`: lane of the next page that has no place yet; `waiting`: closed pages without one. `pages`: pages retired.
+  * `waiting`: closed pages without a place. `stranded`: one waits, and no lane is usable. `pages`: pages retired.
   * `closed` to header 3 clocks, header taken to `program` 1 clock after the last answer of the memory; done beat to
   * `durable`: 2 clocks. Reset: page 0 is open and nothing is durable.
   */
@@ -39,13 +44,17 @@ class LogPages(p: OtxParam) extends Component {
   val page = out port UInt(32 bits)
   val frameFree, nextFree = out port Bool()
   // places
-  val lane, turn = out port UInt(2 bits)
+  val lane = out port UInt(2 bits)
   val waiting = out port UInt(3 bits)
   val available = in port Bool()
+  val usable = in port Bits(p.lanes bits)
+  val near = Vec.fill(p.lanes)(in port UInt(2 bits))
+  val idleDies = in port Bool()
   val current, next = in port UInt(p.blockBits + p.dieBits bits)
   val lanePage = in port UInt(p.pageBits bits)
   val advance, skip = out port Bool()
   val lacks = out port Bool() // a page waits for a block of `lane`
+  val stranded = out port Bool()
   val badBlock = master port Stream(UInt(24 bits))
   // the header's second half
   val watermark = in port UInt(48 bits)
@@ -65,7 +74,7 @@ class LogPages(p: OtxParam) extends Component {
   private val done, again = Reg(Bits(OtxParam.logFrames bits)) init 0 // by frame: programmed; to be placed again
   private val tries = Vec.fill(OtxParam.logFrames)(Reg(UInt(2 bits)))
   private val flying = Reg(Bits(p.lanes bits)) init 0 // by lane: a page has a place and is not programmed
-  private val turnNow = Reg(UInt(2 bits)) init 0
+  private val turn = RegInit(B(1, p.lanes bits)) // the lane behind that of the last new page
   private val ends = Mem(UInt(48 bits), OtxParam.logFrames)
   private val places = Mem(LogPlace(p), OtxParam.logFrames)
   private val marks = Mem(UInt(48 bits), OtxParam.logFrames) // the watermark in each page's header
@@ -77,7 +86,6 @@ class LogPages(p: OtxParam) extends Component {
   page := open
   frameFree := underWay < OtxParam.logFrames
   nextFree := underWay < OtxParam.logFrames - 1
-  turn := turnNow
   waiting := open(2 downto 0) - asked(2 downto 0)
 
   private object State extends SpinalEnum {
@@ -92,7 +100,16 @@ class LogPages(p: OtxParam) extends Component {
   private val record = Reg(UInt(11 bits))
   private val ppn = Reg(UInt(p.ppnBits bits))
   private val place = places.readAsync(slot)
-  private def at(bits: Bits, n: UInt) = (0 until bits.getWidth).map(b => n === b && bits(b)).reduce(_ || _)
+
+  // The lane of a new page
+  private val free = usable & ~flying
+  private val idle = Vec(near.map(_ === 0)).asBits
+  private val calm = ~Vec(near.map(_.msb)).asBits // no erase
+  private val best = Mux((free & idle).orR, free & idle, Mux((usable & calm).orR, free & calm, free))
+  private val choice = OHMasking.roundRobin(Mux(idleDies, best, usable), turn) & free
+  private val mayBegin = asked =/= open && (asked(2 downto 0) - retired(2 downto 0)) < p.lanes
+  private val begins = mayBegin && choice.orR
+  stranded := state === State.Idle && asked =/= open && !usable.orR
 
   // in registers, so that the memories of lanes and places are not in front of the header's way into the frame
   private val offered = RegInit(False) // lane, blocks, page and mark are those of `slot`
@@ -132,11 +149,11 @@ class LogPages(p: OtxParam) extends Component {
     is(State.Idle) {
       repeats := again.orR
       slot := asked(1 downto 0)
-      laneNow := turnNow
+      laneNow := OHToUInt(choice).resized
       when(again.orR) {
         slot := OHToUInt(OHMasking.first(again))
         state := State.Leave
-      }.elsewhen(asked =/= open && !at(flying, turnNow))(state := State.Head)
+      }.elsewhen(begins)(state := State.Head)
     }
     is(State.Leave) {
       when(badBlock.ready) {
@@ -156,8 +173,9 @@ class LogPages(p: OtxParam) extends Component {
           asked := asked + 1
           askedFirst := end
           tries(slot) := U(0, 2 bits)
-          flying := flying | (B(1, p.lanes bits) |<< turnNow)
-          turnNow := (turnNow === p.lanes - 1) ? U(0, 2 bits) | (turnNow + 1)
+          val taken = Vec((0 until p.lanes).map(laneNow === _)).asBits
+          flying := flying | taken
+          turn := (if (p.lanes == 1) taken else taken.rotateLeft(1))
         }
       }
     }

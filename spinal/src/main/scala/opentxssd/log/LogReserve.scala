@@ -7,8 +7,7 @@ import opentxssd._
   *
   * A page of the log is used when it closes: when it is full, when a group does not fit, or when somebody waits for an
   * entry in it (`LogAssembler`). So each needs a new entry, and a FLUSH with nothing new uses none. `logLeft`
-  * (`LogLanes`) is the number of pages that can close and be placed from now on: lanes take turns, so it ends at the
-  * first page whose lane has no place, whatever the other lanes have.
+  * (`LogLanes`) is the number of pages that can close and be placed from now on, in any lane.
   *
   * WRITE, TRIM, WRITE ZEROES and BEGIN, one at a time (`CommandExecutor`: Room), and the move of a page by firmware
   * (`DataPath`) begin only while `logLeft` is above `reserved`. Nobody else asks. Once the last of these has begun, at
@@ -22,8 +21,7 @@ import opentxssd._
   *     entries share pages. No transaction opens without being one of the four commands
   *
   * And a block may fail just then. A log page that fails is placed again in its lane; one bad block takes its pages
-  * from the lane at most, `lanes * pagesPerBlock` of `logLeft`, and one in each lane takes no more, because the lanes
-  * run out side by side. A page of data that fails costs a page of the log (its RELOCATE becomes durable alone), so a
+  * from the lane at most, `pagesPerBlock` of `logLeft`, and one in each lane `lanes * pagesPerBlock`. A page of data that fails costs a page of the log (its RELOCATE becomes durable alone), so a
   * data block costs `pagesPerBlock` at most.
   *
   * If more than that fails at the very end, spare blocks have run out (guarantee 14): an entry or a page without a
