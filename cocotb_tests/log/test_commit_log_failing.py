@@ -176,9 +176,7 @@ async def an_entry_without_a_place_waits_for_a_block_and_is_a_fault_when_none_wi
     b = await bench(dut, blocks=2)
     for round_ in range(2):
         for n in range(b.g["lanes"] * b.g["pagesPerBlock"]):
-            assert int(dut.logLeft.value) == b.g["lanes"] * b.g["pagesPerBlock"] - n, (
-                "as many pages as can be placed"
-            )
+            assert int(dut.logLeft.value) == b.g["lanes"] * b.g["pagesPerBlock"] - n, "as many pages as can be placed"
             b.group(Entry(kind=TRIM, lpn=n))
             await b.flushed()
             await b.clocks(10)

@@ -206,7 +206,9 @@ class LogModel:
         b, page = self.at[lane]
         assert len(self.blocks[lane]) >= b + 2, f"page {number} written to a lane without a next block"
         assert not any(self.lane[n] == lane for n in self.flying), f"page {number}: a page of its lane is under way"
-        assert number < self.lanes or number - self.lanes in self.finished, f"page {number} before {number - self.lanes}"
+        assert number < self.lanes or number - self.lanes in self.finished, (
+            f"page {number} before {number - self.lanes}"
+        )
         self.placed[number], self.tries[number] = (b, page), self.tries.get(number, 0) + 1
         self.placed_first.setdefault(number, (self.blocks[lane][b], page))
         self.at[lane] = self._after(b, page)

@@ -165,8 +165,8 @@ static void ticket_waits_for_reads(void) {
 /* An idle drive gets its blocks back: notes bring the watermark up. */
 static void an_idle_drive_collects(void) {
     (void)worn_block();
+    uint64_t head = hal_log_head() + 1;
     write_one(0);
-    uint64_t head = hal_log_head();
     everything(600);
     CHECK(!ftl_supply_low(&drive.ftl) && hal_log_head() > head && drive.collect.tickets == 0);
     drive_cut_dropping_all();

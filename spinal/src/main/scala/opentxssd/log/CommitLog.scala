@@ -181,7 +181,8 @@ class CommitLog(p: OtxParam) extends Component {
   tx << waiters.tx
   waitDone << waiters.waitDone
 
-  private val stuck = merged.valid && !lanes.some && lanes.ends || living.pages.lacks && lanes.over || living.pages.stranded && lanes.ends
+  private val stuck =
+    merged.valid && !lanes.some && lanes.ends || living.pages.lacks && lanes.over || living.pages.stranded && lanes.ends
   private val stuckFor = Reg(UInt(4 bits)) init 0 // clocks: a block may be on its way here
   stuckFor := Mux(!stuck, U(0), Mux(stuckFor.andR, stuckFor, stuckFor + 1))
   when(living.pages.failed || (done.valid && !done.ok) || writer.error || giveUp || stuckFor.andR)(living.fault := True)
