@@ -186,7 +186,10 @@ class LogModel:
     @property
     def left(self):
         """Log pages that can still be placed, each lane until it has no next block."""
-        whole = [(len(blocks) - 1 - b) * self.pages_per_block - q for blocks, (b, q) in zip(self.blocks, self.at)]
+        whole = [
+            (len(blocks) - 1 - b) * self.pages_per_block - q
+            for blocks, (b, q) in zip(self.blocks, self.at, strict=True)
+        ]
         return sum(max(0, n) for n in whole)
 
     def _after(self, b, q):

@@ -36,7 +36,7 @@ def test_the_c_header_has_each_number_in_c_and_in_cpp(tmp_path):
     for group in GROUPS.values():
         if "c" in group:
             want |= {group["c"]["prefix"] + name: number for name, number in values(group).items()}
-    want |= {"FTL_LOG_FIRST": 6, "FTL_LOG_LANE": 5, "FTL_LOG_LANE_SHIFT": 16, "FTL_LOG_UNITS": 16}
+    want |= {"FTL_LOG_FIRST": 6, "FTL_LOG_COUNT": 5, "FTL_LOG_COUNT_SHIFT": 0, "FTL_LOG_UNITS": 16}
     want |= {"FTL_ENTRY_SEQUENCE": 4, "FTL_ENTRY_I_SHIFT": 24, "FTL_OOB_CRC": 16, "HAL_OPS": 12}
     checks = "".join(f'static_assert({name} == {number}, "{name}");\n' for name, number in want.items())
     lists = "#define ONE(...) + 1\n" + "".join(

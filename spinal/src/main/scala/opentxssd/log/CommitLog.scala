@@ -46,8 +46,8 @@ import spinal.lib.bus.amba4.axi._
   * pages that can still be started, the open one included; two clocks late. `pages`: log pages that are durable.
   * `evRecord`: a COMMIT entry is appended; `evDurable`: the conditions of the oldest COMMIT wait are met.
   *
-  * Log pages go to lanes whose die is idle, as `dieNow` says, or near to it (`LogPages`), with `idleDies` low to lanes in
-  * turn. An entry or page has no place when no lane has one; a page that failed has its own lane only.
+  * Log pages go to lanes whose die is idle, as `dieNow` says, or near to it (`LogPages`), with `idleDies` low to lanes
+  * in turn. An entry or page has no place when no lane has one; a page that failed has its own lane only.
   *
   * `durableMark`: the highest watermark in a durable page. `place`: where the log goes on (`LogPlaceView`).
   *

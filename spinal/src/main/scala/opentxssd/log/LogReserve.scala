@@ -21,8 +21,9 @@ import opentxssd._
   *     entries share pages. No transaction opens without being one of the four commands
   *
   * And a block may fail just then. A log page that fails is placed again in its lane; one bad block takes its pages
-  * from the lane at most, `pagesPerBlock` of `logLeft`, and one in each lane `lanes * pagesPerBlock`. A page of data that fails costs a page of the log (its RELOCATE becomes durable alone), so a
-  * data block costs `pagesPerBlock` at most.
+  * from the lane at most, `pagesPerBlock` of `logLeft`, and one in each lane `lanes * pagesPerBlock`. A page of data
+  * that fails costs a page of the log (its RELOCATE becomes durable alone), so a data block costs `pagesPerBlock` at
+  * most.
   *
   * If more than that fails at the very end, spare blocks have run out (guarantee 14): an entry or a page without a
   * place in a lane that gets no further block sets `fault` (`CommitLog`). Waits end with WRITE_FAULT, writes with
