@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What otx_tx_status promises, for 4 txids: see formal/tx_status.sby for how it is run.
 //
-// All inputs are free, reset too, with two assumptions: the first clock is a reset, and entries are only counted for
-// OPEN transactions while `appending`.
+// All inputs are free, reset too, with three assumptions: the first clock is a reset; entries are only counted for
+// OPEN transactions while `appending`; a transaction is brought back only while it is FREE, all others are FREE or
+// PREPARED, and no request is made.
 // "old" is the state one clock ago. The order invariant (ages of the committed are distinct and fill 0 to n-1) is what
 // makes the proof inductive.
 `default_nettype none
@@ -17,7 +18,10 @@ module tx_status_props (
     input wire free_valid,
     input wire [1:0] free_txid,
     input wire count_valid,
-    input wire [1:0] count_txid
+    input wire [1:0] count_txid,
+    input wire restored_valid,
+    input wire [1:0] restored_txid,
+    input wire [15:0] restored_entries
 );
   localparam [2:0] Free = otx_facts_pkg::TxFree,
       Open = otx_facts_pkg::TxOpen, Prepared = otx_facts_pkg::TxPrepared, Committing = otx_facts_pkg::TxCommitting,
@@ -38,6 +42,9 @@ module tx_status_props (
       .tx_ready(tx_ready),
       .tx_payload_op(tx_op),
       .tx_payload_txid(tx_txid),
+      .restored_valid(restored_valid),
+      .restored_payload_txid({3'd0, restored_txid}),
+      .restored_payload_entries(restored_entries),
       .appending(appending),
       .free_valid(free_valid),
       .free_payload(free_txid),
@@ -81,7 +88,8 @@ module tx_status_props (
   reg [1:0] old_txid;
   reg [3:0] old_oldest;
   reg [2:0] old_op;
-  reg old_fire, old_free, older_free, old_appending;
+  reg old_fire, old_free, older_free, old_appending, old_restored;
+  reg [1:0] old_restored_txid;
   always @(posedge clk) begin
     started <= 1;
     running <= !reset;
@@ -92,6 +100,8 @@ module tx_status_props (
     old_op <= tx_op;
     old_fire <= tx_valid && tx_ready;
     old_appending <= appending;
+    old_restored <= restored_valid;
+    old_restored_txid <= restored_txid;
     old_free <= free_valid;
     older_free <= old_free;
   end
@@ -102,7 +112,7 @@ module tx_status_props (
   };
   reg [2:0] live, changed;  // how many are COMMITTED, and how many states changed
   reg [3:0] orders;
-  reg twice, known, empty, in_range, any_open;
+  reg twice, known, empty, in_range, any_open, quiet;
   wire recovered = old_fire && old_op == otx_facts_pkg::AskRecover;
   reg [3:0] any_aborted;
   integer n;
@@ -113,11 +123,13 @@ module tx_status_props (
     any_aborted = 0;
     twice = 0;
     any_open = 0;
+    quiet = 1;
     {known, empty, in_range} = 3'b111;
     for (n = 0; n < 4; n = n + 1) begin
       live = live + {2'd0, state[3*n+:3] == Committed};
       changed = changed + {2'd0, state[3*n+:3] != old[3*n+:3]};
       any_open = any_open || state[3*n+:3] == Open;
+      quiet = quiet && (state[3*n+:3] == Free || state[3*n+:3] == Prepared);
       any_aborted[n] = state[3*n+:3] == Aborted;
       known = known && state[3*n+:3] <= Aborted;
       empty = empty && (state[3*n+:3] != Free || count[16*n+:16] == 0);
@@ -133,6 +145,7 @@ module tx_status_props (
 
   always @* begin
     if (!started) assume (reset);
+    if (restored_valid) assume (quiet && state[3*restored_txid+:3] == Free && !tx_valid);
     if (count_valid) assume (state[3*count_txid+:3] == Open && appending);
   end
 
@@ -163,19 +176,22 @@ module tx_status_props (
   always @*
     if (running && started && now != was) begin
       a_legal :
-      assert ((was == Free && now == Open) || (was == Open && (now == Prepared || now == Committing || now == Aborted))
-              || (was == Prepared && (now == Committing || now == Aborted)) ||
-              (was == Committing && now == Committed) || ((was == Committed || was == Aborted) && now == Free));
+      assert ((was == Free && (now == Open || now == Prepared)) ||
+              (was == Open && (now == Prepared || now == Committing || now == Aborted)) ||
+              (was == Prepared && (now == Committing || now == Aborted)) || (was == Committing && now == Committed) ||
+              ((was == Committed || was == Aborted) && now == Free));
       a_asked :
-      assert (now == Free ? older_free :
+      assert (now == Free ? older_free : was == Free && now == Prepared ? old_restored && old_restored_txid == t :
               old_fire && ((old_txid == t && old_op == asked_op) || (recovered && was == Open && now == Aborted)));
-      a_not_beside_an_append : assert (now == Committed || now == Free || !old_appending);
+      a_not_beside_an_append :
+      assert (now == Committed || now == Free || (was == Free && now == Prepared) || !old_appending);
       a_newest : assert (now != Committed || age == {1'b0, live} - 1);
       a_oldest_is_freed_first : assert (was != Committed || old_order[4*t+:4] == old_oldest);
     end
 
   always @(posedge clk)
     if (started && !reset) begin
+      c_restored_and_committed : cover (running && old_restored && state[2:0] == Prepared);
       c_two_committed : cover (live == 2);
       c_freed_and_committed_again : cover (oldest_order == 1 && live == 1);
       c_aborted_freed : cover (running && older_free && changed == 1 && old[2:0] == Aborted);

@@ -7,8 +7,9 @@ from judge.order import NEVER
 class Command:
     """A command under way. `node`: what it does for everybody; `blocks`: what it writes in its transaction; `taken`,
     `over`: the table that a COMMIT took, and what of it its own blocks hide; `mixed`: an end of its transaction is
-    under way beside it, or beside it another end; `alone`: no other command of its txid is; `may`: CLOSED, OPEN or
-    EITHER, its txid when it was submitted; `must`: the statuses that its input earns."""
+    under way beside it, or beside it another end; `alone`: no other command of its txid is; `may`: what its txid
+    may have been when it was submitted, bits of CLOSED, OPEN and PREPARED; `must`: the statuses that its input
+    earns."""
 
     __slots__ = (
         *("id", "op", "lba", "n", "tx", "arg", "fua", "commit", "relaxed", "submit", "done", "status"),

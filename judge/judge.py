@@ -19,7 +19,7 @@ from judge.command import Command
 from judge.format import Malformed
 from judge.order import NEVER, Violation
 from judge.statuses import DONE, NOTHING, PERHAPS, WRITES, faults, verdict
-from judge.transactions import CLOSED, EITHER, OPEN, Transactions
+from judge.transactions import CLOSED, OPEN, PREPARED, UNSURE, Transactions, either
 
 SWEEP = 256  # events between two sweeps
 
@@ -146,7 +146,7 @@ class Judge(Transactions):
                 command.node = self.take(self.enter(command), command)
             elif op == "RECOVER":
                 self.enter_recover()
-            elif command.tx is not None and op in ("READ", "BEGIN", "ABORT"):
+            elif command.tx is not None and op in ("READ", "BEGIN", "ABORT", "PREPARE"):
                 self.enter(command)
         self.flight[ident] = command
 
@@ -174,7 +174,7 @@ class Judge(Transactions):
                 self.leave(self.tx[command.tx], command)
         elif op in WRITES and command.tx is None:
             self.plain(command, did)
-        elif command.tx is not None and op in ("COMMIT", "ABORT", "BEGIN", *WRITES):
+        elif command.tx is not None and op in ("COMMIT", "ABORT", "BEGIN", "PREPARE", *WRITES):
             self.in_transaction(command, did)
         elif op == "FLUSH":
             if did is DONE:
@@ -225,10 +225,10 @@ class Judge(Transactions):
                     self.unchanged(node)
                 self.put_back(t, command, node)
                 if command.status == "TX_INVALID":
-                    t.may = CLOSED
+                    t.may = t.may & ~OPEN if op == "WRITE" and t.may & PREPARED else CLOSED
             else:
                 self.loosen_commit(command)
-                t.may = EITHER
+                t.may = either(t)
                 t.fuzzy = True
         elif op == "ABORT":
             if did is DONE:
@@ -237,12 +237,21 @@ class Judge(Transactions):
                 t.fuzzy = t.mixed
             elif did is PERHAPS:
                 self.drop_loose(t)
-                t.may = EITHER
+                t.may = either(t)
             elif command.status == "TX_INVALID":
                 t.may = CLOSED
+        elif op == "PREPARE":
+            if did is DONE:
+                t.may = PREPARED
+            elif did is PERHAPS:
+                t.may = UNSURE
+            elif command.status == "TX_INVALID":
+                t.may = CLOSED | (t.may & PREPARED)
         elif op == "BEGIN":
-            if did is DONE or command.status == "TX_BUSY":
+            if did is DONE or command.status == "TX_BUSY" and not t.may & PREPARED:
                 t.may = OPEN
+            elif command.status == "TX_BUSY":
+                t.may = t.may & ~CLOSED or UNSURE
         else:
             if command.status == "TX_FULL" and t.entries <= self.entries and not t.fuzzy:
                 words = (
@@ -267,7 +276,7 @@ class Judge(Transactions):
                 else:
                     self.written(t, command, False)
                     if t.may == CLOSED:
-                        t.may = EITHER
+                        t.may = either(t)
         self.leave(t, command)
 
     def read(self, command, data):
@@ -330,6 +339,7 @@ class Judge(Transactions):
         if orderly:
             self.unanswered("the drive is switched off")
         self.fixpoint()
+        self.uncertain(orderly)
         open_nodes = [c.node for c in self.flight.values() if c.node is not None]
         for command in self.flight.values():
             if command.node is not None:
@@ -346,6 +356,19 @@ class Judge(Transactions):
         self.on = False
         self.fixpoint()
         self.sweep()
+
+    def uncertain(self, orderly):
+        """COMMITs of prepared transactions that are not durable: these may be prepared again."""
+        for command in self.flight.values():
+            node = command.node
+            if node is not None and node.prepared and node.durable is None:
+                self.overwrote(command, "its transaction was open when power failed", (8,))
+                command.node = None
+                self.back(node)
+        for node in [n for n in self.relaxed.values() if n.prepared and not orderly]:
+            self.relaxed.pop(node.uid, None)
+            self.waiting.pop(node.uid, None)
+            self.back(node)
 
     def up(self, event):
         if self.on and (self.flight or self.counts["events"] > 1 and not self.only_notes()):

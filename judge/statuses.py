@@ -7,14 +7,15 @@ Violation.
 
 from judge.format import RANGED
 from judge.order import Violation
-from judge.transactions import CLOSED, OPEN
+from judge.transactions import CLOSED, OPEN, PREPARED
 
 DONE, NOTHING, PERHAPS = "done", "nothing", "perhaps"
 WRITES = frozenset(("WRITE", "TRIM", "WRITE_ZEROES"))
 MOST = 32  # blocks of a command
 OF_A_TXID = (0, 6)  # QUERYs that name one
-ROOM = WRITES | {"BEGIN"}  # who may get CAPACITY; all others go on
+ROOM = WRITES | {"BEGIN", "PREPARE"}  # who may get CAPACITY; all others go on
 FAILED = {"WRITE_FAULT": PERHAPS, "MEDIA_ERROR": PERHAPS, "READ_ONLY": NOTHING}  # where something may fail
+ENDED = frozenset(("COMMIT", "ABORT"))
 INPUT = frozenset(("INVALID_OPCODE", "INVALID_FIELD", "LBA_RANGE", "TX_INVALID"))
 
 
@@ -23,7 +24,7 @@ def faults(command, lbas, txids):
     and txids that a command does not take are refused, other values ignored."""
     must = set()
     op, tx = command.op, command.tx
-    names = op in ("BEGIN", "COMMIT", "ABORT") or op == "QUERY" and command.arg in OF_A_TXID
+    names = op in ("BEGIN", "COMMIT", "ABORT", "PREPARE") or op == "QUERY" and command.arg in OF_A_TXID
     if op in RANGED:
         if not 1 <= command.n <= MOST:
             must.add("INVALID_FIELD")
@@ -45,9 +46,9 @@ def wrong(command, numbers, words):
 
 
 def verdict(command, mode, may, failing):
-    """`may`: CLOSED, OPEN or EITHER, what its txid was when it was submitted (None: no txid, or another end of the
-    transaction is under way). `failing`: programs, erases or memories may fail, or the test did damage: only then does
-    a drive answer that it could not."""
+    """`may`: what its txid may have been when it was submitted, bits of CLOSED, OPEN and PREPARED (None: no txid,
+    or another end of the transaction is under way). `failing`: programs, erases or memories may fail, or the test
+    did damage: only then does a drive answer that it could not."""
     status, op = command.status, command.op
     if status == "NOT_READY":
         if mode != "closed":
@@ -62,11 +63,18 @@ def verdict(command, mode, may, failing):
             raise wrong(command, (12,), "not a status of this command")
         return DONE if status == "SUCCESS" else NOTHING
     if status == "TX_INVALID" and command.tx is not None and op != "BEGIN":
-        if op in WRITES and command.alone or may == OPEN:
+        if (
+            op in WRITES
+            and command.alone
+            and not (may and may & PREPARED)
+            or may == OPEN
+            or may == PREPARED
+            and op in ENDED
+        ):
             raise wrong(
                 command,
-                (12,),
-                f"a {op.replace('_', ' ')} opens its txid" if op in WRITES else f"txid {command.tx} is open",
+                (8, 12) if may == PREPARED else (12,),
+                f"a {op.replace('_', ' ')} opens its txid" if op in WRITES else f"txid {command.tx} is not free",
             )
         return NOTHING
     if status in INPUT or status == "TX_CONFLICT":
@@ -88,9 +96,11 @@ def verdict(command, mode, may, failing):
     if status == "SUCCESS":
         if mode == "read-only" and op in ROOM:
             raise wrong(command, (14,), "the drive has said that it is read-only")
-        if op == "BEGIN" and may == OPEN:
-            raise wrong(command, (12,), f"txid {command.tx} is open already")
-        if op in ("COMMIT", "ABORT") and may == CLOSED:
+        if op == "BEGIN" and may and not may & CLOSED:
+            raise wrong(command, (8, 12) if may & PREPARED else (12,), f"txid {command.tx} is open already")
+        if (op in WRITES or op == "PREPARE") and may == PREPARED:
+            raise wrong(command, (8, 12), f"txid {command.tx} is prepared")
+        if op in (*ENDED, "PREPARE") and may == CLOSED:
             raise wrong(command, (12,), f"txid {command.tx} is not open")
         return DONE
     if status == "CAPACITY":

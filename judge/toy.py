@@ -14,12 +14,13 @@ import random
 class Unit:
     """What took effect at one instant. `blocks`: LBA to stamp."""
 
-    __slots__ = ("blocks", "commit", "relaxed", "durable", "completed", "id", "op")
+    __slots__ = ("blocks", "commit", "relaxed", "durable", "completed", "id", "op", "prepared")
 
     def __init__(self, ident, op, blocks, commit=False, relaxed=False):
         self.id, self.op, self.blocks, self.commit, self.relaxed = ident, op, blocks, commit, relaxed
         self.durable = False
         self.completed = None
+        self.prepared = None  # the txid, of the COMMIT of a prepared transaction
 
 
 class Toy:
@@ -32,6 +33,7 @@ class Toy:
         self.now = {}
         self.open = {}
         self.used = {}
+        self.prepared = set()  # of `open`
 
     def do(self, unit):
         self.log.append(unit)
@@ -64,6 +66,8 @@ class Toy:
                     if c.get("fua"):  # it can be seen, so it would survive
                         self.harden(unit)
                 return {"status": "WRITE_FAULT"}
+            if tx in self.prepared:
+                return {"status": "TX_INVALID"}
             if tx is not None:
                 if self.used.get(tx, 0) + c["n"] > self.entries:
                     return {"status": "TX_FULL"}
@@ -87,22 +91,42 @@ class Toy:
                 status = "TX_BUSY"
             else:
                 self.open[tx] = {}
+        elif op == "PREPARE":
+            if tx not in self.open or tx in self.prepared:
+                status = "TX_INVALID"
+            elif self.rng.random() < 0.05:
+                status = "CAPACITY"
+            else:
+                self.prepared.add(tx)
+                self.harden_commits()
         elif op in ("COMMIT", "ABORT"):
             if tx not in self.open:
                 status = "TX_INVALID"
             elif op == "ABORT":
                 del self.open[tx]
                 self.used.pop(tx, None)
+                if tx in self.prepared:
+                    self.prepared.remove(tx)
+                    self.harden_commits()
             else:
                 self.commit(c)
         elif op == "RECOVER":
-            self.open.clear()
-            self.used.clear()
+            for open_tx in set(self.open) - self.prepared:
+                del self.open[open_tx]
+                self.used.pop(open_tx, None)
         return {"status": status, **extra}
+
+    def harden_commits(self):
+        """What is durable with a PREPARE, or with the ABORT of a prepared one: all commits before it."""
+        for unit in [u for u in self.log if u.commit]:
+            self.harden(unit)
 
     def commit(self, c):
         unit = c["unit"] = Unit(c["id"], "COMMIT", self.open.pop(c["tx"]), True, bool(c.get("relaxed")))
         self.used.pop(c["tx"], None)
+        if c["tx"] in self.prepared:
+            self.prepared.remove(c["tx"])
+            unit.prepared = c["tx"]
         self.do(unit)
         if not unit.relaxed:
             self.harden(unit)
@@ -121,22 +145,29 @@ class Toy:
                 and self.rng.random() < chance
             ):
                 self.settled.update(unit.blocks)
+        lost = {
+            u.prepared: u for u in self.log if u.prepared is not None and not (u.durable or id(u) in kept or orderly)
+        }
         self.log.clear()
         self.now = dict(self.settled)
-        self.open.clear()
-        self.used.clear()
+        self.open = {tx: self.open[tx] for tx in self.prepared} | {tx: u.blocks for tx, u in lost.items()}
+        self.prepared |= set(lost)
+        self.used = {tx: len(blocks) for tx, blocks in self.open.items()}
 
 
 class Client:
     """Writes the history. `hasty`: how often it ends a transaction of which commands are under way."""
 
-    def __init__(self, seed, lbas=48, tags=32, txids=8, entries=48, most=8, hasty=0.02, relaxed=0.5, errors=True):
+    def __init__(
+        self, seed, lbas=48, tags=32, txids=8, entries=48, most=8, hasty=0.02, relaxed=0.5, errors=True, prepare=0.0
+    ):
         self.rng = rng = random.Random(seed)
         self.toy = Toy(lbas, entries, rng)
         if not errors:
             self.toy.rng = random.Random(seed)
             self.toy.rng.random = lambda: 0.5
         self.lbas, self.tags, self.txids, self.most, self.hasty, self.relaxed = lbas, tags, txids, most, hasty, relaxed
+        self.prepare = prepare
         self.events = [
             {"history": 1, "lbas": lbas, "entries": entries, "seed": seed, "client": "toy", "failing": errors}
         ]
@@ -174,7 +205,7 @@ class Client:
         """An end of the transaction, or a RECOVER, is under way."""
         under_way = [*self.waiting, *(c for c, _ in self.acted)]
         return any(
-            c["op"] == "RECOVER" or c.get("tx") == tx and (c["op"] in ("COMMIT", "ABORT") or c.get("commit"))
+            c["op"] == "RECOVER" or c.get("tx") == tx and (c["op"] in ("COMMIT", "ABORT", "PREPARE") or c.get("commit"))
             for c in under_way
         )
 
@@ -207,6 +238,8 @@ class Client:
                 self.submit("BEGIN", tx=tx)
         elif not quiet:
             return
+        elif self.prepare and rng.random() < self.prepare:
+            self.submit("PREPARE", tx=tx)
         elif kind < 0.93:
             self.submit("COMMIT", tx=tx, **relaxed)
         elif kind < 0.97:

@@ -5,22 +5,36 @@ COMMIT makes visible.
 A txid's commands under way at one time form a group. In a group of WRITEs, TRIMs, READs and BEGINs everything is known.
 A COMMIT, ABORT or RECOVER that overlaps another command of its txid may have gone before or after it: whether the txid
 is open afterwards is then left open (`may`), and what was written beside it is `loose` (docs/reference/history.md).
+So it is with a PREPARE, and with a prepared transaction whose end is under way, or may be lost, at a cut: then it is
+prepared or ended, and what it wrote is loose.
 """
 
 from judge.order import NEVER, Violation
 from judge.survival import Survival
 
-CLOSED, OPEN, EITHER = 1, 2, 3
-ENDS = frozenset(("COMMIT", "ABORT", "RECOVER"))
+CLOSED, OPEN, EITHER, PREPARED, UNSURE = 1, 2, 3, 4, 7
+ENDS = frozenset(("COMMIT", "ABORT", "RECOVER", "PREPARE"))
 
 
 class Txid:
     """`table`: LBA to [[stamp, submit, done], ...] of the open transaction; `entries`: at most so many. `active`: id to
     command, of those under way. `mixed`: this group has an end beside another command; `ends`, `opens`: its ends
     (RECOVERs too), and whether it has a command that opens a txid; `fuzzy`: what was written to which transaction, and
-    `entries`, are not certain."""
+    `entries`, are not certain. `perhaps`: it may be prepared where it may be open."""
 
-    __slots__ = ("number", "instance", "may", "table", "entries", "active", "mixed", "fuzzy", "ends", "opens")
+    __slots__ = (
+        "number",
+        "instance",
+        "may",
+        "table",
+        "entries",
+        "active",
+        "mixed",
+        "fuzzy",
+        "ends",
+        "opens",
+        "perhaps",
+    )
 
     def __init__(self, number):
         self.number = number
@@ -29,7 +43,7 @@ class Txid:
         self.table = {}
         self.entries = 0
         self.active = {}
-        self.mixed = self.fuzzy = self.opens = False
+        self.mixed = self.fuzzy = self.opens = self.perhaps = False
         self.ends = 0
 
     def copy(self, commands):
@@ -41,10 +55,14 @@ class Txid:
             self.mixed,
             self.fuzzy,
         )
-        new.ends, new.opens = self.ends, self.opens
+        new.ends, new.opens, new.perhaps = self.ends, self.opens, self.perhaps
         new.table = {lba: [list(v) for v in versions] for lba, versions in self.table.items()}
         new.active = {ident: commands[ident] for ident in self.active}
         return new
+
+
+def either(t):
+    return UNSURE if t.perhaps else EITHER
 
 
 def latest(versions, until=NEVER):
@@ -83,6 +101,7 @@ class Transactions(Survival):
         """A command with a txid is submitted."""
         t = self.txid(command.tx)
         command.may = t.may
+        t.perhaps |= command.op == "PREPARE"
         ends = command.op in ENDS or command.commit
         reads = command.op == "READ"
         for other in t.active.values():
@@ -93,7 +112,7 @@ class Transactions(Survival):
             elif ends or other_ends:
                 self.mix(t, other)
                 command.mixed = t.mixed = True
-                if ends and other_ends and (command.op != "ABORT" or other.op == "WRITE"):
+                if ends and other_ends and (command.op not in ("ABORT", "PREPARE") or other.op == "WRITE"):
                     self.doubt(other)
             else:
                 command.alone = other.alone = False
@@ -131,33 +150,59 @@ class Transactions(Survival):
     def leave(self, t, command):
         del t.active[command.id]
         if t.mixed and command.op != "READ":
-            t.may = EITHER
+            t.may = either(t)
         if not t.active and not self.recovers:
             self.group_over(t)
 
     def group_over(self, t):
         t.mixed = t.opens = False
         t.ends = 0
+        t.perhaps = bool(t.may & PREPARED)
 
     def recovered(self, success):
         """RECOVER is complete."""
         self.recovers -= 1
         for t in self.tx.values():
-            if success:
+            if t.may & PREPARED and success is not False and (t.mixed or t.may != PREPARED):
+                self.drop_loose(t)
+                t.may = UNSURE if t.mixed else CLOSED | PREPARED
+            elif t.may == PREPARED:
+                pass  # it is not for these
+            elif success:
                 self.drop(t, "its transaction was ended by RECOVER", (3,))
-                t.may = EITHER if t.mixed else CLOSED
+                t.may = either(t) if t.mixed else CLOSED
             elif success is None:
                 self.drop_loose(t)
-                t.may = EITHER
+                t.may = either(t)
             if not t.active and not self.recovers:
                 self.group_over(t)
 
     def reset(self):
-        """A cut or an orderly off: no transaction is open."""
-        for t in self.tx.values():
-            self.drop(t, "its transaction was open when power failed", (8,))
-        self.tx.clear()
+        """A cut or an orderly off: no transaction is open; those that are prepared stay."""
+        for t in list(self.tx.values()):
+            sure = not t.mixed and not any(c.op in ENDS or c.commit for c in t.active.values())
+            if t.may == PREPARED and sure:
+                for command in [c for c in t.active.values() if c.blocks]:  # it takes no writes
+                    self.unwritten(t, command)
+            elif t.may & PREPARED or t.perhaps:
+                self.drop_loose(t)
+                t.may = CLOSED | PREPARED
+            else:
+                self.drop(t, "its transaction was open when power failed", (8,))
+                del self.tx[t.number]
+                continue
+            t.active.clear()
+            self.group_over(t)
         self.recovers = 0
+
+    def back(self, node):
+        """At a cut `node`, the COMMIT of one that was prepared, may be lost, and its transaction prepared again."""
+        t = self.txid(node.tx)
+        if t.may != CLOSED or t.active:  # the txid was used again
+            self.drop_loose(t)
+        self.loosen(node)
+        t.may = UNSURE
+        t.mixed = True
 
     # What a transaction writes
 
@@ -248,6 +293,7 @@ class Transactions(Survival):
         node.commit = True
         node.relaxed = command.relaxed
         node.tx = t.number
+        node.prepared = bool(command.may & PREPARED)
         self.install(node)
         self.renew(t)
         return node

@@ -77,6 +77,11 @@ MEANS = {
     "tx_open": "The txid that was asked for is not FREE and has an entry.",
     "tx_first_lo": "Index of its first log entry, bits 31:0.",
     "tx_first_hi": "Index of its first log entry, bits 47:32.",
+    "tx_prepared_entries": "Entries of the transaction that tx_prepared names.",
+    "tx_prepared": (
+        "A write before enable: this txid is PREPARED, in its first use, with tx_prepared_entries entries; its table "
+        "and chains are in table memory."
+    ),
     "lookup": "A write asks for the committed version of this LPN.",
     "lookup_valid": "lookup_word is the answer.",
     "lookup_word": "Its map word, of kind NONE, NAND or BUF.",
@@ -313,6 +318,9 @@ class OtxCore(LiteXModule):
         ask("tx_ask", 5, "tx_ask")
         status("tx_open", 1, "tx_open")
         wide("tx_first", "tx_first")
+        ports["i_prepared_payload_entries"] = storage("tx_prepared_entries", 16).storage
+        txid = storage("tx_prepared", 5)
+        ports["i_prepared_valid"], ports["i_prepared_payload_txid"] = txid.re, txid.storage
         ask("lookup", 32, "lookup")
         status("lookup_valid", 1, "found_valid")
         status("lookup_word", 32, "found_payload")

@@ -188,6 +188,8 @@ class RemapEngine(LiteXModule):
         ports |= dict(
             i_tx_valid=tx.valid, o_tx_ready=tx.ready, i_tx_payload_op=tx.op, i_tx_payload_txid=wide(tx.txid, TXID_BITS)
         )
+        # nothing is brought back here
+        ports |= dict(i_restored_valid=0, i_restored_payload_txid=0, i_restored_payload_entries=0)
         ports |= dict(o_released_valid=released.valid, i_released_ready=released.ready) | word(
             "o_released_payload", released.location
         )

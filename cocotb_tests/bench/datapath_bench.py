@@ -12,18 +12,18 @@ from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
 
 from cocotb_tests.bench.amount import LONG
-from cocotb_tests.bench.datapath_engine import COMMITTING, OPEN, RSP, EngineModel, words
+from cocotb_tests.bench.datapath_engine import ABORTED, COMMITTING, FREE, OPEN, PREPARED, RSP, EngineModel, words
 from cocotb_tests.bench.datapath_firmware import FirmwareAsks
 from cocotb_tests.bench.frame_memory import BEATS, FrameMemory
 from cocotb_tests.bench.streams import Pin, Sink, Source, Stepper, reader
 from opentxssd.facts import TAGS, TXIDS, LogKind, Opcode, Status, WordKind, ports, word
 from soc import geometry
 
-FLUSH, WRITE, READ, ZEROES, TRIM, BEGIN, COMMIT, ABORT, RECOVER, QUERY = Opcode
+FLUSH, WRITE, READ, ZEROES, TRIM, BEGIN, COMMIT, ABORT, RECOVER, QUERY, PREPARE = Opcode
 SUCCESS, _, INVALID_FIELD, _, TX_INVALID, TX_BUSY, TX_FULL, _, MEDIA_ERROR, WRITE_FAULT, CAPACITY, READ_ONLY, *_ = (
     Status
 )
-MAP, L_COMMIT, L_ABORT, L_TRIM, _, RELOCATE, NOTE = LogKind
+MAP, L_COMMIT, L_ABORT, L_TRIM, L_PREPARE, RELOCATE, NOTE = LogKind
 RESCUE = 1 << 15  # in a cookie
 NAND, BUF = word(WordKind.NAND, 0), word(WordKind.BUF, 0)
 CMD, OP = ports("HostCmd"), ports("RemapOp")
@@ -249,6 +249,9 @@ class DataPathBench(Stepper, EngineModel, FirmwareAsks):
         tag = beat["tag"]
         assert tag in self.active, f"completion of tag {tag}, which is not under way"
         cmd = self.active.pop(tag)
+        if cmd["opcode"] == PREPARE and beat["status"] == SUCCESS:
+            last = max(n for n, e in enumerate(self.log) if e["kind"] == L_PREPARE and e["serial"] & 31 == cmd["txid"])
+            assert self.complete >= set(range(last)), "PREPARE ended before its pages"
         self.results[tag] = beat | {"clock": clock}
         self.free_tags.append(tag)
         self.seen.add((cmd["opcode"], beat["status"]))
@@ -359,14 +362,18 @@ class DataPathBench(Stepper, EngineModel, FirmwareAsks):
             assert e["location_kind"] == 1 and e["location_value"] == self.last_page
         if e["inTx"]:
             t = e["serial"] & 31
-            assert self.state[t] == OPEN and e["serial"] >> 5 == self.use[t], f"{e} of another use of the transaction"
+            ends = e["kind"] in (L_COMMIT, L_ABORT)
+            assert self.state[t] in ((OPEN, PREPARED) if ends else (OPEN,)), f"{e} in state {self.state[t]}"
+            assert e["serial"] >> 5 == self.use[t], f"{e} of another use of the transaction"
         else:
             assert e["serial"] == 0
         if e["kind"] in (MAP, L_TRIM):
             self.links_due += [(e["lpn"] + n, e["kind"] == MAP) for n in range(1 if e["kind"] == MAP else e["arg"])]
         if e["kind"] != MAP:
             self.complete.add(len(self.log))
-        if e["kind"] == L_COMMIT:
+        if e["kind"] == L_COMMIT and self.state[e["serial"] & 31] == PREPARED:
+            assert e["arg"] == 0, "its PREPARE has said how many entries it has"
+        elif e["kind"] in (L_COMMIT, L_PREPARE):
             assert e["arg"] == sum(x["serial"] == e["serial"] and x["kind"] in (MAP, L_TRIM) for x in self.log)
         self.log.append(e)
 
@@ -424,6 +431,10 @@ class DataPathBench(Stepper, EngineModel, FirmwareAsks):
             assert (
                 w["index"] == len(self.log) and self.log[-1]["kind"] == L_COMMIT and self.state[w["txid"]] == COMMITTING
             )
+        elif self.active[w["tag"]]["opcode"] in (PREPARE, ABORT):
+            of = {PREPARE: (L_PREPARE, (PREPARED,)), ABORT: (L_ABORT, (ABORTED, FREE))}
+            kind, states = of[self.active[w["tag"]]["opcode"]]
+            assert w["index"] == len(self.log) and self.log[-1]["kind"] == kind and self.state[w["txid"]] in states
         self.waits.append(w | {"due": clock + self.rng.randint(5, 200)})
 
     def settle_waits(self):

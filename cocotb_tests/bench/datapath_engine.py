@@ -10,15 +10,16 @@ still be swapped (`unmerged`), and is released when all earlier readers have the
 
 from opentxssd.facts import BEATS, TXIDS, RemapOpcode, TxOpcode, TxState, ports
 
-FREE, OPEN, _, COMMITTING, COMMITTED, ABORTED = TxState
+FREE, OPEN, PREPARED, COMMITTING, COMMITTED, ABORTED = TxState
 LOOKUP, APPEND, PLAIN, SWAP, TRIM = RemapOpcode
 RSP = ports("RemapRsp")
 # from, to
 ENDS = {
-    TxOpcode.BEGIN: (FREE, OPEN),
-    TxOpcode.COMMITTING: (OPEN, COMMITTING),
-    TxOpcode.COMMIT: (COMMITTING, COMMITTED),
-    TxOpcode.ABORT: (OPEN, ABORTED),
+    TxOpcode.BEGIN: ((FREE,), OPEN),
+    TxOpcode.COMMITTING: ((OPEN, PREPARED), COMMITTING),
+    TxOpcode.COMMIT: ((COMMITTING,), COMMITTED),
+    TxOpcode.ABORT: ((OPEN, PREPARED), ABORTED),
+    TxOpcode.PREPARE: ((OPEN,), PREPARED),
 }
 
 
@@ -45,6 +46,7 @@ class EngineModel:
         )
         self.frame_of, self.linked, self.stranded = {}, {}, 0
         self.reached, self.hold_walks = [0] * TXIDS, False
+        self.restored = set()  # txids of PREPARED transactions of before
 
     def step_engine(self, clock):
         for o in self.under:
@@ -56,7 +58,7 @@ class EngineModel:
             self.drop(v["word"])
 
     def visible(self, lpn, txid=None):
-        if txid is not None and self.state[txid] in (OPEN, COMMITTING) and lpn in self.txs[txid]:
+        if txid is not None and self.state[txid] in (OPEN, PREPARED, COMMITTING) and lpn in self.txs[txid]:
             return self.txs[txid][lpn]
         return self.map.get(lpn, (0, 0))
 
@@ -170,7 +172,7 @@ class EngineModel:
                     self.tx(3, other)
             return
         start, end = ENDS[op]
-        assert self.state[t] == start, f"transaction op {op} in state {self.state[t]}"
+        assert self.state[t] in start, f"transaction op {op} in state {self.state[t]}"
         self.state[t] = end
         self.use[t] += op == 0
         if op == 2:
@@ -185,9 +187,15 @@ class EngineModel:
         elif op == 3:
             for word, _ in self.txs[t].values():
                 self.drop(word)
-        if op >= 2:
+        if op in (TxOpcode.COMMIT, TxOpcode.ABORT):
             self.txs[t] = {}
             self.later((10, 300), lambda: self.freed(t))
+
+    def restore(self, t, entries):
+        """A mount has brought back a PREPARED transaction, of `entries` blocks trimmed from LPN 900 on."""
+        self.state[t], self.count[t], self.use[t] = PREPARED, entries, 1
+        self.txs[t] = {900 + n: (0, 0) for n in range(entries)}
+        self.restored.add(t)
 
     def freed(self, t):
         """The walk is over; `reached` says how far it is."""

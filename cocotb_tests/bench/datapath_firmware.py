@@ -12,7 +12,8 @@ from cocotb_tests.bench.streams import Pin, reader
 
 BLOCKS, PAGES = 128, 16  # of a drive of the bench's geometry, in page numbers
 ASKS = (
-    "liveAsk_valid liveAsk_payload liveSet_valid liveSet_payload readsTurn txAsk_valid txAsk_payload lookup_valid "
+    "liveAsk_valid liveAsk_payload liveSet_valid liveSet_payload readsTurn txAsk_valid txAsk_payload prepared_valid "
+    "prepared_payload_txid prepared_payload_entries lookup_valid "
     "lookup_payload note picked_valid picked_payload"
 ).split()
 ANSWERS = "liveCount_valid liveCount_payload readsOld txOpen txFirst found_valid found_payload noting".split()
@@ -52,6 +53,13 @@ class FirmwareAsks:
         pin.set(1)
         await self.step()
         pin.set(0)
+
+    async def prepared(self, txid, entries):
+        """Before the first command: a mount has brought back a transaction."""
+        self.restore(txid, entries)
+        self.asks["prepared_payload_entries"].set(entries)
+        self.asks["prepared_payload_txid"].set(txid)
+        await self.strobe("prepared_valid")
 
     async def answer(self, ask, answer, payload):
         await self.strobe(ask, payload)

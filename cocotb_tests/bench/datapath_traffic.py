@@ -8,6 +8,7 @@ from cocotb_tests.bench.datapath_bench import (
     BEGIN,
     COMMIT,
     GEOMETRY,
+    PREPARE,
     READ,
     RECOVER,
     TRIM,
@@ -29,7 +30,7 @@ def conflict(a, c):
         and a["lba"] < c["lba"] + c["count"]
         and c["lba"] < a["lba"] + a["count"]
     )
-    ends = [x["opcode"] in (BEGIN, COMMIT, ABORT) or x["opcode"] == WRITE and x["commit"] for x in (a, c)]
+    ends = [x["opcode"] in (BEGIN, PREPARE, COMMIT, ABORT) or x["opcode"] == WRITE and x["commit"] for x in (a, c)]
     if over and (a["opcode"] != READ or c["opcode"] != READ):
         return True
     if a["hasTx"] and c["hasTx"] and a["txid"] == c["txid"] and any(ends):

@@ -19,6 +19,7 @@ from cocotb_tests.bench.datapath_bench import (
     GEOMETRY,
     INVALID_FIELD,
     MEDIA_ERROR,
+    PREPARE,
     QUERY,
     READ,
     READ_ONLY,
@@ -33,7 +34,7 @@ from cocotb_tests.bench.datapath_bench import (
     ZEROES,
     DataPathBench,
 )
-from cocotb_tests.bench.datapath_engine import ABORTED, COMMITTED, FREE, OPEN
+from cocotb_tests.bench.datapath_engine import ABORTED, COMMITTED, FREE, OPEN, PREPARED
 from cocotb_tests.bench.datapath_traffic import RESERVE, may_go, verilog
 from cocotb_tests.bench.runner import run
 from opentxssd.facts import LogKind, Query, RemapOpcode, WordKind
@@ -178,6 +179,89 @@ async def a_transaction_that_is_not_open_takes_no_write(dut):
 
 
 @simulated
+async def a_prepared_transaction_is_durable_takes_no_write_and_waits_for_its_end(dut):
+    b = await DataPathBench(dut).begin()
+    assert await b.run(WRITE, 10, 2) == SUCCESS
+    for end in (COMMIT, ABORT):
+        assert await b.run(PREPARE, txid=3) == TX_INVALID
+        assert await b.run(WRITE, 10, 2, txid=3) == SUCCESS and await b.run(TRIM, 20, 2, txid=3) == SUCCESS
+        b.hold_programs = True
+        assert await b.run(WRITE, 11, 1, txid=3) == SUCCESS
+        tag = b.submit(PREPARE, txid=3)
+        await b.clocks(1000)
+        assert tag not in b.results and b.log[-1]["kind"] == LogKind.PREPARE and b.log[-1]["arg"] == 5
+        b.let_programs_end()
+        await b.until(lambda tag=tag: tag in b.results)
+        assert b.results[tag]["status"] == SUCCESS and b.state[3] == PREPARED
+        entries = len(b.log)
+        assert [await b.run(op, 50, 2, txid=3) for op in (WRITE, TRIM, ZEROES)] == [TX_INVALID] * 3
+        assert await b.run(WRITE, 50, 1, txid=3, commit=1) == TX_INVALID
+        assert [await b.run(op, txid=3) for op in (BEGIN, PREPARE)] == [TX_BUSY, TX_INVALID]
+        assert await b.run(RECOVER) == SUCCESS and len(b.log) == entries and b.state[3] == PREPARED
+        assert await b.run(QUERY, arg=Query.TX, txid=3) == SUCCESS
+        assert b.results[b.last]["result"] == 4 << 16 | PREPARED
+        assert await b.run(READ, 10, 2, txid=3) == SUCCESS and await b.run(READ, 10, 2) == SUCCESS
+        b.hold_waits = end == ABORT
+        tag = b.submit(end, txid=3)
+        await b.clocks(1000)
+        assert (tag in b.results) == (end == COMMIT), "the ABORT of a prepared one waits until it is durable"
+        b.hold_waits = False
+        await b.until(lambda tag=tag: tag in b.results)
+        assert b.results[tag]["status"] == SUCCESS and b.log[-1]["arg"] == 0
+        await b.until(lambda: b.state[3] == FREE)
+    assert await b.run(READ, 10, 2) == SUCCESS
+    await b.quiet()
+    await b.all_frames_are_free()
+
+
+@simulated
+async def prepared_transactions_have_room_for_as_many_entries_as_one_may_have(dut):
+    b = await DataPathBench(dut).begin()
+    full = GEOMETRY.tx_entries
+    for t, (lba, n) in enumerate(((0, full - 20), (0, 18), (100, 3), (200, 2), (300, 1))):
+        for start in range(lba, lba + n, 32):
+            assert await b.run(TRIM, start, min(32, lba + n - start), txid=t) == SUCCESS
+    assert [await b.run(PREPARE, txid=t) for t in (0, 1, 2, 3, 4)] == [SUCCESS, SUCCESS, CAPACITY, SUCCESS, CAPACITY]
+    assert [b.state[t] for t in range(5)] == [PREPARED, PREPARED, OPEN, PREPARED, OPEN]
+    assert await b.run(ABORT, txid=3) == SUCCESS and await b.run(PREPARE, txid=4) == SUCCESS
+    assert await b.run(PREPARE, txid=2) == CAPACITY
+    assert await b.run(COMMIT, txid=1) == SUCCESS and await b.run(PREPARE, txid=2) == SUCCESS
+    assert [await b.run(COMMIT, txid=t) for t in (0, 2, 4)] == [SUCCESS] * 3
+    await b.until(lambda: b.state[0] == FREE)
+    assert await b.run(TRIM, 0, 32, txid=0) == SUCCESS and await b.run(TRIM, 32, full - 32, txid=0) == SUCCESS
+    assert await b.run(PREPARE, txid=0) == SUCCESS and await b.run(ABORT, txid=0) == SUCCESS
+    await b.quiet()
+
+
+@simulated
+async def what_a_mount_brought_back_counts_as_prepared(dut):
+    b = await DataPathBench(dut).begin()
+    await b.prepared(7, GEOMETRY.tx_entries - 2)
+    await b.prepared(31, 1)
+    assert await b.run(TRIM, 0, 2, txid=1) == SUCCESS and await b.run(PREPARE, txid=1) == CAPACITY
+    assert await b.run(WRITE, 900, 1, txid=7) == TX_INVALID and await b.run(RECOVER) == SUCCESS
+    await b.until(lambda: b.state[1] == FREE)
+    assert await b.run(COMMIT, txid=7) == SUCCESS
+    commit = b.log[-1]
+    assert (commit["kind"], commit["arg"], commit["serial"]) == (LogKind.COMMIT, 0, 1 << 5 | 7)
+    assert await b.run(TRIM, 0, 2, txid=1) == SUCCESS and await b.run(PREPARE, txid=1) == SUCCESS
+    assert await b.run(ABORT, txid=31) == SUCCESS and await b.run(ABORT, txid=1) == SUCCESS
+    await b.until(lambda: b.state[7] == FREE)
+    assert await b.run(WRITE, 5, 1, txid=7, commit=1) == SUCCESS and b.log[-1]["serial"] == 2 << 5 | 7
+    await b.quiet()
+
+
+@simulated
+async def after_a_fault_nothing_of_a_prepared_transaction_changes(dut):
+    b = await DataPathBench(dut).begin()
+    await b.prepared(7, 3)
+    assert await b.run(WRITE, 5, 1, txid=1) == SUCCESS and await b.run(FLUSH) == SUCCESS
+    b.failed = 1
+    assert [await b.run(op, txid=7) for op in (COMMIT, ABORT)] == [READ_ONLY] * 2 and b.state[7] == PREPARED
+    assert await b.run(PREPARE, txid=1) == READ_ONLY and b.state[1] == OPEN
+
+
+@simulated
 async def tx_full_comes_at_the_exact_entry_and_changes_nothing(dut):
     b = await DataPathBench(dut).begin()
     full = GEOMETRY.tx_entries
@@ -279,6 +363,19 @@ async def the_reserve_of_the_log_is_there_for_the_end_of_all_transactions(dut):
     assert [await b.run(op) for op in (FLUSH, QUERY, READ, RECOVER)] == [SUCCESS] * 4, "nothing new: no page"
     await b.until(lambda: set(b.state) == {FREE})
     assert await b.run(BEGIN, txid=3) == CAPACITY and b.state[3] == FREE
+    await b.quiet()
+
+
+@simulated
+async def a_prepare_leaves_the_reserve_of_the_log_alone(dut):
+    b = await DataPathBench(dut).begin()
+    assert [await b.run(WRITE, t, txid=t) for t in range(3)] == [SUCCESS] * 3 and await b.run(
+        PREPARE, txid=0
+    ) == SUCCESS
+    b.pin["logFull"].set(1)
+    b.pin["logLeft"].set(RESERVE)
+    assert await b.run(PREPARE, txid=1) == CAPACITY and b.state[1] == OPEN
+    assert [await b.run(COMMIT, txid=t) for t in (0, 1)] == [SUCCESS] * 2 and await b.run(ABORT, txid=2) == SUCCESS
     await b.quiet()
 
 
@@ -550,11 +647,13 @@ async def random_run(dut, count, stall, seed):
         op = rng.choice(
             [WRITE] * 8
             + [READ] * 8
-            + [TRIM, ZEROES, FLUSH, BEGIN, COMMIT, COMMIT, COMMIT, ABORT, QUERY]
+            + [TRIM, ZEROES, FLUSH, BEGIN, COMMIT, COMMIT, COMMIT, ABORT, PREPARE, QUERY]
             + [RECOVER] * (rng.random() < 0.2)
         )
         ranged = op in (WRITE, READ, TRIM, ZEROES)
-        txid = rng.choice([0, 1, 31]) if op in (BEGIN, COMMIT, ABORT) or ranged and rng.random() < 0.5 else None
+        txid = (
+            rng.choice([0, 1, 31]) if op in (BEGIN, PREPARE, COMMIT, ABORT) or ranged and rng.random() < 0.5 else None
+        )
         lba, blocks = rng.randrange(14), rng.choice([1, 1, 1, 2, 3]) if ranged else 1
         more = (
             dict(fua=int(rng.random() < 0.1), commit=int(txid is not None and rng.random() < 0.2))
@@ -571,7 +670,7 @@ async def random_run(dut, count, stall, seed):
         await b.clocks(rng.choice([0, 0, 5, 200]))
     await b.until(lambda: not b.active, 100_000)
     for t in (0, 1, 31):
-        if b.state[t] == OPEN:
+        if b.state[t] in (OPEN, PREPARED):
             assert await b.run(ABORT, txid=t) == SUCCESS
     await b.quiet()
     for lpn in range(0, 16, 4):

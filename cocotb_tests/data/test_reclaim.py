@@ -274,6 +274,24 @@ async def transaction_begins_with_its_first_entry_until_its_walk_has_ended(dut):
     await b.quiet()
 
 
+@simulated
+async def transaction_that_a_mount_brought_back_begins_at_index_0(dut):
+    b = await DataPathBench(dut).begin()
+    await b.prepared(5, 3)
+    await b.prepared(30, 0)
+    assert await b.run(WRITE, 0, 3) == SUCCESS and await b.run(WRITE, 7, 1, txid=6) == SUCCESS
+    assert [await first_of(b, t) for t in (5, 30, 6, 4)] == [0, 0, 3, None]
+    b.hold_walks = True
+    assert await b.run(COMMIT, txid=5) == SUCCESS and await first_of(b, 5) == 0
+    b.hold_walks = False
+    await b.until(lambda: b.state[5] == FREE)
+    assert await first_of(b, 5) is None and await first_of(b, 30) == 0
+    begin = len(b.log)
+    assert await b.run(WRITE, 9, 1, txid=5) == SUCCESS and await first_of(b, 5) == begin
+    assert [await b.run(ABORT, txid=t) for t in (5, 6, 30)] == [SUCCESS] * 3
+    await b.quiet()
+
+
 async def random_traffic(dut, count, stall, seed):
     """Commands, failing programs and moves; what firmware asks in between is the truth, and in the end every count is
     that of the map.

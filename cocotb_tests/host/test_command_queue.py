@@ -16,10 +16,10 @@ VERILOG = os.environ.get("OTX_VERILOG_DIR", "build/tiny/verilog")
 LBAS = 1024
 # log pages above which commands that need some go out: preset tiny has one lane, blocks of 16 pages
 LOG_OPEN = 37 + 16 + 6
-FLUSH, WRITE, READ, ZEROES, TRIM, BEGIN, COMMIT, ABORT, RECOVER, QUERY = Opcode
+FLUSH, WRITE, READ, ZEROES, TRIM, BEGIN, COMMIT, ABORT, RECOVER, QUERY, PREPARE = Opcode
 SUCCESS, INVALID_OPCODE, INVALID_FIELD, LBA_RANGE, TX_INVALID, *_, NOT_READY = Status
 OF_A_TXID = (Query.TX, Query.TX_WALK)
-WRITES, RANGED, NAMES = (WRITE, ZEROES, TRIM), (WRITE, ZEROES, TRIM, READ), (BEGIN, COMMIT, ABORT)
+WRITES, RANGED, NAMES = (WRITE, ZEROES, TRIM), (WRITE, ZEROES, TRIM, READ), (BEGIN, COMMIT, ABORT, PREPARE)
 FIELDS = ports("HostCmd")
 
 
@@ -174,7 +174,22 @@ class Bench:
 
 def random_command(rng, tag):
     op = rng.choice(
-        [READ, READ, WRITE, WRITE, TRIM, ZEROES, FLUSH, BEGIN, COMMIT, ABORT, RECOVER, QUERY, rng.randrange(256)]
+        [
+            READ,
+            READ,
+            WRITE,
+            WRITE,
+            TRIM,
+            ZEROES,
+            FLUSH,
+            BEGIN,
+            COMMIT,
+            ABORT,
+            PREPARE,
+            RECOVER,
+            QUERY,
+            rng.randrange(256),
+        ]
     )
     c = command(
         op,
@@ -224,23 +239,24 @@ async def bad_commands_get_their_own_status_and_never_go_out(dut):
         (command(QUERY, 0, arg=Query.TX_WALK, hasTx=1, txid=TXIDS), TX_INVALID),
         *[
             (command(op, 0, hasTx=has), INVALID_FIELD)
-            for op, has in ((BEGIN, 0), (COMMIT, 0), (ABORT, 0), (FLUSH, 1), (RECOVER, 1))
+            for op, has in ((BEGIN, 0), (COMMIT, 0), (ABORT, 0), (PREPARE, 0), (FLUSH, 1), (RECOVER, 1))
         ],
         *[(command(QUERY, 0, arg=arg, hasTx=int(arg not in OF_A_TXID)), INVALID_FIELD) for arg in Query],
         (command(WRITE, 0, count=1, commit=1), INVALID_FIELD),
         (command(WRITE, 0, count=1, hasTx=1, relaxed=1), INVALID_FIELD),
         (command(WRITE, 0, count=1, hasTx=1, commit=1, relaxed=1, fua=1), INVALID_FIELD),
-        (command(ABORT, 0, relaxed=1), INVALID_FIELD),
+        *[(command(op, 0, hasTx=1, relaxed=1), INVALID_FIELD) for op in (ABORT, PREPARE)],
+        (command(PREPARE, 0, hasTx=1, txid=32), TX_INVALID),
         (command(FLUSH, 0, relaxed=1), INVALID_FIELD),
         *[(command(op, 0, count=1, order=2), INVALID_FIELD) for op in (READ, WRITE, TRIM, ZEROES, FLUSH)],
         *[(command(op, 0, count=1, barrier=1), INVALID_FIELD) for op in (READ, WRITE, TRIM, ZEROES, FLUSH)],
         *[
             (command(op, 0, count=1, commit=1, hasTx=1), INVALID_FIELD)
-            for op in (READ, TRIM, ZEROES, BEGIN, COMMIT, ABORT)
+            for op in (READ, TRIM, ZEROES, BEGIN, COMMIT, ABORT, PREPARE)
         ],
         *[
             (command(op, 0, count=1, fua=1, hasTx=int(op in NAMES)), INVALID_FIELD)
-            for op in (READ, FLUSH, BEGIN, COMMIT, ABORT, RECOVER)
+            for op in (READ, FLUSH, BEGIN, COMMIT, ABORT, PREPARE, RECOVER)
         ],
     ]
     for c, status in cases:
@@ -308,6 +324,7 @@ OTHERS = [
     command(BEGIN, 10, hasTx=1, txid=1),
     command(TRIM, 11, lba=900, count=3),
     command(ZEROES, 12, lba=910, count=3, hasTx=1, txid=2),
+    command(PREPARE, 13, hasTx=1, txid=3),
 ]
 FREE = [
     command(COMMIT, 20, hasTx=1, txid=5),

@@ -29,7 +29,17 @@ class Status:
     async def start(self):
         d = self.dut
         flags = ["tx_valid", "appending", "free_valid", "countUp_valid"]
-        for name in [*flags, "tx_payload_op", "tx_payload_txid", "free_payload", "countUp_payload", "useTxid"]:
+        flags.append("restored_valid")
+        for name in [
+            *flags,
+            "restored_payload_txid",
+            "restored_payload_entries",
+            "tx_payload_op",
+            "tx_payload_txid",
+            "free_payload",
+            "countUp_payload",
+            "useTxid",
+        ]:
             getattr(d, name).value = 0
         d.reset.value = 1
         cocotb.start_soon(Clock(d.clk, 10, "ns").start())
@@ -39,6 +49,14 @@ class Status:
         for _ in range(33):
             await FallingEdge(d.clk)
         return self
+
+    async def restore(self, txid, entries):
+        """A mount has brought it back."""
+        d = self.dut
+        d.restored_valid.value, d.restored_payload_txid.value, d.restored_payload_entries.value = 1, txid, entries
+        await FallingEdge(d.clk)
+        d.restored_valid.value = 0
+        self.state[txid], self.count[txid], self.use[txid] = State.PREPARED, entries, 1
 
     async def step(self, op=None, txid=0, appending=0, free=None, up=None):
         """One clock; returns whether the request was taken."""
@@ -170,9 +188,39 @@ async def all_32_can_be_committed_and_are_freed_in_order(dut):
 
 
 @simulated
+async def transactions_that_a_mount_brought_back_are_prepared_and_end_as_others_do(dut):
+    s = await Status(dut).start()
+    for txid, entries in ((0, 7), (31, 60000), (5, 0), (9, 1)):
+        await s.restore(txid, entries)
+        s.compare()
+    for pin, txid in ((dut.sizeOf_0, 31), (dut.sizeOf_1, 5), (dut.sizeOf_2, 0)):
+        pin.value = txid
+    dut.useTxid.value = 9
+    await s.step()
+    assert [int(n.value) for n in (dut.size_0, dut.size_1, dut.size_2, dut.useCount)] == [60000, 0, 7, 1]
+    for op in (TxOp.BEGIN, TxOp.RECOVER, TxOp.PREPARE):
+        await s.step(op, 9)
+        s.compare()
+    for txid in (31, 9):
+        await s.step(TxOp.COMMITTING, txid)
+        await s.step(TxOp.COMMIT, txid)
+    await s.step(TxOp.ABORT, 5)
+    for txid in (5, 31, 9):
+        await s.step(free=txid)
+        await s.step()
+        s.compare()
+    await s.step(TxOp.BEGIN, 9)
+    await s.step()
+    assert int(dut.useCount.value) == 2, "the next use has another serial"
+    s.compare()
+
+
+@simulated
 async def random_inputs_agree_with_the_model(dut):
     rng = random.Random(int(os.environ.get("SEED", "1")))
     s = await Status(dut).start()
+    for txid in rng.sample(range(32), rng.randrange(6)):
+        await s.restore(txid, rng.randrange(60001))
     commits, most = 0, 0
     for n in range(6000):
         txid = rng.randrange(32)

@@ -57,6 +57,7 @@ WANTED = {
     "COMMIT RELAXED": (60, None),
     "WRITE COMMIT": (80, None),
     "ABORT": (20, None),
+    "PREPARE": (20, None),
     "FLUSH": (30, None),
     "READ": (100, None),
     "READ with txid": (50, None),

@@ -57,7 +57,7 @@ WAYS_OF_ERASE = [CutErase.PARTLY, CutErase.LOOKS_ERASED]
 KINDS = [Torn.DATA, Torn.LOG, Torn.MAP, Torn.DIRECTORY, Torn.ROOT, Torn.SEAL, Torn.BLOCK]
 COMMANDS = ["plain WRITE", "WRITE FUA", "WRITE in a transaction", "TRIM", "WRITE ZEROES", "BEGIN", "COMMIT", "ABORT"]
 COMMANDS += ["TRIM or WRITE ZEROES in a transaction", "COMMIT RELAXED", "WRITE COMMIT", "FLUSH", "READ", "RECOVER"]
-COMMANDS += ["READ with txid", "QUERY", "bad input"]
+COMMANDS += ["READ with txid", "QUERY", "bad input", "PREPARE"]
 
 
 @dataclass(frozen=True)
@@ -208,7 +208,8 @@ class PowerCut:
     def back(self, traffic, blocks):
         traffic.boot()
         for txid in range(TXIDS):
-            assert traffic.drive.tx(txid) == (TxState.FREE, 0), f"txid {txid} after recovery (guarantee 8)"
+            state, entries = traffic.drive.tx(txid)
+            assert state == TxState.PREPARED or (state, entries) == (TxState.FREE, 0), f"txid {txid} is {state.name}"
         traffic.read(0, blocks)
         traffic.lib.otx_nand_fade()
         traffic.read(0, blocks)

@@ -131,6 +131,32 @@ def test_a_txid_can_be_used_again_at_once_after_its_commit(drive):
     assert drive.read(9, 4) == data(9, 4)
 
 
+def test_a_prepared_transaction_waits_over_power_cuts_for_its_end(drive):
+    drive.write(1, data(1))
+    drive.write(1, data(2, 3), txid=3)
+    drive.trim(3, txid=3)
+    drive.write(1, data(3), txid=31)
+    drive.prepare(3)
+    drive.prepare(31)
+    for seed in range(3):
+        drive.power_cut(seed)
+        drive.power_on()
+        assert "otx: 2 transactions are prepared" in drive.uart and drive.prepared() == [3, 31]
+        assert drive.tx(3) == (TxState.PREPARED, 3) and drive.tx(31) == (TxState.PREPARED, 1)
+        assert drive.read(1, 3) == data(1) + 2 * ZEROES and drive.read(1, 3, txid=3) == data(2, 2) + ZEROES
+        assert drive.write(9, data(9), txid=3, check=False).status == Status.TX_INVALID
+        assert drive.begin(31, check=False).status == Status.TX_BUSY
+        drive.recover()
+        drive.write(20 + seed, data(9), fua=1)
+    drive.commit(31)
+    drive.abort(3)
+    assert drive.read(1, 2) == data(3) + ZEROES and drive.commit(3, check=False).status == Status.TX_INVALID
+    drive.write(2, data(4), txid=3, commit=1)
+    drive.power_cut(7)
+    drive.power_on()
+    assert drive.prepared() == [] and drive.read(1, 3) == data(3) + data(4) + ZEROES
+
+
 def test_recover_aborts_every_open_transaction(drive):
     for t in range(32):
         drive.write(t, data(t), txid=t)

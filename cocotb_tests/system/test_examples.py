@@ -43,3 +43,9 @@ def test_a_preset_that_is_not_built_is_named():
     command = [sys.executable, "examples/commit_latency.py", "nope"]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert run.returncode == 2 and "nope" in run.stderr and len(run.stderr.splitlines()) == 1, run.stderr
+
+
+def test_a_transaction_over_two_drives_survives_cuts_of_all_three():
+    command = [sys.executable, "examples/two_drives.py", "quick"]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert run.returncode == 0 and "prepared, after the cut: [[], [3]]\nbalances: [70, 50]" in run.stdout, run.stderr

@@ -33,6 +33,7 @@ FORMS = (
         {"lbas": 64, "most": 32, "commands": 60},
     ),
     *({"lbas": 4, "most": 3, "txids": 3, "tags": 8}, {"entries": 8, "most": 4}),
+    *({"prepare": 0.4}, {"prepare": 0.4, "hasty": 0, "txids": 3, "lbas": 8, "most": 3}),
 )
 HEAD = '{"history": 1, "lbas": 64}\n'
 

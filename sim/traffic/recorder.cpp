@@ -76,7 +76,8 @@ const char *Recorder::name(uint32_t number) {
                                         "MEDIA_ERROR",
                                         "READ_ONLY",
                                         "torn block read",
-                                        "transaction with a longer list than a recovery keeps"};
+                                        "transaction with a longer list than a recovery keeps",
+                                        "PREPARE"};
     static_assert(sizeof names / sizeof names[0] == kinds);
     return number < kinds ? names[number] : nullptr;
 }

@@ -66,6 +66,7 @@ class Recorder {
         read_only,
         torn_blocks,
         long_lists,
+        prepares,
         kinds
     };
     void see(Seen what, bool yes = true) { counts_[what] += yes; }

@@ -35,22 +35,23 @@ enum Kind {
     recover,
     query,
     wrong,
+    prepare,
     kinds
 };
 enum { all, transactions, lazy, plain, many_trims, long_writes, rewriting, opening, moods };
 
 using Mix = uint8_t[kinds];
 constexpr Mix mixes[moods] = {
-    // write fua trim zero txw txt beg com wcom rel wrel abo flu read txr rec qry wrong
-    {10, 5, 6, 5, 14, 6, 4, 14, 6, 8, 4, 10, 4, 8, 5, 1, 1, 2},   // all
-    {2, 1, 1, 2, 24, 8, 6, 26, 8, 6, 3, 14, 2, 6, 8, 1, 1, 1},    // transactions
-    {2, 1, 1, 2, 20, 5, 4, 6, 2, 28, 10, 5, 1, 6, 4, 0, 0, 0},    // lazy: RELAXED commits
-    {18, 16, 10, 10, 3, 1, 1, 4, 1, 2, 1, 2, 12, 8, 1, 0, 0, 0},  // plain
-    {1, 0, 60, 10, 1, 8, 0, 2, 0, 2, 0, 1, 0, 2, 0, 0, 0, 0},     // many_trims
-    {60, 4, 2, 2, 10, 0, 0, 3, 3, 3, 0, 1, 1, 6, 0, 0, 0, 0},     // long_writes
-    {2, 0, 0, 0, 60, 30, 1, 2, 1, 1, 0, 1, 1, 2, 4, 0, 0, 0},     // rewriting: one transaction, the same blocks
+    // write fua trim zero txw txt beg com wcom rel wrel abo flu read txr rec qry wrong pre
+    {10, 5, 6, 5, 14, 6, 4, 14, 6, 8, 4, 10, 4, 8, 5, 1, 1, 2, 5},   // all
+    {2, 1, 1, 2, 24, 8, 6, 26, 8, 6, 3, 14, 2, 6, 8, 1, 1, 1, 8},    // transactions
+    {2, 1, 1, 2, 20, 5, 4, 6, 2, 28, 10, 5, 1, 6, 4, 0, 0, 0, 3},    // lazy: RELAXED commits
+    {18, 16, 10, 10, 3, 1, 1, 4, 1, 2, 1, 2, 12, 8, 1, 0, 0, 0, 1},  // plain
+    {1, 0, 60, 10, 1, 8, 0, 2, 0, 2, 0, 1, 0, 2, 0, 0, 0, 0, 0},     // many_trims
+    {60, 4, 2, 2, 10, 0, 0, 3, 3, 3, 0, 1, 1, 6, 0, 0, 0, 0, 1},     // long_writes
+    {2, 0, 0, 0, 60, 30, 1, 2, 1, 1, 0, 1, 1, 2, 4, 0, 0, 0, 0},     // rewriting: one transaction, the same blocks
     // opening: every txid in turn, twice, and none is ended
-    {0, 0, 0, 0, 8, 20, 30, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0},
+    {0, 0, 0, 0, 8, 20, 30, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0},
 };
 // Of 16: which mood is the next one.
 constexpr uint8_t next_moods[OTX_FLAVOURS][16] = {
@@ -238,12 +239,19 @@ class Traffic {
             case read: cmd = command(OTX_OP_READ, lba, n); break;
             case tx_read: cmd = command(OTX_OP_READ, lba, n), cmd.has_tx = 1; break;
             case recover: cmd = command(OTX_OP_RECOVER, 0, 0); break;
+            case prepare: cmd = command(OTX_OP_PREPARE, 0, 0), cmd.has_tx = 1; break;
             case query: cmd = command(OTX_OP_QUERY, 0, 0), cmd.arg = below(2), cmd.has_tx = !cmd.arg; break;
             default: return submit_wrong(lba, n, txid);
         }
         if (cmd.has_tx) cmd.txid = txid;
-        const bool closes = kind == commit || kind == relaxed || kind == abort_tx;
-        if (closes && !txs_[txid].open && below(16)) return;  // most ends are those of an open one
+        // a prepared transaction, which may be one of before a cut, takes no writes: most of what comes to it ends it
+        if (cmd.has_tx && perhaps_[txid] && cmd.opcode != OTX_OP_READ && cmd.opcode != OTX_OP_QUERY && below(3)) {
+            cmd = command(below(3) ? OTX_OP_COMMIT : OTX_OP_ABORT, 0, 0);
+            cmd.has_tx = 1, cmd.txid = txid, cmd.relaxed = cmd.opcode == OTX_OP_COMMIT && !below(3);
+        }
+        const bool closes = cmd.opcode == OTX_OP_COMMIT || cmd.opcode == OTX_OP_ABORT || cmd.opcode == OTX_OP_PREPARE;
+        // most ends are those of an open one
+        if (closes && !txs_[txid].open && !perhaps_[txid] && below(16)) return;
         submit(cmd);
     }
 
@@ -273,7 +281,8 @@ class Traffic {
         }
         Busy &b = tags_[tag];
         b = {true,
-             cmd.opcode == OTX_OP_FLUSH || cmd.fua || ((cmd.opcode == OTX_OP_COMMIT || cmd.commit) && !cmd.relaxed),
+             cmd.opcode == OTX_OP_FLUSH || cmd.opcode == OTX_OP_PREPARE || cmd.fua ||
+                 ((cmd.opcode == OTX_OP_COMMIT || cmd.commit) && !cmd.relaxed),
              false, ++id_, cmd};
         b.ends = note(cmd);
         busy_++;
@@ -301,6 +310,7 @@ class Traffic {
         r.see(Recorder::begins, cmd.opcode == OTX_OP_BEGIN), r.see(Recorder::aborts, cmd.opcode == OTX_OP_ABORT),
             r.see(Recorder::flushes, cmd.opcode == OTX_OP_FLUSH);
         r.see(Recorder::recovers, cmd.opcode == OTX_OP_RECOVER), r.see(Recorder::queries, cmd.opcode == OTX_OP_QUERY);
+        r.see(Recorder::prepares, cmd.opcode == OTX_OP_PREPARE);
         r.see(Recorder::commits, cmd.opcode == OTX_OP_COMMIT && !cmd.relaxed),
             r.see(Recorder::relaxed_commits, cmd.relaxed), r.see(Recorder::write_commits, cmd.commit);
         r.see(Recorder::reads, cmd.opcode == OTX_OP_READ),
@@ -310,6 +320,7 @@ class Traffic {
             for (Tx &t : txs_) t = Tx{};
         if (!cmd.has_tx || cmd.txid >= OTX_TXIDS) return false;
         Tx &t = txs_[cmd.txid];
+        if (cmd.opcode == OTX_OP_PREPARE) perhaps_[cmd.txid] = true;
         if (cmd.opcode == OTX_OP_BEGIN || (ranged && (cmd.opcode == OTX_OP_WRITE || trims))) {
             r.see(Recorder::implied_opens, !t.open && cmd.opcode != OTX_OP_BEGIN);
             t.open = true;
@@ -349,6 +360,9 @@ class Traffic {
             recorder.see(Recorder::tx_invalid, cpl.status == OTX_STATUS_TX_INVALID),
                 recorder.see(Recorder::media_errors, cpl.status == OTX_STATUS_MEDIA_ERROR),
                 recorder.see(Recorder::read_only, cpl.status == OTX_STATUS_READ_ONLY);
+            const bool ended = b.cmd.opcode == OTX_OP_COMMIT || b.cmd.opcode == OTX_OP_ABORT;
+            const bool over = !cpl.status || cpl.status == OTX_STATUS_TX_INVALID;
+            if (ended && over && b.cmd.txid < OTX_TXIDS) perhaps_[b.cmd.txid] = false;
             kept_ += b.promise && !cpl.status, walks_ += b.ends && !cpl.status;
             last_status_ = cpl.status, last_result_ = cpl.result;
             b.used = false;
@@ -403,6 +417,7 @@ class Traffic {
     uint32_t busy_ = 0, last_status_ = 0, last_result_ = 0;
     Busy tags_[OTX_TAGS];
     Tx txs_[OTX_TXIDS];
+    std::bitset<OTX_TXIDS> perhaps_;  // its PREPARE was sent, and no end of it was answered
     std::vector<uint8_t> data_[OTX_TAGS];
 };
 

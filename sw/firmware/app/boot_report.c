@@ -103,6 +103,14 @@ static void put_lost(const struct ftl_lost *l) {
     console_text(l->doubtful > FTL_DOUBTFUL ? " ...\n" : "\n");
 }
 
+static void put_prepared(uint32_t txids) {
+    uint32_t n = 0;
+    for (; txids != 0; txids &= txids - 1u) n++;
+    if (n == 0) return;
+    console_text("otx: ");
+    put_count(n, " transaction is prepared\n", " transactions are prepared\n");
+}
+
 void boot_report_mounted(const struct ftl_report *r) {
     if (r->formatted) console_text("otx: formatted\n");
     put_out(r);
@@ -111,6 +119,7 @@ void boot_report_mounted(const struct ftl_report *r) {
         put_count(r->blocks_bad, " block is bad\n", " blocks are bad\n");
     }
     put_lost(&r->lost);
+    put_prepared(r->prepared);
     console_text("otx: mounted generation ");
     console_number(r->generation);
     console_text(": ");

@@ -74,6 +74,13 @@ static inline void ftl_holders_put(struct ftl_holders *h, uint32_t block_id) {
     h->block[h->n++] = block_id;
 }
 
+/* Prepared transactions that a mount has found (ftl_prepared.h): their txids, one bit each; how long their lists are;
+ * blocks of an older map in which the pages are that the root names. */
+struct ftl_prepared {
+    uint32_t txids, items[FTL_TXIDS];
+    struct ftl_holders pages;
+};
+
 /* What a recovery could not bring back. */
 struct ftl_lost {
     uint32_t dropped;   /* commands that the log has and the map has not */
@@ -96,6 +103,7 @@ struct ftl_root {
     uint64_t map_first;
     /* lane_next: its block after that one, plus one; 0: a page there names it */
     uint32_t lane_block[FTL_MAX_LANES], lane_page[FTL_MAX_LANES], lane_next[FTL_MAX_LANES];
+    uint32_t prepared[2];    /* first page of prepared transactions, in both copies, plus one; 0: there are none */
     uint64_t out;            /* dies that the drive was made without, one bit each */
     uint32_t anchors, whole; /* where its copies are, one bit each; those that can be read */
     uint32_t frame;          /* where its page is, for the directory PPNs; valid until the next read into that frame */
@@ -106,7 +114,8 @@ struct ftl_report {
     bool formatted;
     bool readable; /* of a mount that failed: all can be read */
     uint32_t generation, log_pages, entries, blocks_free, blocks_bad;
-    uint32_t clocks; /* that it took */
+    uint32_t clocks;   /* that it took */
+    uint32_t prepared; /* txids that are PREPARED, one bit each */
     struct ftl_lost lost;
     uint32_t die, channel, way; /* of an error of a die */
     uint64_t absent, out;       /* dies that do not answer; that the drive was made without */
@@ -130,6 +139,7 @@ struct ftl {
     uint32_t lane_block[FTL_MAX_LANES][2]; /* the first two log blocks of each lane of the new generation */
     struct ftl_holders log[FTL_MAX_LANES]; /* blocks of each lane's log, from the root's first page on, in order */
     struct ftl_holders map;                /* blocks of the root's map pages and directories */
+    struct ftl_prepared prepared;
 };
 
 /* Frames, while the drive is not enabled: all but the firmware's own are free for mounting. They are used as:

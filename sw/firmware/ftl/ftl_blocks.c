@@ -315,6 +315,8 @@ uint32_t ftl_blocks_mount_reserve(const struct ftl_geometry *g) {
     uint32_t pages = g->map_pages + g->directories + ftl_erases_pages(g), dies = ftl_dies_used(g),
              round = dies * g->pages;
     uint32_t map_blocks = pages <= dies ? pages : (pages + round - 1) / round * dies;
+    uint32_t room = map_blocks * g->pages, all = pages + ftl_prepared_pages(g); /* those share the map's blocks */
+    if (all > room) map_blocks += (all - room + g->pages - 1) / g->pages;
     uint32_t copies = (ftl_copies_pages(g) + g->pages - 1) / g->pages;
     return map_blocks + copies + 2 * g->lanes + FTL_MOUNT_SPARE;
 }

@@ -106,6 +106,8 @@ static void begin(struct ftl *f, struct ftl_checkpoint *c) {
     c->root.log_page = c->begin.at.page;
     c->root.log_first = c->begin.at.first;
     c->root.map_first = c->start.at.first;
+    /* all that a mount brought back have ended before the start */
+    if (c->root.log_first != 0) c->root.prepared[0] = c->root.prepared[1] = 0;
     for (uint32_t l = 0; l < c->root.lanes; l++) {
         c->root.lane_block[l] = c->begin.at.lane[l].block;
         c->root.lane_page[l] = c->begin.at.lane[l].page;
@@ -230,7 +232,9 @@ static void new_root(struct ftl *f, struct ftl_checkpoint *c) {
     }
     ftl_root_leave_old(f);
     f->old_root = c->root;
-    release(f, &f->map, f->map.n);
+    if (c->root.prepared[0] == 0) release(f, &f->prepared.pages, f->prepared.pages.n);
+    if (c->root.prepared[0] != 0 && f->prepared.pages.n == 0) f->prepared.pages = f->map; /* they are in its blocks */
+    else release(f, &f->map, f->map.n);
     f->map = c->map;
     for (uint32_t l = 0; l < c->root.lanes; l++) {
         uint32_t n = 0;

@@ -23,6 +23,11 @@ void ftl_collect_count(struct ftl *f) {
         uint32_t word = hal_map()[lpn];
         if (word != FTL_WORD_NONE) ++*count_of(FTL_WORD_VALUE(word) >> g->page_bits);
     }
+    for (uint32_t t = 0; t < FTL_TXIDS; t++)
+        for (uint32_t i = 0; i < f->prepared.items[t]; i++) {
+            uint32_t word = hal_tx_area(t)[2 * i + 1];
+            if (word != FTL_WORD_NONE) ++*count_of(FTL_WORD_VALUE(word) >> g->page_bits);
+        }
     for (uint32_t die = 0; die < g->dies; die++)
         for (uint32_t b = 0; b < g->blocks; b++) {
             uint32_t id = ftl_block_id(g, die, b), n = *count_of(id);

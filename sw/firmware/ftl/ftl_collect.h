@@ -51,8 +51,8 @@ struct ftl_collect {
 /* Frames of a mount that ftl_collect_count() uses. */
 uint32_t ftl_collect_frames(const struct ftl_geometry *g);
 
-/* Before hal_enable(), after ftl_blocks_settle(): the blocks that the map names become DATA, and the hardware gets the
- * counts of their pages. */
+/* Before hal_enable(), after ftl_blocks_settle(): the blocks that the map or a prepared transaction names become DATA,
+ * and the hardware gets the counts of their pages. */
 void ftl_collect_count(struct ftl *f);
 
 /* One round: never waits for the NAND. */

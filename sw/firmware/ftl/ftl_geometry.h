@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "ftl_format.h"
+
 #define FTL_MAX_DIES 64u
 
 struct ftl_geometry {
@@ -60,5 +62,16 @@ uint32_t ftl_dies_first(const struct ftl_geometry *g);
 
 /* Pages whose program a cut can leave begun: each may need a copy (ftl_copies.h). */
 static inline uint32_t ftl_copies_pages(const struct ftl_geometry *g) { return g->dies * FTL_IN_FLIGHT(g); }
+
+/* Pages of prepared transactions (ftl_prepared.h): records of two words from this word on, each page twice. */
+#define FTL_PREPARED_RECORD 4u
+#define FTL_PREPARED_RECORDS ((FTL_PAGE_WORDS - FTL_PREPARED_RECORD) / 2u)
+#define FTL_PREPARED_COPIES 2u
+
+/* How many such pages a mount writes if as many entries are prepared as hardware allows. */
+static inline uint32_t ftl_prepared_pages(const struct ftl_geometry *g) {
+    uint32_t entries = g->tx_slots < g->lbas ? g->tx_slots : g->lbas;
+    return FTL_PREPARED_COPIES * ((entries + FTL_TXIDS + FTL_PREPARED_RECORDS - 1) / FTL_PREPARED_RECORDS);
+}
 
 #endif

@@ -31,7 +31,8 @@ void ftl_map_plain(const struct ftl *f);
 
 /* Writes all map pages that are not empty, the directories and the wear pages into erased blocks of any die, as pages
  * of root->map_sequence, words of the log's kind become plain; fills in root->directories and the directory PPNs in
- * frame root->frame. LIVE becomes anchors, data blocks of the map and the new pages' blocks. */
+ * frame root->frame. Then the prepared transactions (ftl_prepared.h). LIVE becomes anchors, data blocks of the map and
+ * the new pages' blocks. */
 FTL_MUST_CHECK enum ftl_error ftl_map_store(struct ftl *f, struct ftl_root *root);
 
 #endif

@@ -2,10 +2,13 @@
 /* Pages go round robin over the dies, each die with one open block; blocks are erased for all dies at once when all
  * open ones are full. A page whose program fails is programmed again when nothing is in flight; its block becomes bad
  * and gets no further page, what it holds stays until the next mount. */
+#include <stddef.h>
+
 #include "ftl_bbt.h"
 #include "ftl_blocks.h"
 #include "ftl_erase.h"
 #include "ftl_map.h"
+#include "ftl_prepared.h"
 #include "ftl_wear.h"
 
 /* program failures survived in one mount: a die that fails always shall not take all its blocks into the table */
@@ -121,6 +124,16 @@ static bool copy_out(struct ftl *f, uint32_t map_page, uint32_t frame) {
     return any != 0;
 }
 
+/* One page of prepared transactions (ftl_prepared.h), in the blocks of the map. */
+static enum ftl_error write_prepared(struct ftl *f, void *writer, const struct ftl_root *root, uint32_t number,
+                                     uint32_t *ppn) {
+    uint32_t *ppns = hal_frame(FTL_FRAME_DIRECTORY);
+    enum ftl_error error = program(f, writer, FTL_KIND_PREPARED, root, ppns, number, FTL_FRAME_POOL);
+    if (error == FTL_OK) error = drain(f, writer, FTL_KIND_PREPARED, root, ppns);
+    *ppn = ppns[number % FTL_PAGE_WORDS];
+    return error;
+}
+
 enum ftl_error ftl_map_store(struct ftl *f, struct ftl_root *root) {
     const struct ftl_geometry *g = &f->geometry;
     struct writer w = {.pages_to_go = g->map_pages + g->directories + ftl_erases_pages(g)};
@@ -157,5 +170,6 @@ enum ftl_error ftl_map_store(struct ftl *f, struct ftl_root *root) {
         error = program(f, &w, FTL_KIND_WEAR, root, wear_ppns, n, f->io.wear_frame + n);
         if (error == FTL_OK) error = drain(f, &w, FTL_KIND_WEAR, root, wear_ppns);
     }
+    if (error == FTL_OK) error = ftl_prepared_store(f, root, write_prepared, &w);
     return error;
 }

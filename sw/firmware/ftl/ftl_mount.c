@@ -9,6 +9,7 @@
 #include "ftl_log.h"
 #include "ftl_map.h"
 #include "ftl_marks.h"
+#include "ftl_prepared.h"
 #include "ftl_replay.h"
 #include "ftl_root.h"
 #include "ftl_scan.h"
@@ -109,6 +110,12 @@ static enum ftl_error recover(struct ftl *f, struct ftl_log *log, struct ftl_los
     return error;
 }
 
+/* What was prepared still is, on a drive that will be read-only, too. */
+static void open_readable(struct ftl *f) {
+    ftl_map_plain(f);
+    ftl_prepared_open(f);
+}
+
 enum ftl_error ftl_mount(struct ftl *f) {
     struct ftl_log log;
     struct ftl_root root;
@@ -129,14 +136,15 @@ enum ftl_error ftl_mount(struct ftl *f) {
     hal_generation(f->old_root.generation + 1);
     error = recover(f, &log, &lost);
     f->report.readable = error == FTL_ERR_GAP || error == FTL_ERR_NO_BLOCK || error == FTL_ERR_PROGRAM;
-    if (f->report.readable) ftl_map_plain(f);
+    if (f->report.readable) open_readable(f);
     f->report.lost = lost;
     hal_identity(f->old_root.drive_id, &lost);
     if (error != FTL_OK) return error;
-    error = new_generation(f, blank, log.entries != f->old_root.map_first || f->map_must_move, &lost, &root);
+    bool changed = log.entries != f->old_root.map_first || f->map_must_move || f->old_root.prepared[0] != 0;
+    error = new_generation(f, blank, changed, &lost, &root);
     hal_identity(root.drive_id, &lost);
     f->report.readable = !blank && error != FTL_OK;
-    if (f->report.readable) ftl_map_plain(f);
+    if (f->report.readable) open_readable(f);
     if (error != FTL_OK) return error;
     ftl_root_leave_old(f);
     f->old_root = root;
@@ -158,6 +166,7 @@ enum ftl_error ftl_mount(struct ftl *f) {
         .out = f->geometry.out,
         .ways = f->geometry.ways,
     };
+    ftl_prepared_open(f);
     return FTL_OK;
 }
 

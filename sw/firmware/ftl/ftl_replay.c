@@ -3,6 +3,7 @@
 
 #include "ftl_blocks.h"
 #include "ftl_map.h"
+#include "ftl_prepared.h"
 #include "ftl_replay_state.h"
 
 enum ftl_error ftl_check_entry(struct ftl *f, const struct ftl_entry *e) {
@@ -21,6 +22,7 @@ enum ftl_error ftl_check_entry(struct ftl *f, const struct ftl_entry *e) {
         case FTL_TRIM: return e->lpn < g->lbas && e->arg <= g->lbas - e->lpn ? FTL_OK : FTL_ERR_LOG;
         case FTL_COMMIT:
         case FTL_ABORT:
+        case FTL_PREPARE:
         case FTL_NOTE: return FTL_OK;
         default: return FTL_ERR_LOG; /* of a later version of this format */
     }
@@ -36,6 +38,7 @@ static enum ftl_error apply_in_tx(struct ftl *f, struct ftl_replay *r, const str
              word = e->kind == FTL_TRIM ? FTL_WORD_NONE : word_of(f, r, e, index);
     enum ftl_error error = FTL_OK;
     bool fresh;
+    if (ftl_tx_shut(r->tx, e->serial)) return FTL_OK;
     struct ftl_tx_seen *t = ftl_tx_of(r->tx, e->serial, &fresh);
     if (fresh) r->lists.items[txid] = 0;
     t->seen++;
@@ -43,14 +46,33 @@ static enum ftl_error apply_in_tx(struct ftl *f, struct ftl_replay *r, const str
     return error;
 }
 
+static void forget(struct ftl_replay *r, uint32_t txid) {
+    r->tx[txid].seen = 0;
+    r->tx[txid].prepared = false;
+    r->lists.items[txid] = 0;
+}
+
 static void apply_commit(struct ftl_replay *r, const struct ftl_entry *e, uint64_t index, uint64_t map_first) {
     uint32_t txid = e->serial % FTL_TXIDS;
-    bool counts = !ftl_is_out(r, index) && !r->commits_broken && e->epoch <= r->bad_epoch;
+    bool shut = ftl_tx_shut(r->tx, e->serial),
+         counts = !ftl_is_out(r, index) && !r->commits_broken && e->epoch <= r->bad_epoch && !shut;
     if (counts && r->tx[txid].serial == e->serial && index >= map_first) ftl_txlist_apply(&r->lists, txid);
     if (!counts) r->commits_broken = true;
     if (!counts && !ftl_is_out(r, index)) r->lost->dropped++;
-    r->tx[txid].seen = 0;
-    r->lists.items[txid] = 0;
+    if (!counts && r->tx[txid].prepared) return; /* the prepared one stays */
+    forget(r, txid);
+}
+
+static void apply_prepare(struct ftl_replay *r, const struct ftl_entry *e, uint64_t index) {
+    struct ftl_tx_seen *t = &r->tx[e->serial % FTL_TXIDS];
+    bool fresh, shut = ftl_tx_shut(r->tx, e->serial);
+    if (!shut && !ftl_is_out(r, index)) {
+        t = ftl_tx_of(r->tx, e->serial, &fresh);
+        if (fresh) r->lists.items[e->serial % FTL_TXIDS] = 0;
+        t->prepared = t->seen == e->arg;
+        if (t->prepared) return;
+    }
+    if (!ftl_is_out(r, index)) r->lost->dropped++;
 }
 
 /* Who holds `from` gets the new page. A word of the map may be newer than this entry, and name the old page in a later
@@ -91,9 +113,9 @@ static enum ftl_error apply(struct ftl *f, struct ftl_replay *r, const struct ft
         }
         case FTL_COMMIT: apply_commit(r, e, index, f->old_root.map_first); return FTL_OK;
         case FTL_NOTE: return FTL_OK;
+        case FTL_PREPARE: apply_prepare(r, e, index); return FTL_OK;
         default: /* ABORT */
-            r->tx[e->serial % FTL_TXIDS].seen = 0;
-            r->lists.items[e->serial % FTL_TXIDS] = 0;
+            if (!ftl_tx_shut(r->tx, e->serial)) forget(r, e->serial % FTL_TXIDS);
             return FTL_OK;
     }
 }
@@ -131,8 +153,10 @@ enum ftl_error ftl_replay(struct ftl *f, struct ftl_log *log, bool write, struct
     static struct ftl_copies copies; /* large for a stack */
     struct ftl_replay r = {.log = log, .bad_epoch = 0xffffffffu, .lost = lost, .copies = &copies};
     copies = (struct ftl_copies){0};
-    enum ftl_error error = walk(f, &r, log->base, 0, true);
+    enum ftl_error error = ftl_prepared_load(f, &r);
+    if (error == FTL_OK) error = walk(f, &r, log->base, 0, true);
     if (error == FTL_OK) error = ftl_replay_tail(f, &r, write);
     if (error == FTL_OK) error = walk(f, &r, r.tail_page, r.tail_entry, false);
+    if (error == FTL_OK) ftl_prepared_keep(f, &r);
     return error;
 }

@@ -6,10 +6,13 @@
  *    any entry that can still be dropped.
  * 2. The rest (the tail, at most FTL_WATERMARK_RING entries) is judged first: VERIFY of each named page, on all dies at
  *    the same time; a page that failed counts when the RELOCATE that stands in for it does; a plain group counts when
- *    all its members do; a COMMIT counts when as many entries of its serial are there as it says and all count. `bad
- *    epoch` is the lowest one in which an order-preserving group or a COMMIT was dropped.
+ *    all its members do; a COMMIT counts when as many entries of its serial are there as it says and all count; so does
+ * a PREPARE. `bad epoch` is the lowest one in which an order-preserving group or a COMMIT was dropped.
  * 3. Then the tail is applied like the rest, without what was dropped, without order-preserving entries of epochs above
  *    the bad one, and without all COMMITs behind the first that does not count.
+ * A PREPARE that counts needs no other transaction. It makes its transaction PREPARED until a COMMIT or ABORT of it
+ * counts; a COMMIT that does not count leaves it PREPARED, and then later entries of its txid mean nothing: hardware
+ * had seen that COMMIT, nobody else had (ftl_prepared.h). The COMMIT of a PREPARED one needs no entries.
  * Pages whose program may have been cut are copied before they count (ftl_copies.h). Blocks that any entry names become
  * BUSY. Nothing else is programmed, and only other anchors are erased (ftl_root_alone): a replay that is cut is done
  * again. Without copies, on a drive that will be read-only, such pages count as they read. */

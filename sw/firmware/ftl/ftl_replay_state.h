@@ -10,7 +10,8 @@
 /* Entries of a transaction seen so far. A txid whose serial changed has lost its old transaction. */
 struct ftl_tx_seen {
     uint32_t serial, seen;
-    bool whole; /* all of them are complete */
+    bool whole;    /* all of them are complete */
+    bool prepared; /* its PREPARE counts, and no end does yet */
 };
 
 struct ftl_replay {
@@ -38,6 +39,12 @@ static inline void ftl_set_bit(uint32_t *bits, uint64_t index, bool set) {
 static inline bool ftl_is_out(const struct ftl_replay *r, uint64_t index) { return ftl_bit(r->out, index); }
 
 static inline void ftl_set_out(struct ftl_replay *r, uint64_t index, bool out) { ftl_set_bit(r->out, index, out); }
+
+/* An entry or record of the serial means nothing: the txid belongs to another transaction, prepared before it, whose
+ * COMMIT did not count. */
+static inline bool ftl_tx_shut(const struct ftl_tx_seen *tx, uint32_t serial) {
+    return tx[serial % FTL_TXIDS].prepared && tx[serial % FTL_TXIDS].serial != serial;
+}
 
 /* Counts an entry of a transaction; returns the state of its txid. */
 static inline struct ftl_tx_seen *ftl_tx_of(struct ftl_tx_seen *tx, uint32_t serial, bool *fresh) {

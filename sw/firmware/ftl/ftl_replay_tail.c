@@ -144,10 +144,26 @@ static void judge_commit(struct ftl_replay *r, const struct ftl_tx_seen *tx, con
                          uint64_t index) {
     const struct ftl_tx_seen *t = &tx[e->serial % FTL_TXIDS];
     bool ours = t->seen != 0 && t->serial == e->serial;
+    if (t->prepared && t->serial == e->serial) return;
     if (e->arg == (ours ? t->seen : 0) && (!ours || t->whole)) return;
     ftl_set_out(r, index, true);
     r->lost->dropped++;
     if (e->epoch < r->bad_epoch) r->bad_epoch = e->epoch;
+}
+
+/* It counts when its transaction's entries are there and complete. */
+static void judge_prepare(struct ftl_replay *r, struct ftl_tx_seen *tx, const struct ftl_entry *e, uint64_t index) {
+    bool fresh;
+    struct ftl_tx_seen *t = ftl_tx_of(tx, e->serial, &fresh);
+    t->prepared = e->arg == t->seen && t->whole;
+    if (t->prepared) return;
+    ftl_set_out(r, index, true);
+    r->lost->dropped++;
+}
+
+static void end_tx(struct ftl_tx_seen *tx, uint32_t serial) {
+    tx[serial % FTL_TXIDS].seen = 0;
+    tx[serial % FTL_TXIDS].prepared = false;
 }
 
 enum ftl_error ftl_replay_tail(struct ftl *f, struct ftl_replay *r, bool write) {
@@ -177,9 +193,11 @@ enum ftl_error ftl_replay_tail(struct ftl *f, struct ftl_replay *r, bool write) 
                 n = judge_group(r, page, entry, first + entry);
             } else if (e.kind == FTL_COMMIT) {
                 judge_commit(r, tx, &e, first + entry);
-                tx[e.serial % FTL_TXIDS].seen = 0;
+                end_tx(tx, e.serial);
+            } else if (e.kind == FTL_PREPARE) {
+                judge_prepare(r, tx, &e, first + entry);
             } else if (e.kind == FTL_ABORT) {
-                tx[e.serial % FTL_TXIDS].seen = 0;
+                end_tx(tx, e.serial);
             }
         }
     }

@@ -163,6 +163,7 @@ static enum ftl_error take(struct ftl *f) {
     r->log_first = ftl_get48(w, FTL_ROOT_LOG_FIRST);
     r->map_first = r->log_first + w[FTL_ROOT_IN_MAP];
     r->lanes = w[FTL_ROOT_LANES];
+    for (uint32_t c = 0; c < 2; c++) r->prepared[c] = r->version > 7 ? w[FTL_ROOT_PREPARED + c] : 0;
     r->out = out_of(w);
     uint64_t *done[] = {&f->health.host, &f->health.nand, &f->health.moved};
     for (uint32_t i = 0; i < 3; i++)
@@ -291,6 +292,7 @@ static void compose(const struct ftl *f, const struct ftl_root *root) {
         w[FTL_ROOT_LANE_PAGE + l / 2] |= root->lane_page[l] << 16 * (l % 2);
         w[FTL_ROOT_LANE_NEXT + l] = root->lane_next[l];
     }
+    for (uint32_t c = 0; c < 2; c++) w[FTL_ROOT_PREPARED + c] = root->prepared[c];
     w[FTL_ROOT_OUT] = (uint32_t)g->out;
     w[FTL_ROOT_OUT + 1] = (uint32_t)(g->out >> 32);
 }

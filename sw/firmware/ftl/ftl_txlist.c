@@ -41,6 +41,10 @@ enum ftl_error ftl_txlist_add(const struct ftl *f, struct ftl_txlist *t, uint32_
     return FTL_OK;
 }
 
+void ftl_txlist_compact(const struct ftl *f, struct ftl_txlist *t, uint32_t txid) {
+    t->items[txid] = compact(f, hal_tx_area(txid), t->items[txid]);
+}
+
 void ftl_txlist_apply(const struct ftl_txlist *t, uint32_t txid) {
     const uint32_t *item = hal_tx_area(txid);
     uint32_t *map = hal_map();

@@ -104,6 +104,9 @@ struct hal_log_place {
 void hal_log_place(struct hal_log_place *place);
 /* The index of the first log entry of a txid's present use; false: the txid is FREE, or has none. */
 bool hal_tx_first(uint32_t txid, uint64_t *index);
+/* Before hal_enable(): a txid is PREPARED, in its first use, with so many entries; its table (work area: entries of
+ * four words, lpn, location, next, flags) and the chains in the map are there. hal_tx_first() says index 0 of it. */
+void hal_tx_prepared(uint32_t txid, uint32_t entries);
 /* The committed version of a block, as a map word of kind NONE, NAND or BUF. NONE also after an error of table memory.
  */
 uint32_t hal_lookup(uint32_t lpn);

@@ -134,6 +134,11 @@ bool hal_tx_first(uint32_t txid, uint64_t *index) {
     return otx_tx_open_read();
 }
 
+void hal_tx_prepared(uint32_t txid, uint32_t entries) {
+    otx_tx_prepared_entries_write(entries);
+    otx_tx_prepared_write(txid);
+}
+
 uint32_t hal_lookup(uint32_t lpn) {
     otx_lookup_write(lpn);
     while (!otx_lookup_valid_read()) {}

@@ -21,6 +21,9 @@
  * Data page: 4,096 bytes of one LPN. OOB: DATA, lpn, sequence of its log entry. Every OOB carries the generation it was
  * written in.
  *
+ * Prepared page: entries of transactions that were prepared when a mount wrote it (ftl_prepared.h). OOB: PREPARED,
+ * lpn = page number.
+ *
  * Wear page: erases of 1,024 blocks, a word each: blocks of die 0, die 1, ... OOB: WEAR, lpn = which 1,024 blocks,
  * sequence = sequence of the root that first named it.
  *
@@ -50,10 +53,10 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 /* Root page, words. */
 #define FTL_ROOT_MAGIC_LO 0x5258544fu /* "OTXROOT1" */
 #define FTL_ROOT_MAGIC_HI 0x31544f4fu
-/* 6: no wear pages; 5: roots stand once; 4: map pages have the sequence of the directory and no position; 3: the log
- * begins at page 0, index 0 (these words were 0). All are taken as they are. 2: no seals, up to six roots of which the
- * newest counts; 1: two anchors, data in the other blocks that are anchors now */
-#define FTL_ROOT_VERSION 7u
+/* 7: no prepared transactions; 6: no wear pages; 5: roots stand once; 4: map pages have the sequence of the directory
+ * and no position; 3: the log begins at page 0, index 0 (these words were 0). All are taken as they are. 2: no seals,
+ * up to six roots of which the newest counts; 1: two anchors, data in the other blocks that are anchors now */
+#define FTL_ROOT_VERSION 8u
 #define FTL_ROOT_OLDEST 3u
 #define FTL_MAX_LANES ((uint32_t)OTX_MAX_LANES)
 #define FTL_MAX_DIRECTORIES 256u
@@ -91,7 +94,9 @@ enum ftl_root_word {
     /* four words: the lane's block after that of its first page, plus one; 0: not known. The lane goes on there if a
      * page before its first one has failed */
     FTL_ROOT_LANE_NEXT = 320,
-    FTL_ROOT_ANCHORS = 324,    /* the anchors where copies of it may be, one bit each */
+    FTL_ROOT_ANCHORS = 324, /* the anchors where copies of it may be, one bit each */
+    /* two words: PPNs of the first page of prepared transactions in both copies, plus one; 0: there are none */
+    FTL_ROOT_PREPARED = 325,
     FTL_ROOT_PAGES_DONE = 736, /* six words: HOST_PAGES, NAND_PAGES, MOVED_PAGES of the health, as far as was known */
     FTL_ROOT_WEAR = 768,       /* PPNs of the wear pages; FTL_NO_PPN: there is none */
 };
@@ -108,6 +113,7 @@ _Static_assert(FTL_ROOT_DOUBTFUL_LPN + FTL_DOUBTFUL <= FTL_ROOT_LOG_PAGE &&
 _Static_assert(FTL_LOG_ENTRY + FTL_LOG_ENTRIES * FTL_ENTRY_WORDS == FTL_PAGE_WORDS, "header and entries are one page");
 
 #define FTL_TXIDS ((uint32_t)OTX_TXIDS)
+#define FTL_FIRST_USE(txid) (FTL_TXIDS | (txid)) /* the serial of the first transaction of a txid in a generation */
 #define FTL_WATERMARK_RING 2048u /* entries past a watermark are fewer than this (the hardware's ring is 1,024) */
 
 /* Accessors: two words as one number. */

@@ -12,14 +12,45 @@ uint32_t drive_lpn(uint32_t i) { return i * (sim.g.lbas / DRIVE_LPNS); }
 
 static uint32_t number_of(uint32_t lpn) { return lpn / (sim.g.lbas / DRIVE_LPNS); }
 
-uint32_t drive_value(uint32_t lpn) {
-    uint32_t word = hal_map()[lpn];
+static uint32_t value_of(uint32_t lpn, uint32_t word) {
     if (word == FTL_WORD_NONE) return NOTHING;
     CHECK(FTL_WORD_KIND(word) == FTL_WORD_KIND_NAND);
     const struct sim_page *p = &sim_pages[FTL_WORD_VALUE(word)];
     CHECK(p->state == SIM_WHOLE && p->kind == FTL_KIND_DATA && p->lpn == lpn && p->fades == 0);
     return p->stamp;
 }
+
+uint32_t drive_base(uint32_t lpn) {
+    uint32_t word = hal_map()[lpn];
+    for (uint32_t n = 0; FTL_WORD_KIND(word) == FTL_WORD_KIND_VER; n++) {
+        uint32_t txid = FTL_WORD_VALUE(word) >> OTX_TX_STRIDE_BITS, i = FTL_WORD_VALUE(word) & 0xffffu;
+        CHECK(n < FTL_TXIDS && txid < FTL_TXIDS && sim.prepared >> txid & 1u && i < sim.entries[txid]);
+        const uint32_t *entry = hal_tx_area(txid) + 4 * i;
+        CHECK(entry[0] == lpn && entry[3] == 0);
+        word = entry[2];
+    }
+    return word;
+}
+
+bool drive_restored(uint32_t txid, struct drive_tx *t) {
+    *t = (struct drive_tx){.use = 1};
+    if (!(sim.prepared >> txid & 1u)) return false;
+    t->open = t->prepared = t->sure = true;
+    t->n = sim.entries[txid];
+    CHECK(t->n <= DRIVE_LPNS);
+    for (uint32_t i = 0; i < t->n; i++) {
+        const uint32_t *entry = hal_tx_area(txid) + 4 * i;
+        uint32_t word = hal_map()[entry[0]], self = txid << OTX_TX_STRIDE_BITS | i;
+        while (FTL_WORD_KIND(word) == FTL_WORD_KIND_VER && FTL_WORD_VALUE(word) != self)
+            word = hal_tx_area(FTL_WORD_VALUE(word) >> OTX_TX_STRIDE_BITS)[4 * (FTL_WORD_VALUE(word) & 0xffffu) + 2];
+        CHECK(FTL_WORD_KIND(word) == FTL_WORD_KIND_VER); /* its block's chain comes by it */
+        t->lpn[i] = entry[0];
+        t->value[i] = value_of(entry[0], entry[1]);
+    }
+    return true;
+}
+
+uint32_t drive_value(uint32_t lpn) { return value_of(lpn, drive_base(lpn)); }
 
 void drive_supply(uint32_t steps) {
     while (steps-- > 0) {
@@ -66,6 +97,9 @@ void drive_start(void) {
     for (uint32_t l = 0; l < sim.g.lbas; l++)
         if (number_of(l) >= DRIVE_LPNS || drive_lpn(number_of(l)) != l) CHECK(hal_map()[l] == FTL_WORD_NONE);
     for (uint32_t i = 0; i < DRIVE_LPNS; i++) drive.before[i] = drive_value(drive_lpn(i));
+    for (uint32_t t = 0; t < FTL_TXIDS; t++)
+        if (drive_restored(t, &drive.tx[t])) drive.restored |= 1u << t;
+        else drive.tx[t].use = 0;
     map_start();
     for (uint32_t die = 0; die < sim.g.dies; die++)
         for (uint32_t b = 0; b < sim.g.blocks; b++)
@@ -108,6 +142,12 @@ void hw_advance(void) {
         if (hw.flight[0].mark > hw.durable_mark) hw.durable_mark = hw.flight[0].mark;
         hw.flights--;
         memmove(&hw.flight[0], &hw.flight[1], hw.flights * sizeof hw.flight[0]);
+    }
+    for (uint32_t t = 0; t < FTL_TXIDS; t++) {
+        struct drive_tx *x = &drive.tx[t];
+        if (hw.durable < x->index || hw.watermark < x->index) continue;
+        if (x->prepared) x->sure = true;
+        x->ending = false;
     }
     uint64_t relaxed_to = 0; /* index of the last RELAXED COMMIT */
     for (uint32_t i = 0; i < drive.items; i++) {
@@ -394,6 +434,8 @@ static void tx_put(struct drive_tx *t, uint32_t lpn, uint32_t value) {
     t->value[i] = value;
 }
 
+static bool takes_writes(uint32_t txid) { return !drive.tx[txid].prepared && !drive.tx[txid].ending; }
+
 static struct drive_tx *open_tx(uint32_t txid) {
     struct drive_tx *t = &drive.tx[txid];
     if (!t->open) *t = (struct drive_tx){.open = true, .use = t->use + 1};
@@ -402,7 +444,7 @@ static struct drive_tx *open_tx(uint32_t txid) {
 }
 
 bool drive_tx_write(uint32_t txid, uint32_t lpn) {
-    if (no_room(1)) return false;
+    if (no_room(1) || !takes_writes(txid)) return false;
     tx_put(open_tx(txid), lpn, drive.stamp);
     uint64_t index = map_entry(lpn, 1, 0, FTL_ENTRY_IN_TX, serial_of(txid), drive.stamp++);
     map_in_tx(txid, lpn, FTL_WORD_VALUE(hw.entry[index].location));
@@ -410,7 +452,7 @@ bool drive_tx_write(uint32_t txid, uint32_t lpn) {
 }
 
 bool drive_tx_trim(uint32_t txid, uint32_t lpn) {
-    if (no_room(1)) return false;
+    if (no_room(1) || !takes_writes(txid)) return false;
     tx_put(open_tx(txid), lpn, NOTHING);
     drive_append((struct ftl_entry){.kind = FTL_TRIM,
                                     .flags = FTL_ENTRY_IN_TX,
@@ -432,17 +474,22 @@ static uint32_t untaken(void) {
 
 static bool commit(uint32_t txid, bool relaxed) {
     struct drive_tx *t = &drive.tx[txid];
-    if (!t->open || no_room(0) || (sim.takes_nothing && untaken() == UNTAKEN)) return false;
+    if (!t->open || (t->prepared && !t->sure) || no_room(0) || (sim.takes_nothing && untaken() == UNTAKEN))
+        return false;
     struct drive_item *item = &drive.item[drive.items++];
     *item = (struct drive_item){
         .kind = ITEM_COMMIT, .relaxed = relaxed, .n = t->n, .serial = serial_of(txid), .epoch = drive.epoch};
     memcpy(item->lpn, t->lpn, sizeof t->lpn);
     memcpy(item->value, t->value, sizeof t->value);
     item->index = hw.head + 1;
+    item->prepared = t->prepared;
     map_commit(txid, serial_of(txid));
-    drive_append((struct ftl_entry){
-        .kind = FTL_COMMIT, .n = 1, .serial = serial_of(txid), .arg = t->logged, .epoch = drive.epoch});
-    t->open = false;
+    drive_append((struct ftl_entry){.kind = FTL_COMMIT,
+                                    .n = 1,
+                                    .serial = serial_of(txid),
+                                    .arg = t->prepared ? 0 : t->logged,
+                                    .epoch = drive.epoch});
+    t->open = t->prepared = false;
     return true;
 }
 
@@ -451,9 +498,24 @@ bool drive_commit(uint32_t txid) { return commit(txid, false); }
 bool drive_commit_relaxed(uint32_t txid) { return commit(txid, true); }
 
 void drive_abort(uint32_t txid) {
-    if (drive.tx[txid].open) drive_append((struct ftl_entry){.kind = FTL_ABORT, .n = 1, .serial = serial_of(txid)});
-    if (drive.tx[txid].open) map_abort(txid);
-    drive.tx[txid].open = false;
+    struct drive_tx *t = &drive.tx[txid];
+    if (!t->open || (t->prepared && !t->sure)) return;
+    drive_append((struct ftl_entry){.kind = FTL_ABORT, .n = 1, .serial = serial_of(txid)});
+    map_abort(txid);
+    t->ending = t->prepared; /* it waits until the record is durable */
+    t->index = hw.head;
+    t->open = t->prepared = false;
+}
+
+bool drive_prepare(uint32_t txid) {
+    struct drive_tx *t = &drive.tx[txid];
+    if (!t->open || t->prepared || no_room(0)) return false;
+    drive_append((struct ftl_entry){
+        .kind = FTL_PREPARE, .n = 1, .serial = serial_of(txid), .arg = t->logged, .epoch = drive.epoch});
+    t->prepared = true;
+    t->sure = false;
+    t->index = hw.head;
+    return true;
 }
 
 void drive_takes(bool completions) {

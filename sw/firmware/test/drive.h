@@ -29,12 +29,16 @@ struct drive_item { /* a plain command (WRITE or TRIM) or a COMMIT */
     bool must;             /* acknowledged as durable */
     bool relaxed, visible; /* of a COMMIT; */
     bool taken;            /* the host has taken its completion */
+    bool prepared;         /* of a COMMIT: its transaction was PREPARED */
     uint64_t index, epoch;
     uint32_t serial;
 };
 
 struct drive_tx {
     bool open;
+    bool prepared, sure; /* PREPARE is appended; and completed */
+    bool ending;         /* its ABORT, of a prepared one, is not durable yet */
+    uint64_t index;      /* after the PREPARE, or that ABORT */
     uint32_t use, logged, n, lpn[DRIVE_TX_WRITES], value[DRIVE_TX_WRITES];
 };
 
@@ -48,6 +52,8 @@ struct drive {
     uint32_t full_taken_back;    /* events that the firmware took with `full` taken back first */
     uint32_t moved;              /* pages of the map that changed place by a move of the firmware */
     uint32_t before[DRIVE_LPNS]; /* values at the last mount */
+    uint32_t restored;           /* txids that it brought back, one bit each */
+    uint32_t kept;               /* how often the judge found a transaction prepared */
     struct drive_item item[DRIVE_ITEMS];
     uint32_t items;
     struct drive_tx tx[FTL_TXIDS];
@@ -71,6 +77,11 @@ bool drive_tx_trim(uint32_t txid, uint32_t lpn);
 bool drive_commit(uint32_t txid);
 bool drive_commit_relaxed(uint32_t txid);
 void drive_abort(uint32_t txid);
+bool drive_prepare(uint32_t txid);
+/* After a mount: the word below all versions of a block, checked; the prepared transaction that the mount brought back,
+ * false: it is none. */
+uint32_t drive_base(uint32_t lpn);
+bool drive_restored(uint32_t txid, struct drive_tx *t);
 /* All that is logged so far is to be acknowledged: closes the page, runs until it is durable and complete. */
 void drive_flush(void);
 /* Whether the host takes completions: while it does not, one COMMIT becomes visible and the next ones do not. */

@@ -76,14 +76,26 @@ bool map_names(uint32_t ppn) {
     return found;
 }
 
+/* The versions that a mount brought back. */
+static void start_prepared(void) {
+    for (uint32_t t = 0; t < FTL_TXIDS; t++)
+        for (uint32_t i = 0; i < drive.tx[t].n; i++) {
+            uint32_t word = hal_tx_area(t)[4 * i + 1];
+            open_tx[t][number_of(drive.tx[t].lpn[i])] = (struct location){
+                .held = true, .complete = true, .ppn = word == FTL_WORD_NONE ? NO_PAGE : FTL_WORD_VALUE(word)};
+        }
+}
+
 void map_start(void) {
     memset(open_tx, 0, sizeof open_tx);
     pendings = 0;
     for (uint32_t i = 0; i < DRIVE_LPNS; i++) {
-        uint32_t word = hal_map()[drive_lpn(i)];
+        uint32_t word = drive_base(drive_lpn(i));
         base[i] = (struct location){
             .held = true, .complete = true, .ppn = word == FTL_WORD_NONE ? NO_PAGE : FTL_WORD_VALUE(word)};
     }
+    start_prepared();
+    show();
 }
 
 void map_plain(uint32_t lpn, uint32_t ppn) {

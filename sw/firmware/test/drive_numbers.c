@@ -85,6 +85,10 @@ void hal_log_place(struct hal_log_place *place) {
 
 bool hal_tx_first(uint32_t txid, uint64_t *index) {
     if (!drive.tx[txid].open && !map_pending_of(txid)) return false;
+    if (drive.restored >> txid & 1u && (map_pending(FTL_FIRST_USE(txid)) || drive_open(FTL_FIRST_USE(txid)))) {
+        *index = 0; /* TxFirst.scala */
+        return true;
+    }
     for (uint64_t i = 0; i < hw.head; i++) {
         const struct ftl_entry *e = &hw.entry[i];
         if (!(e->flags & FTL_ENTRY_IN_TX) || e->serial % FTL_TXIDS != txid ||

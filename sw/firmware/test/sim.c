@@ -152,6 +152,7 @@ void sim_power_on(void) {
     sim.enabled = sim.full = sim.read_only = false;
     sim.log_full = sim.memory_errors = sim.data_pages = sim.log_pages = 0;
     memset(sim.health, 0xa5, sizeof sim.health);
+    sim.prepared = 0;
     sim.generation = sim.drive_id = sim.dropped = sim.lost_log_pages = sim.doubtful = sim.ops = 0;
     memset(sim.data, 0, sizeof sim.data);
     memset(sim.lane, 0, sizeof sim.lane);
@@ -322,8 +323,8 @@ static void run(const struct hal_nand_op *o, struct hal_nand_done *d) {
             memset(frames[o->frame], (int)sim_random(256), sizeof p->words);
     }
     if (o->op == HAL_PROGRAM) {
-        CHECK(o->kind < 16 && (sim.enabled || o->kind == FTL_KIND_BBT || o->kind == FTL_KIND_DATA ||
-                               o->kind == FTL_KIND_WEAR || o->frame < SIM_FRAMES - sim.g.firmware_frames));
+        CHECK(o->kind < SIM_KINDS && (sim.enabled || o->kind == FTL_KIND_BBT || o->kind == FTL_KIND_DATA ||
+                                      o->kind == FTL_KIND_WEAR || o->frame < SIM_FRAMES - sim.g.firmware_frames));
         CHECK(!sim.enabled || (o->frame >= SIM_FRAMES - sim.g.firmware_frames && o->frame < SIM_FRAMES));
         sim.programs[o->kind]++;
         p = sim_program(o->ppn, o->kind, o->lpn, o->sequence);
@@ -464,6 +465,11 @@ uint32_t hal_data_pages(void) { return sim.data_pages; }
 uint32_t hal_log_pages(void) { return sim.log_pages; }
 uint32_t hal_corrected_reads(void) { return 7; }
 uint32_t hal_weak_reads(void) { return 5; }
+void hal_tx_prepared(uint32_t txid, uint32_t entries) {
+    CHECK(!sim.enabled && txid < FTL_TXIDS && !(sim.prepared >> txid & 1u) && entries <= sim.g.tx_slots);
+    sim.prepared |= 1u << txid;
+    sim.entries[txid] = entries;
+}
 void hal_enable(void) { sim.enabled = true; }
 void hal_read_only(void) {
     CHECK(!sim.enabled);

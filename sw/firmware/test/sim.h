@@ -23,6 +23,7 @@
 #define SIM_FRAMES 80u
 #define SIM_FIFO 4u
 #define SIM_BLOCKS 65536u
+#define SIM_KINDS 10u /* of pages */
 
 enum sim_state { SIM_BLANK, SIM_WHOLE, SIM_TORN, SIM_TORN_BLANK };
 
@@ -51,9 +52,10 @@ struct sim {
     uint32_t log_full;
     uint32_t generation, drive_id, dropped, lost_log_pages, doubtful;
     bool enabled, full, read_only;
+    uint32_t prepared, entries[FTL_TXIDS]; /* hal_tx_prepared(): txids, one bit each; entries of their tables */
     struct sim_fifo data[FTL_MAX_DIES], lane[FTL_MAX_LANES];
     uint32_t count[HAL_OPS];                 /* operations done, by op */
-    uint32_t programs[16];                   /* by kind */
+    uint32_t programs[SIM_KINDS];            /* by kind */
     uint32_t ops, cut_at;                    /* operations done; the power fails before this one (0: never) */
     uint32_t fail_program_at, fail_erase_at; /* the n-th one fails */
     struct sim_part part;                    /* of all dies */
@@ -67,13 +69,13 @@ struct sim {
     uint32_t noisy_from;                     /* from this mode of the bus on IDs read wrong (0: never) */
     uint32_t bus_mode, capabilities, mode[FTL_MAX_DIES], level[FTL_MAX_DIES]; /* level: of reads */
     uint32_t fail_programs, fail_erases; /* so many of 1,000 fail; a block whose erase failed once fails for ever */
-    uint32_t fail_next[16];              /* so many of the next programs of a kind fail */
-    uint32_t failed[16], failed_erases;  /* counted by kind; not forgotten at power on */
-    bool fail_reads_well;                /* pages that fail read well: all, not some */
-    void (*on_verify)(uint32_t ppn);     /* called when a whole page was verified; NULL: nobody asks */
-    void (*on_erase)(uint32_t block_id); /* called before an erase; NULL: nobody asks */
-    uint32_t fades_always;               /* not 0: what a power cut leaves whole fades at this read */
-    bool stays;                          /* what a power cut leaves whole does not fade */
+    uint32_t fail_next[SIM_KINDS];       /* so many of the next programs of a kind fail */
+    uint32_t failed[SIM_KINDS], failed_erases; /* counted by kind; not forgotten at power on */
+    bool fail_reads_well;                      /* pages that fail read well: all, not some */
+    void (*on_verify)(uint32_t ppn);           /* called when a whole page was verified; NULL: nobody asks */
+    void (*on_erase)(uint32_t block_id);       /* called before an erase; NULL: nobody asks */
+    uint32_t fades_always;                     /* not 0: what a power cut leaves whole fades at this read */
+    bool stays;                                /* what a power cut leaves whole does not fade */
     /* a move that was handed over waits: the log is short, or the rescue is busy */
     bool no_moves;
     bool no_collect;                            /* blocks do not come back */

@@ -34,8 +34,8 @@ static uint32_t media_error(void) {
 
 static void random_histories(unsigned long runs, bool whole, bool faults, bool errors) {
     int status;
-    uint32_t closed = 0, unread = 0, dropped = 0, cuts = 0, replayed = 0, failed[8] = {0}, erases = 0, moved = 0,
-             moves_cut = 0;
+    uint32_t closed = 0, unread = 0, dropped = 0, cuts = 0, replayed = 0, failed[SIM_KINDS] = {0}, erases = 0,
+             moved = 0, moves_cut = 0, kept = 0, committed = 0;
     for (unsigned long run = 0; run < runs; run++) {
         sim_seed(test_seed * 1000003 + run);
         do { /* the factory may have left too few blocks */
@@ -72,15 +72,18 @@ static void random_histories(unsigned long runs, bool whole, bool faults, bool e
             dropped += sim.dropped;
             replayed += drive.ftl.report.entries;
             drive_judge();
+            kept += drive.kept;
+            for (uint32_t i = 0; i < drive.items; i++) committed += drive.item[i].prepared;
             drive_start();
         }
-        for (uint32_t k = 0; k < 8; k++) failed[k] += sim.failed[k];
+        for (uint32_t k = 0; k < SIM_KINDS; k++) failed[k] += sim.failed[k];
         erases += sim.failed_erases;
     }
     CHECK(closed <= runs / 200);
     if (runs < 100) return;
     CHECK(!errors || unread > runs / 4);
     CHECK(dropped > 100 && cuts > 100 && replayed > 1000);
+    CHECK(kept > runs / 8 && committed > runs / 8);
     if (!faults || runs < 2000) return;
     CHECK(failed[FTL_KIND_DATA] > 100 && failed[FTL_KIND_LOG] > 100 && failed[FTL_KIND_MAP] > 5 &&
           failed[FTL_KIND_ROOT] > 5 && failed[FTL_KIND_BBT] > 20);

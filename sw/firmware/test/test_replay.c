@@ -315,7 +315,7 @@ static void full_list_of_a_transaction_is_compacted(void) {
 
 static void unknown_entry_is_refused(void) {
     begin();
-    record(FTL_PREPARE, 32, 0, 0);
+    record(7, 32, 0, 0);
     drive_close();
     drive_finish_log();
     drive_cut_dropping_all();

@@ -5,7 +5,7 @@ static void command(void) {
     uint32_t lpns[4], n = sim_random(3) ? 1 : 1 + sim_random(4), first = sim_random(DRIVE_LPNS),
                       txid = sim_random(3) ? sim_random(3) : sim_random(FTL_TXIDS);
     for (uint32_t i = 0; i < n; i++) lpns[i] = drive_lpn((first + i * 3) % DRIVE_LPNS);
-    switch (sim_random(17)) {
+    switch (sim_random(18)) {
         case 0:
         case 1:
         case 2: (void)drive_write(lpns, n, sim_random(2)); break;
@@ -32,6 +32,7 @@ static void command(void) {
                 drive_weak(FTL_WORD_VALUE(hal_map()[lpns[0]]));
             else drive_weak(sim_random(sim.g.dies * sim.g.blocks * sim.g.pages));
             break;
+        case 14: (void)drive_prepare(txid); break;
         default:
             for (uint32_t k = sim_random(8); k > 0; k--) (void)drive_finish_one();
     }
@@ -43,6 +44,9 @@ void history(uint32_t commands) {
 }
 
 void end_transactions(void) {
+    bool asked = false;
+    for (uint32_t t = 0; t < FTL_TXIDS; t++) asked = asked || (drive.tx[t].prepared && !drive.tx[t].sure);
+    if (asked) drive_flush();
     for (uint32_t t = 0; t < FTL_TXIDS; t++)
         if (sim_random(3) == 0 || !drive_commit(t)) drive_abort(t);
 }

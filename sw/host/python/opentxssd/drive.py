@@ -3,7 +3,7 @@
 
     drive = Drive("tiny")                        # in memory; Drive("tiny", image="x.nand") on a file
     drive.write(5, b"..."); drive.flush(); drive.read(5)
-    with `txid=` in write, read, trim; drive.begin(3), drive.commit(3), drive.abort(3)
+    with `txid=` in write, read, trim; drive.begin(3), drive.commit(3), drive.abort(3), drive.prepare(3)
     drive.power_cut(seed=1); drive.power_on()    # the same NAND, a drive just switched on
     Drive("tiny", faults=Faults(seed=1, ber=10**6))  # NAND with faults of opentxssd.faults
 
@@ -35,6 +35,7 @@ from opentxssd.commands import (
     BLOCK,
     MAX_BLOCKS,
     TAGS,
+    TXIDS,
     CommandError,
     Completion,
     DriveError,
@@ -226,19 +227,31 @@ class Drive:
 
     def commit(self, txid, check=True, **flags):
         """All that the transaction has written becomes visible at one instant, and is durable when this returns.
-        TX_INVALID if it is not open.
+        TX_INVALID if it is neither open nor prepared.
 
         Flags: relaxed=1: visible, and durable with the next durable commit or flush; relaxed commits survive a power
         cut in their order.
         """
         return self.command(Opcode.COMMIT, txid=txid, check=check, **flags)
 
+    def prepare(self, txid, check=True):
+        """The transaction is durable and not visible, and takes no more writes: it waits for its commit or abort, also
+        over power cuts. TX_INVALID if it is not open, CAPACITY if too many entries are prepared.
+        """
+        return self.command(Opcode.PREPARE, txid=txid, check=check)
+
+    def prepared(self):
+        """The txids that are PREPARED: one QUERY each."""
+        return [txid for txid in range(TXIDS) if self.tx(txid)[0] == TxState.PREPARED]
+
     def abort(self, txid, check=True):
-        """Nothing of the transaction remains. TX_INVALID if it is not open."""
+        """Nothing of the transaction remains; of a prepared one that is durable. TX_INVALID if it is neither open nor
+        prepared.
+        """
         return self.command(Opcode.ABORT, txid=txid, check=check)
 
     def recover(self):
-        """Aborts all open transactions."""
+        """Aborts all open transactions, not those that are prepared."""
         return self.command(Opcode.RECOVER)
 
     def query(self, what, txid=None):

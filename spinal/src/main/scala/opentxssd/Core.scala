@@ -64,6 +64,7 @@ class Core(p: OtxParam) extends Component {
   data.released << remap.released
   data.view <> remap.view
   queue.txState := remap.view.txState
+  remap.restored << firmware.reclaim.prepared
   remap.tx << Core.settled(StreamArbiterFactory().roundRobin.transactionLock.onArgs(log.tx, data.tx))
   table << remap.table.pipelined(
     ar = StreamPipe.FULL,

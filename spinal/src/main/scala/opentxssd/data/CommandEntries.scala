@@ -6,11 +6,12 @@ import opentxssd.log.LogAppend
 import spinal.core._
 import spinal.lib._
 
-/** What the executor appends to the log: an entry in Append, a COMMIT or ABORT (`record`) in Record.
+/** What the executor appends to the log: an entry in Append, a COMMIT, ABORT or PREPARE (`record`) in Record.
   *
   * The entries of a plain WRITE have no other entry between them and are one group of the log (rule group). A COMMIT
-  * says how many entries its transaction has:
-  * `ofTx` counts those of the transaction in hand from its BEGIN on. `index` is the last entry's.
+  * or PREPARE says how many entries its transaction has:
+  * `ofTx` counts those of the transaction in hand from its BEGIN on. The COMMIT of a prepared one says 0: the PREPARE
+  * has said it, maybe in the log of an earlier mount. `index` is the last entry's.
   */
 class CommandEntries(
     hand: CommandInHand,
@@ -46,14 +47,14 @@ class CommandEntries(
   append.epoch := 0
   append.arg := Mux(
     state === Record,
-    Mux(record === LogKind.COMMIT, ofTx, U(0, 32 bits)),
+    Mux(record === LogKind.ABORT || hand.isPrepared, U(0, 32 bits), ofTx),
     Mux(isWrite, U(0, 32 bits), Mux(cmd.hasTx, U(1, 32 bits), hand.blocks.resize(32)))
   )
 
   counts.write(
     txid,
-    Mux(state === Append || state === Record, ofTx + 1, U(0, 32 bits)),
-    append.fire && append.inTx || begins
+    Mux(state === Append, ofTx + 1, U(0, 32 bits)),
+    append.fire && state === Append && append.inTx || begins
   )
   when(append.fire)(index := head)
 }

@@ -5,7 +5,7 @@ import opentxssd._
 import opentxssd.flash.FlashOp
 import opentxssd.host.{Completion, Supply}
 import opentxssd.log.{LogAppend, LogReserve, LogWait}
-import opentxssd.remap.{RemapUser, TxOp, TxView}
+import opentxssd.remap.{RemapUser, TxOp, TxRestored, TxView}
 import spinal.core._
 import spinal.lib._
 
@@ -18,18 +18,19 @@ import spinal.lib._
   * an open group never waits for a host.
   *
   * Here is how a command begins and ends. Between the two are `BlockSteps` (WRITE, TRIM, WRITE ZEROES) and
-  * `TransactionSteps` (BEGIN, COMMIT, ABORT, RECOVER); what they append is made by `CommandEntries`, the answer of a
-  * QUERY by `QueryAnswer`; for a sum it is shown one txid after the other here (Sum).
+  * `TransactionSteps` (BEGIN, PREPARE, COMMIT, ABORT, RECOVER); what they append is made by `CommandEntries`, the
+  * answer of a QUERY by `QueryAnswer`; for a sum it is shown one txid after the other here (Sum).
   *
   * Completion: at the end of the command, or by the log's `waitDone` when the command went to `waiter` (FLUSH, FUA,
-  * COMMIT, RELAXED or not). Checks come in this order and change nothing: TX_INVALID or TX_BUSY; what happened to the
-  * data; READ_ONLY; CAPACITY; TX_FULL. MEDIA_ERROR: the remap engine answered with an error (other blocks of the
-  * command may be linked).
+  * PREPARE, COMMIT, RELAXED or not, ABORT of a PREPARED one). Checks come in this order and change nothing:
+  * TX_INVALID or TX_BUSY; what happened to the data; READ_ONLY; CAPACITY; TX_FULL. MEDIA_ERROR: the remap engine
+  * answered with an error (other blocks of the command may be linked).
   * WRITE_FAULT: a failing block took the pages away, and there is no other. A plain WRITE of which blocks are linked is
   * then linked whole, the rest in frames that no page takes over (`stranded`; the drive is read-only from then on): so
   * it is seen whole, and its open group is dropped with the log. Of one in a transaction, which can no longer commit,
   * other blocks may be linked.
-  * CAPACITY: there is no room and none will come, of data (`full`) or of the log (`logFull`). The command queue sends
+  * CAPACITY: there is no room and none will come, of data (`full`) or of the log (`logFull`); or a PREPARE that does
+  * not fit beside the PREPARED ones. The command queue sends
   * what needs room when there is some, so Room waits only for what a failing block took away meanwhile. After `fault`
   * no loop here goes on waiting.
   *
@@ -46,6 +47,7 @@ class CommandExecutor(p: OtxParam) extends Component {
   val remap = Ports.bare(master port RemapUser())
   val tx = master port Stream(TxOp())
   val view = Ports.bare(slave port TxView())
+  val restored = slave port Flow(TxRestored())
   val alloc = slave port Stream(UInt(30 bits))
   val write = master port Stream(FlashOp())
   val append = master port Stream(LogAppend())
@@ -66,14 +68,15 @@ class CommandExecutor(p: OtxParam) extends Component {
   private val blocks = new BlockSteps(hand, flow, remap, alloc, append, frames, write, supply.fault)
   private val begins = tx.fire && flow.txOp === TxOpcode.BEGIN
   private val entries = new CommandEntries(hand, flow, blocks, append, alloc.payload, head, begins)
-  private val transactions = new TransactionSteps(hand, flow, entries, append, tx)
+  private val transactions =
+    new TransactionSteps(hand, flow, entries, append, tx, restored, (BigInt(p.txEntries) min p.lbas).toInt)
   private val query = new QueryAnswer(p)
 
   import ExecutorState._
   import flow.{change, end, settle, state, status}
-  import hand.{block, cmd, isCommit, isFree, isOpen, isWrite, txid}
+  import hand.{block, cmd, isCommit, isFree, isOpen, isPrepared, isWrite, txid}
   import supply.{allocLeft, fault, full, logFull, logLeft}
-  import transactions.{commit, recover}
+  import transactions.{commit, prepare, recover}
 
   wantsPage := blocks.wantsPage
   holdsPage := blocks.holdsPage
@@ -140,12 +143,17 @@ class CommandExecutor(p: OtxParam) extends Component {
         }
         is(Opcode.BEGIN)(when(isFree)(state := Room) otherwise end(Status.TX_BUSY))
         is(Opcode.COMMIT) {
-          when(!isOpen)(end(Status.TX_INVALID)).elsewhen(fault)(end(Status.READ_ONLY)).otherwise(commit())
+          when(!isOpen && !isPrepared)(end(Status.TX_INVALID))
+            .elsewhen(fault)(end(Status.READ_ONLY))
+            .otherwise(commit())
         }
         is(Opcode.ABORT) {
           entries.record := LogKind.ABORT
-          when(isOpen)(state := Record) otherwise end(Status.TX_INVALID)
+          when(isPrepared && fault)(end(Status.READ_ONLY))
+            .elsewhen(isOpen || isPrepared)(state := Record)
+            .otherwise(end(Status.TX_INVALID))
         }
+        is(Opcode.PREPARE)(when(isOpen)(state := Room) otherwise end(Status.TX_INVALID))
         is(Opcode.RECOVER)(recover())
         is(Opcode.FLUSH)(state := Wait)
         is(Opcode.QUERY) {
@@ -162,6 +170,7 @@ class CommandExecutor(p: OtxParam) extends Component {
       when(fault)(end(Status.READ_ONLY))
         .elsewhen(hasPages && hasLog) {
           when(cmd.opcode === Opcode.BEGIN)(change(TxOpcode.BEGIN, Finish))
+            .elsewhen(cmd.opcode === Opcode.PREPARE)(when(transactions.fits)(prepare()) otherwise end(Status.CAPACITY))
             .elsewhen(Mux(cmd.hasTx, hand.blocks > hand.room, hand.committing))(state := Probe)
             .elsewhen(hand.opens)(change(TxOpcode.BEGIN, Append))
             .otherwise(state := Append)

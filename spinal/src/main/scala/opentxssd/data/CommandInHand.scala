@@ -35,6 +35,7 @@ class CommandInHand(p: OtxParam, filled: FilledCmd, view: TxView) extends Area {
   val use = RegNext(view.useCount)
   val isFree = state === TxState.FREE
   val isOpen = state === TxState.OPEN
+  val isPrepared = state === TxState.PREPARED
   val opens = cmd.opcode === Opcode.BEGIN || (isWrite || isTrim) && cmd.hasTx && isFree
   val committing = RegNext(txState.map(_ === TxState.COMMITTING).orR) // any of them
   view.useTxid := txid

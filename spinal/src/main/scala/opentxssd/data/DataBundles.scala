@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package opentxssd.data
 
+import opentxssd.remap.TxRestored
 import spinal.core._
 import spinal.lib._
 
@@ -27,7 +28,8 @@ case class HealthWord() extends Bundle {
   * firmware.
   *
   * `liveAsk` (block), `liveSet`, `liveCount`: `LiveCounts`. `readsTurn`, `readsOld`: `ReadPath`. `txAsk`, `txOpen`,
-  * `txFirst`: `TxFirst`. `lookup` (LPN), `found`: `FirmwareLookup`. `note` (one clock): append an entry that means
+  * `txFirst`: `TxFirst`. `lookup` (LPN), `found`: `FirmwareLookup`. `prepared`: before the drive is enabled, this
+  * txid is PREPARED with so many entries in its table (`TxStatus`). `note` (one clock): append an entry that means
   * nothing, and make the log durable past it; `noting` until it is appended, and then no `note`. `health`: a word that
   * QUERY answers (`QueryAnswer`).
   */
@@ -41,11 +43,12 @@ case class ReclaimPort() extends Bundle with IMasterSlave {
   val txFirst = UInt(48 bits)
   val lookup = Flow(UInt(32 bits))
   val found = Flow(Bits(32 bits))
+  val prepared = Flow(TxRestored())
   val note, noting = Bool()
   val health = Flow(HealthWord())
 
   override def asMaster(): Unit = {
-    master(liveAsk, liveSet, txAsk, lookup, health)
+    master(liveAsk, liveSet, txAsk, lookup, prepared, health)
     slave(liveCount, found)
     out(readsTurn, note)
     in(readsOld, txOpen, txFirst, noting)

@@ -249,6 +249,8 @@ class DataPath(p: OtxParam) extends Component {
   begins.head := head
   begins.txState := view.txState
   begins.ask << reclaim.txAsk
+  begins.restored << reclaim.prepared.translateWith(reclaim.prepared.txid)
+  executor.restored << reclaim.prepared
   reclaim.txOpen := begins.open
   reclaim.txFirst := begins.first
   lookup.ask << reclaim.lookup

@@ -18,7 +18,7 @@ object ExecutorState extends SpinalEnum(binaryOneHot) {
     Linked,    // its answer
     Issue,     // the flash scheduler
     After,     // nothing: ends a write or trim
-    Record,    // the log to take COMMIT or ABORT
+    Record,    // the log to take COMMIT, ABORT or PREPARE
     Tx,        // the engine to take a transaction's change
     Settle,    // its state to show
     Scan,      // nothing: RECOVER looks for an open transaction

@@ -3,34 +3,55 @@ package opentxssd.data
 
 import opentxssd._
 import opentxssd.log.LogAppend
-import opentxssd.remap.TxOp
+import opentxssd.remap.{TxOp, TxRestored}
 import spinal.core._
 import spinal.lib._
 
-/** How the executor changes a transaction's state: BEGIN, COMMIT, ABORT and RECOVER, from Record to Scan.
+/** How the executor changes a transaction's state: BEGIN, PREPARE, COMMIT, ABORT and RECOVER, from Record to
+  * Scan.
   *
   * COMMIT and ABORT are a record in the log first, then a change that the engine takes: COMMITTING, which the log ends
   * when it is durable (`waiter`), or ABORT. RECOVER appends an ABORT for each transaction that is open, and then aborts
   * all of them in one change. They use the last log pages, which nothing else may touch (`LogReserve`). `commits`: a
   * COMMIT begins.
+  *
+  * PREPARE is a record, then the change, then a wait as a FLUSH has it: so its record is durable and all its pages
+  * are complete. No other command of the txid is let in before that. The ABORT of a PREPARED one waits in the same
+  * way: the transaction could come back as long as the record is not durable. `fits`: with the one in hand the
+  * PREPARED ones have at most `most` entries, as many as one transaction can have, so what a mount takes over is
+  * bounded. `restored`: a mount has brought one back.
   */
 class TransactionSteps(
     hand: CommandInHand,
     flow: ExecutorFlow,
     entries: CommandEntries,
     append: Stream[LogAppend],
-    tx: Stream[TxOp]
+    tx: Stream[TxOp],
+    restored: Flow[TxRestored],
+    most: Int
 ) extends Area {
   import ExecutorState._
   import entries.record
   import flow.{change, next, settle, state, txOp}
-  import hand.{cmd, isOpen, txid}
+  import hand.{cmd, count, isOpen, isPrepared, txid}
 
   val commits = False
   tx.valid := state === Tx
   tx.op := txOp
   tx.txid := txid
 
+  // entries of PREPARED transactions
+  private val held = Reg(UInt(17 bits)) init 0
+  private val ends = txOp === TxOpcode.COMMITTING || txOp === TxOpcode.ABORT
+  when(tx.fire && txOp === TxOpcode.PREPARE)(held := held + count)
+  when(tx.fire && ends && isPrepared)(held := held - count)
+  when(restored.valid)(held := held + restored.entries)
+  val fits = RegNext(held + count <= most)
+
+  def prepare(): Unit = {
+    record := LogKind.PREPARE
+    state := Record
+  }
   def commit(): Unit = {
     commits := True
     record := LogKind.COMMIT
@@ -52,7 +73,9 @@ class TransactionSteps(
     is(Record) {
       when(append.ready) {
         when(record === LogKind.COMMIT)(change(TxOpcode.COMMITTING, Wait))
+          .elsewhen(record === LogKind.PREPARE)(change(TxOpcode.PREPARE, Wait))
           .elsewhen(cmd.opcode === Opcode.RECOVER)(scanned())
+          .elsewhen(isPrepared)(change(TxOpcode.ABORT, Wait))
           .otherwise(change(TxOpcode.ABORT, Finish))
       }
     }

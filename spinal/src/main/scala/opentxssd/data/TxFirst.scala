@@ -12,6 +12,8 @@ import spinal.lib._
   * txid; `open` and `first` are about it from six clocks after, as they were then, until the next `ask`.
   * `open`: it is not FREE and some transaction of this txid had an entry. `first`: index of the first MAP or TRIM entry
   * of its present use (of the use before, as long as the present one has none).
+  * `restored`: a mount has brought back this txid, PREPARED. Its entries were logged by an earlier one, so its first
+  * index is 0: the log stays whole. Before the first entry only.
   * Reset: no transaction has an entry.
   */
 class TxFirst extends Component {
@@ -21,6 +23,7 @@ class TxFirst extends Component {
   val head = in port UInt(48 bits)
   val txState = in port Vec(UInt(3 bits), OtxParam.txids)
   val ask = slave port Flow(UInt(5 bits))
+  val restored = slave port Flow(UInt(5 bits))
   val open = out port Bool()
   val first = out port UInt(48 bits)
 
@@ -42,16 +45,18 @@ class TxFirst extends Component {
   private val serves = asking && !looks && !fresh
   when(ask.valid)(asking := True).elsewhen(serves)(asking := False)
   private val place = looks.mux(entry.serial(4 downto 0), asked)
-  private val read = begins.readSync(place, !fresh) // never in the clock of a write
+  private val read = begins.readSync(place, !fresh && !restored.valid) // never in the clock of a write
 
   // the clock after
   private val txid = RegNext(place)
   private val begin = Begin()
-  begin.use := RegNext(entry.serial(31 downto 5))
-  begin.index := RegNext(index)
+  private val restores = restored.valid
+  begin.use := restores.mux(U(1), RegNext(entry.serial(31 downto 5))) // its first use in this session
+  begin.index := restores.mux(U(0), RegNext(index))
   fresh := RegNext(looks, False) && !(known(txid) && read.use === begin.use)
-  begins.write(txid, begin, fresh)
-  when(fresh)(known(txid) := True)
+  private val written = restores.mux(restored.payload, txid)
+  begins.write(written, begin, fresh || restores)
+  when(fresh || restores)(known(written) := True)
   private val served = RegNext(serves, False)
   open := RegNextWhen(known(txid) && txState(txid) =/= TxState.FREE, served, False)
   first := RegNextWhen(read.index, served)

@@ -16,16 +16,16 @@ case class CommandCheck(p: OtxParam, cmd: HostCmd, enable: Bool) extends Area {
   val reads = is(Opcode.READ)
   val ranged = writes || reads
   val recovers = is(Opcode.RECOVER)
-  val namesTx = is(Opcode.BEGIN, Opcode.COMMIT, Opcode.ABORT)
+  val namesTx = is(Opcode.BEGIN, Opcode.COMMIT, Opcode.ABORT, Opcode.PREPARE)
   val queriesTx = is(Opcode.QUERY) && (cmd.arg === Query.TX || cmd.arg === Query.TX_WALK)
 
-  /** Needs pages of the log, now or, when what it opens ends, later. */
-  val takesLog = writes || is(Opcode.BEGIN)
+  /** Needs pages of the log, now or, when what it opens or prepares ends, later. */
+  val takesLog = writes || is(Opcode.BEGIN, Opcode.PREPARE)
 
-  /** Belongs to a transaction: it must keep order with what opens, commits, aborts or queries it. */
+  /** Belongs to a transaction: it must keep order with what opens, prepares, commits, aborts or queries it. */
   val inTx = namesTx || queriesTx || (ranged && cmd.hasTx)
 
-  /** Opens, commits, aborts or queries: everything else of the same transaction keeps order with it. */
+  /** Opens, prepares, commits, aborts or queries: everything else of the same transaction keeps order with it. */
   val controlsTx = namesTx || queriesTx || (writesData && cmd.commit)
 
   /** Would open a txid that is FREE. */

@@ -15,10 +15,10 @@ case class WriteSize() extends Bundle {
 /** Room for the commands that need it, before they enter the data path: so nothing in there waits for firmware, and
   * nobody waits behind one that does.
   *
-  * Contract. `logOpen`: a command that needs log pages (WRITE, TRIM, WRITE ZEROES, BEGIN) may go. A WRITE comes here
-  * first (`hold`, one at a time; the others wait for it, so a large one is not starved by small ones) and goes (`go`,
-  * three clocks later at the earliest) when it finds NAND pages, frames and the log open. What has gone and has not
-  * taken its frames (`fetched`) or pages (`settled`) yet is counted.
+  * Contract. `logOpen`: a command that needs log pages (WRITE, TRIM, WRITE ZEROES, BEGIN, PREPARE) may go. A WRITE
+  * comes here first (`hold`, one at a time; the others wait for it, so a large one is not starved by small ones) and
+  * goes (`go`, three clocks later at the earliest) when it finds NAND pages, frames and the log open. What has gone
+  * and has not taken its frames (`fetched`) or pages (`settled`) yet is counted.
   * Where no more room will come (`full`, `logFull`) or `fault` is set it goes all the same: the command executor then
   * ends it with CAPACITY or READ_ONLY.
   *

@@ -9,16 +9,17 @@ import opentxssd._
   * entry in it (`LogAssembler`). So each needs a new entry, and a FLUSH with nothing new uses none. `logLeft`
   * (`LogLanes`) is the number of pages that can close and be placed from now on, in any lane.
   *
-  * WRITE, TRIM, WRITE ZEROES and BEGIN, one at a time (`CommandExecutor`: Room), and the move of a page by firmware
-  * (`DataPath`) begin only while `logLeft` is above `reserved`. Nobody else asks. Once the last of these has begun, at
-  * most so many pages are still to close, whatever else the host does and in whatever order:
+  * WRITE, TRIM, WRITE ZEROES, BEGIN and PREPARE, one at a time (`CommandExecutor`: Room), and the move of a page by
+  * firmware (`DataPath`) begin only while `logLeft` is above `reserved`. Nobody else asks. Once the last of these has
+  * begun, at most so many pages are still to close, whatever else the host does and in whatever order:
   *
   *   -  1: the one that is open then, if somebody waits for it or the command's entries do not fit
-  *   -  1: the one with the command's entries (up to 32, and its COMMIT record)
+  *   -  1: the one with the command's entries (up to 32, and its COMMIT or PREPARE record)
   *   -  2: those with the entry of a move and of a note that began in the same clocks
   *   -  1: one that closed in the clocks by which `logLeft` is late
-  *   - 32: an end for each open transaction: COMMIT, also RELAXED with a FLUSH behind it, ABORT or RECOVER, whose
-  *     entries share pages. No transaction opens without being one of the four commands
+  *   - 32: an end for each open or prepared transaction: COMMIT, also RELAXED with a FLUSH behind it, ABORT or
+  *     RECOVER, whose entries share pages. No transaction opens without being one of these commands, but for those
+  *     that a mount brings back
   *
   * And a block may fail just then. A log page that fails is placed again in its lane; one bad block takes its pages
   * from the lane at most, `pagesPerBlock` of `logLeft`, and one in each lane `lanes * pagesPerBlock`. A page of data

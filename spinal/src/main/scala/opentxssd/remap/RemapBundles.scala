@@ -60,6 +60,12 @@ object TxIndex {
   }
 }
 
+/** A transaction that firmware has brought back: its table and the chains of its blocks are in table memory. */
+case class TxRestored() extends Bundle {
+  val txid = UInt(5 bits)
+  val entries = UInt(16 bits)
+}
+
 /** What a slot works on: the codes of `RemapOpcode`, and the two kinds of walk. */
 object RemapJob {
   val MERGE = 4

@@ -27,6 +27,8 @@ import spinal.lib.bus.amba4.axi._
   * A TRIM is one job per block with the limit of the TRIM and one answer (`RemapIssue`, `RemapTrims`). While it has
   * blocks to start, no other op starts.
   *
+  * `restored`: table and map were filled with the entries of a PREPARED transaction before the first op (`TxStatus`).
+  *
   * Walks (merge, abort) run beside the ops, up to six entries at once; while ops come without a pause, one entry per 64
   * ops. A lookup keeps walks off its LPN, so no chain changes under it and no entry's memory is used again under it.
   * `released` must be taken without waiting for `op`, `tx` or `rsp`; a location may pass there some clocks after the
@@ -40,6 +42,7 @@ class RemapEngine(p: RemapParam, name: String = "otx_remap_engine") extends Comp
   val user = Ports.bare(slave port RemapUser())
   val tx = slave port Stream(TxOp())
   val view = Ports.bare(master port TxView())
+  val restored = slave port Flow(TxRestored())
   val released = master port Stream(Word())
   val table = master port Axi4(p.tableAxi)
   val walking = out port Bool() // a merge or abort walk is pending or under way, or a release
@@ -65,6 +68,7 @@ class RemapEngine(p: RemapParam, name: String = "otx_remap_engine") extends Comp
 
   // transactions
   status.tx << tx
+  status.restored << restored
   status.appending := issue.appending
   status.free.valid := walker.free.valid
   status.free.payload := walker.free.payload.resized

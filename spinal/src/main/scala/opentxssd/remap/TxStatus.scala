@@ -15,6 +15,9 @@ import spinal.lib._
   * FREE two clocks later; it is not taken in the clock after another, and goes before a request. So at most one
   * transaction changes in any clock, but for a RECOVER.
   *
+  * `restored`: this txid is PREPARED from the next clock on, with so many entries, in its first use. Only while it is
+  * FREE, all others are FREE or PREPARED, and no request is made: after a reset, when all txids have been cleared.
+  *
   * Commit order: committed transactions are merged, and so freed, oldest first. The live orders are therefore one run
   * of at most `txids` numbers that starts at `oldestOrder`; they have two bits more than that takes, so that the sign
   * of a difference says which of two commits, or of a commit and a reader's limit, is first.
@@ -36,6 +39,7 @@ class TxStatus(txids: Int = RemapParam.mostTxids, wider: Int = 0) extends Compon
   private val orderBits = idBits + 2 + wider
 
   val tx = slave port Stream(TxOp())
+  val restored = slave port Flow(TxRestored())
   val appending = in port Bool()
   val free = slave port Flow(UInt(idBits bits))
   val countUp = slave port Flow(UInt(idBits bits)) // one entry more; only while `appending`
@@ -119,10 +123,19 @@ class TxStatus(txids: Int = RemapParam.mostTxids, wider: Int = 0) extends Compon
   // once more: what can be read from a memory is a fraction of the logic. No BEGIN is taken in the clock of a
   // `countUp`: an APPEND is under way
   private val begins = legal && tx.op === TxOpcode.BEGIN
+  private val its = restored.txid.resize(idBits)
+  when(restored.valid) {
+    for (b <- 0 until 3) planes(b)(its) := Bool((TxState.PREPARED >> b & 1) == 1)
+    counts(its) := restored.entries
+  }
   private val sizes = Mem(UInt(16 bits), txids)
   private val counted = sizes.readAsync(countUp.payload) + 1
   when(countUp.valid)(counts(countUp.payload) := counted)
-  sizes.write(countUp.valid ? countUp.payload | txid, countUp.valid ? counted | U(0, 16 bits), countUp.valid || begins)
+  sizes.write(
+    restored.valid ? its | (countUp.valid ? countUp.payload | txid),
+    restored.valid ? restored.entries | (countUp.valid ? counted | U(0, 16 bits)),
+    countUp.valid || begins || restored.valid
+  )
   for ((s, t) <- size.zip(sizeOf)) s := sizes.readAsync(t)
   private val places = Mem(UInt(orderBits bits), txids) // in the commit order
   places.write(txid, tail, evCommitTaken)
@@ -141,9 +154,9 @@ class TxStatus(txids: Int = RemapParam.mostTxids, wider: Int = 0) extends Compon
   }
   private val used = uses.readAsync(txid, writeFirst)
   uses.write(
-    address = clearing ? clearTxid | txid,
-    data = clearing ? U(0, 27 bits) | used + 1,
-    enable = clearing || begins
+    address = clearing ? clearTxid | (restored.valid ? its | txid),
+    data = clearing ? U(0, 27 bits) | (restored.valid ? U(1, 27 bits) | used + 1),
+    enable = clearing || begins || restored.valid
   )
   useCount := uses.readAsync(useTxid, writeFirst)
 }
