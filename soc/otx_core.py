@@ -86,7 +86,8 @@ MEANS = {
     "lookup_valid": "lookup_word is the answer.",
     "lookup_word": "Its map word, of kind NONE, NAND or BUF.",
     "log_note": (
-        "A write appends an entry that means nothing, and makes the log durable past it. Only while log_noting is 0."
+        "A write appends an entry that means nothing, and makes the log durable past it; 1: also in what is "
+        "reserved of the log. Only while log_noting is 0."
     ),
     "health_index": "Number of the next health_word.",
     "health_word": "A write: QUERY HEALTH + health_index answers it.",
@@ -102,7 +103,8 @@ MEANS = {
     "commits": "COMMITs that completed.",
     "data_pages": "Pages that were sent to NAND for hosts.",
     "memory_errors": "Errors of table memory that the remap engine has met; 65,535: that or more.",
-    "moving": "A page that was handed over has not found its place in log and map yet.",
+    "moving": "Bit 0: a page that was handed over has not found its place in log and map yet; bit 1: the log may have "
+    "it.",
     "page_wanted": "A page that could not be programmed waits for another place, and no erased page is left.",
     "fault": "The log has stopped: writes are refused until the next power-up.",
     "busy": "A command, a NAND operation or a walk is under way.",
@@ -324,7 +326,8 @@ class OtxCore(LiteXModule):
         ask("lookup", 32, "lookup")
         status("lookup_valid", 1, "found_valid")
         status("lookup_word", 32, "found_payload")
-        strobe("log_note", "note")
+        note = storage("log_note", 1)
+        ports["i_note"], ports["i_note_urgent"] = note.re, note.storage
         ports["i_health_payload_index"] = storage("health_index", 5).storage
         word = storage("health_word", 32)
         ports["i_health_valid"], ports["i_health_payload_word"] = word.re, word.storage
@@ -364,7 +367,7 @@ class OtxCore(LiteXModule):
         ] + [
             ("memory_errors", 16),
             ("fault", 1),
-            ("moving", 1),
+            ("moving", 2),
             ("page_wanted", 1),
             ("busy", 1),
         ]

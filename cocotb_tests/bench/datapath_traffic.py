@@ -18,7 +18,7 @@ from cocotb_tests.bench.datapath_bench import (
 from cocotb_tests.bench.datapath_engine import ABORTED, COMMITTED
 from cocotb_tests.bench.spinal import generated
 
-RESERVE = 37 + GEOMETRY.lanes * GEOMETRY.pages_per_block  # log pages that writes leave alone (LogReserve.scala)
+RESERVE = 40 + GEOMETRY.lanes * GEOMETRY.pages_per_block  # log pages that writes leave alone (LogReserve.scala)
 
 
 def conflict(a, c):

@@ -68,12 +68,17 @@ def test_at_the_end_of_the_log_everything_is_answered_and_what_was_acknowledged_
         want[28 + t] = data(28 + t, t)
     assert run(drive, Opcode.RECOVER) == Status.SUCCESS and run(drive, Opcode.FLUSH) == Status.SUCCESS
     assert drive.idle() and drive.tx(31) == (TxState.FREE, 0)
-    assert (
-        run(drive, Opcode.BEGIN, txid=7) == Status.CAPACITY
-        and drive.tx(7)[0] == TxState.FREE
-        and refused(7, 8)
-        and drive.tx(8)[0] == TxState.FREE
-    )
+    rounds = 0  # no transaction holds the log any more, so a checkpoint frees it, though nobody writes
+    while run(drive, Opcode.BEGIN, txid=7) == Status.CAPACITY:
+        drive.step(STEP)
+        rounds += 1
+        assert rounds < 100 and drive.tx(7)[0] == TxState.FREE
+    print(f"the log is back after {rounds} rounds")
+    assert run(drive, Opcode.ABORT, txid=7) == Status.SUCCESS
+    for n in range(100):
+        lba = n * 5 % 28
+        assert run(drive, Opcode.WRITE, lba, 1, data(lba, n), fua=1) == Status.SUCCESS
+        want[lba] = data(lba, n)
 
     def verify(first, end):
         for lba in range(first, end, 4):

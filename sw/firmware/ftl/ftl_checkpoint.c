@@ -206,8 +206,8 @@ static void map_step(struct ftl *f, struct ftl_checkpoint *c) {
     if (c->page % FTL_PAGE_WORDS == 0 && !c->any)
         for (uint32_t i = 0; i < FTL_PAGE_WORDS; i++) ppns[i] = FTL_NO_PPN;
     if (!c->composed) {
-        if (hal_moving()) return; /* a move that is logged may not be in the map yet */
         c->position = hal_log_head();
+        if (hal_move_logged()) return; /* a move that is logged before that may not be in the map yet */
         c->composed = compose(f, c->page);
     }
     if (!c->composed) {
@@ -251,10 +251,22 @@ static void new_root(struct ftl *f, struct ftl_checkpoint *c) {
     c->done++;
 }
 
+/* Asks for a durable watermark at `end`, if it needs that, also out of the log's reserve. False: no note more may be
+ * taken there. */
+static bool note(struct ftl_supply *s, struct ftl_checkpoint *c, uint64_t end) {
+    bool urgent = s->log_ended;
+    if (c->noted >= end || hal_log_mark() < end) return true;
+    if (urgent && s->urgent_notes == FTL_URGENT_NOTES) return false;
+    if (!hal_log_note(urgent)) return true;
+    s->urgent_notes += urgent;
+    c->noted = hal_log_head();
+    return true;
+}
+
 /* Whether it is time. */
-static bool due(const struct ftl *f, const struct ftl_checkpoint *c, uint32_t page) {
+static bool due(const struct ftl *f, const struct ftl_supply *s, const struct ftl_checkpoint *c, uint32_t page) {
     uint32_t pages = page - c->last;
-    return pages >= f->geometry.checkpoint_pages ||
+    return pages >= f->geometry.checkpoint_pages || (s->log_ended && pages != 0) ||
            (ftl_supply_low(f) && pages >= 2 * f->geometry.lanes * f->geometry.pages);
 }
 
@@ -264,16 +276,19 @@ void ftl_checkpoint_step(struct ftl *f, struct ftl_supply *s, struct ftl_checkpo
         give_up(f, c);
         c->over = true;
     }
+    s->no_checkpoint = c->over;
     if (c->over) return;
     hal_log_place(&now);
     note_place(f, c, &now);
     if (c->state == FTL_CHECKPOINT_NONE) {
-        if (due(f, c, now.page) && !hal_moving() && choose_start(f, c)) begin(f, c);
+        bool possible = due(f, s, c, now.page) && choose_start(f, c);
+        s->no_checkpoint = !possible;
+        if (possible && !hal_move_logged()) begin(f, c);
         c->durable = hal_log_durable_mark();
         return;
     }
     if (c->state == FTL_CHECKPOINT_SETTLE && hal_log_durable_mark() < c->end) {
-        if (c->noted < c->end && hal_log_mark() >= c->end && hal_log_note()) c->noted = hal_log_head();
+        s->no_checkpoint = !note(s, c, c->end);
         return;
     }
     if (!ftl_io_empty(&f->io)) {

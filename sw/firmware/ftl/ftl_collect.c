@@ -58,7 +58,7 @@ static bool ripe(struct ftl_collect *c) {
     }
     uint64_t head = c->ticket[0].head;
     if (hal_log_durable_mark() < head) {
-        if (c->noted < head && hal_log_mark() >= head && hal_log_note()) c->noted = hal_log_head();
+        if (c->noted < head && hal_log_mark() >= head && hal_log_note(false)) c->noted = hal_log_head();
         return false;
     }
     return c->turn > c->ticket[0].turn || (c->turn == c->ticket[0].turn && !old);
@@ -129,7 +129,8 @@ static bool search(struct ftl *f, const struct ftl_retire *r, struct ftl_collect
 static bool stuck(const struct ftl *f, const struct ftl_supply *s, const struct ftl_retire *r,
                   const struct ftl_collect *c) {
     if (f->blocks.total == 0 && (c->tickets == 0 || hal_log_mark() < c->ticket[0].head)) return true;
-    return (c->starved && c->tickets == 0) || (s->log_full != 0 && (r->move.waits || hal_moving() || c->tickets != 0));
+    return (c->starved && c->tickets == 0) ||
+           (s->log_ended && s->no_checkpoint && (r->move.waits || hal_moving() || c->tickets != 0));
 }
 
 void ftl_collect_step(struct ftl *f, struct ftl_supply *s, struct ftl_retire *r, struct ftl_collect *c) {

@@ -81,6 +81,7 @@ static bool supply_log(struct ftl *f, struct ftl_supply *s) {
         if (q->waiting != 0 && room >> l & 1u) {
             uint32_t block = pop(q);
             hal_log_block(l, block);
+            s->urgent_notes = 0;
             ftl_holders_put(&f->log[l], block);
         }
         while (wants(q) && f->blocks.total > reserve && !s->hold && ftl_io_room(&f->io)) {
@@ -93,9 +94,11 @@ static bool supply_log(struct ftl *f, struct ftl_supply *s) {
         if (wants(q) && f->blocks.total > reserve) content = false;
         if (q->waiting == 0 && q->coming == 0 && f->blocks.total <= reserve) ended |= 1u << l;
     }
-    if (s->log_full != ended) {
-        s->log_full = ended;
-        hal_log_full(ended);
+    s->log_ended = ended == (1u << f->geometry.lanes) - 1u;
+    uint32_t full = s->no_checkpoint ? ended : 0;
+    if (s->log_full != full) {
+        s->log_full = full;
+        hal_log_full(full);
     }
     return content;
 }

@@ -14,7 +14,9 @@
  * put off waits for another one to end, so none waits for ever.
  * `full` is set when data can get no further block, none is on its way, and the collector makes none (`hopeless`). A
  * block whose erase fails becomes bad.
- * `log_full` has a bit for each lane that can get no further block, none being on its way. Hardware keeps the pages
+ * `log_full` has a bit for each lane that can get no further block, none being on its way, when no checkpoint can free
+ * the log either (ftl_checkpoint.h): a transaction that is open holds it. When that ends, a checkpoint is made, for
+ * which FTL_URGENT_NOTES notes may go into the log's reserve. Hardware keeps the pages
  * that COMMIT, ABORT and FLUSH need then (CommandExecutor.scala); here it is enough to say so.
  * A block that was handed over for data is closed, and may be collected, when its die has taken FTL_DIE_BLOCKS more:
  * the hardware has no more than these.
@@ -32,6 +34,7 @@
 #define FTL_DIE_BLOCKS 5u /* blocks of a die that the hardware has, the open one among them (PageAllocator.scala) */
 #define FTL_LOG_RESERVE 4u
 #define FTL_LOG_LAST 2u
+#define FTL_URGENT_NOTES 3u /* LogReserve.scala */
 #define FTL_PLENTY_SHARE 16u
 #define FTL_AHEAD 2u /* erased blocks that wait per die and per lane */
 /* blocks that a lane of the hardware has behind its current and its next one (LogLanes.scala) */
@@ -57,7 +60,10 @@ struct ftl_supply {
     bool dry;                  /* no erased block waits for data, and none is coming */
     bool hopeless;             /* the collector cannot make a free block */
     bool full;
-    uint32_t log_full;
+    bool log_ended;        /* no lane gets a further block, and none is on its way */
+    uint32_t log_full;     /* bit per lane: the same of it, as the hardware was told */
+    bool no_checkpoint;    /* no checkpoint can free the log now */
+    uint32_t urgent_notes; /* since the log got a block */
 };
 
 /* One round: never waits for the NAND. The drive is enabled and nothing but this module has operations in flight. */

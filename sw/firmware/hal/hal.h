@@ -80,13 +80,16 @@ uint64_t hal_log_head(void);
 uint64_t hal_log_mark(void);
 uint64_t hal_log_durable_mark(void);
 /* Appends an entry that means nothing and wants the log durable past it, so that the durable watermark comes up though
- * nobody writes. False: not now. */
-bool hal_log_note(void);
+ * nobody writes. With `urgent` also when the log is short: at most FTL_URGENT_NOTES between two blocks for it. False:
+ * not now. */
+bool hal_log_note(bool urgent);
 /* A page was copied from old_ppn to new_ppn, programmed with that LPN and sequence: RELOCATE is logged and whoever
  * holds the old one gets the new one. One at a time; room: one more fits. */
 bool hal_relocate_room(void);
 /* Whether a page that was handed over has not found its place in the log and in the map yet. */
 bool hal_moving(void);
+/* The same, but for pages that wait only because the log is short: the log may have it. */
+bool hal_move_logged(void);
 /* Whether a page that could not be programmed waits for another place, and no erased page is left. */
 bool hal_page_wanted(void);
 void hal_relocate(uint32_t lpn, uint32_t old_ppn, uint32_t new_ppn, uint64_t sequence);

@@ -110,9 +110,9 @@ uint64_t hal_log_mark(void) { COUNTER(log_mark); }
 
 uint64_t hal_log_durable_mark(void) { COUNTER(log_durable_mark); }
 
-bool hal_log_note(void) {
+bool hal_log_note(bool urgent) {
     if (otx_log_noting_read()) return false;
-    otx_log_note_write(1);
+    otx_log_note_write(urgent);
     return true;
 }
 
@@ -165,6 +165,8 @@ bool hal_reads_old(void) { return otx_reads_old_read(); }
 bool hal_relocate_room(void) { return otx_move_ready_read(); }
 
 bool hal_moving(void) { return otx_moving_read() != 0; }
+
+bool hal_move_logged(void) { return (otx_moving_read() & 2u) != 0; }
 
 bool hal_page_wanted(void) { return otx_page_wanted_read() != 0; }
 

@@ -366,11 +366,17 @@ static bool committing(uint32_t lpn) {
     return false;
 }
 
+bool log_is_short(void) {
+    for (uint32_t l = 0; l < sim.g.lanes; l++)
+        if (sim.lane[l].n != 0) return false;
+    return true;
+}
+
 static bool no_room(uint32_t pages) {
     drive_supply(8);
     bool log_full = hw.head + pages + 2 > DRIVE_LOG || hw.head - hw.watermark > 800 || hw.stopped;
     /* writes leave the last blocks to COMMIT and FLUSH */
-    for (uint32_t l = 0; l < sim.g.lanes; l++) log_full = log_full || (sim.log_full >> l & 1u && sim.lane[l].n == 0);
+    log_full = log_full || (log_is_short() && (pages != 0 || no_place()));
     bool rescue = hw.fails != 0 && hw.rescue_ppn == NO_PAGE; /* its page goes first */
     return log_full || drive_pages_left() < pages + rescue || hw.datas + pages > DATA_FLIGHT ||
            drive.items + 1 >= DRIVE_ITEMS;

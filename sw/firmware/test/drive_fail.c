@@ -63,7 +63,7 @@ static bool rescue_step(void) {
 }
 
 static bool move_step(void) {
-    if (!hw.move.waits || hw.stopped || sim.no_moves) return false;
+    if (!hw.move.waits || hw.stopped || sim.no_moves || log_is_short()) return false;
     append_relocate(hw.move.lpn, hw.move.from, hw.move.to, hw.move.sequence);
     if (map_swap(hw.move.lpn, hw.move.from, hw.move.to)) drive.moved++;
     hw.move.waits = false;
@@ -123,6 +123,8 @@ bool hal_page_wanted(void) {
 }
 
 bool hal_moving(void) { return hw.move.waits || hw.laters != 0; }
+
+bool hal_move_logged(void) { return hal_moving() && !log_is_short(); }
 
 /* move_ready: the queue has room. Not: what was handed over is done */
 bool hal_relocate_room(void) { return hw.laters < 2; }

@@ -63,6 +63,7 @@ struct drive_hw {
 };
 extern struct drive_hw hw;
 
+bool log_is_short(void); /* what is left of it is for COMMIT, ABORT and FLUSH */
 bool hw_page(uint32_t *ppn);
 uint32_t drive_pages_left(void); /* erased pages that the hardware has */
 void hw_advance(void);

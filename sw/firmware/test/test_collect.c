@@ -18,6 +18,46 @@ static uint32_t overwrite(uint32_t writes, uint32_t lpns) {
     return done;
 }
 
+/* A transaction that is open holds the log: it becomes full, and that is said. When the transaction has ended, a
+ * checkpoint frees the log by itself, though notes and moves are kept out of what is left of it. */
+static void full_log_comes_back(void) {
+    static const uint32_t shapes[][5] = {{1, 1, 64, 8, 64}, {2, 2, 40, 8, 64}, {4, 2, 24, 8, 64}};
+    for (uint32_t s = 0; s < 3; s++)
+        for (uint32_t end = 0; end < 4; end++) {
+            sim_seed(10 * s + end + 1);
+            sim_new(shapes[s][0], shapes[s][1], shapes[s][2], shapes[s][3], shapes[s][4]);
+            mounted();
+            CHECK(drive_tx_write(7, drive_lpn(9)));
+            uint32_t i = 0;
+            for (; sim.log_full == 0 || !log_is_short(); i++) {
+                CHECK(i < 3000);
+                if (i % 3 == 0 ? drive_write(&(uint32_t){drive_lpn(i % 5)}, 1, true) : drive_trim(drive_lpn(i % 5)))
+                    drive_flush();
+                drive_supply(20);
+            }
+            CHECK(i > 20);
+            for (uint32_t n = 0; n < 300; n++) drive_supply(1); /* nothing can free it */
+            CHECK(sim.log_full != 0 && !drive_write(&(uint32_t){drive_lpn(2)}, 1, true));
+            if (end & 1) CHECK(drive_commit(7));
+            else drive_abort(7);
+            if (end != 0) drive_flush(); /* a COMMIT brings its page to NAND by itself */
+            uint32_t done = drive.checkpoint.done;
+            for (uint32_t n = 0; log_is_short() || sim.log_full != 0; n++) {
+                CHECK(n < 4000);
+                drive_supply(1);
+                while (drive_finish_one()) {}
+            }
+            CHECK(drive.checkpoint.done > done);
+            for (uint32_t n = 0; n < 40; n++) {
+                while (!drive_write(&(uint32_t){drive_lpn(n % 5)}, 1, true)) drive_supply(20);
+                drive_flush();
+            }
+            drive_cut();
+            CHECK(sim_mount(&drive.ftl) == FTL_OK);
+            drive_judge();
+        }
+}
+
 /* Without checkpoints the log would take the drive before that. */
 static void drive_takes_many_times_what_it_holds(void) {
     static const uint32_t shapes[][5] = {{1, 1, 64, 8, 64}, {2, 2, 40, 8, 64}, {4, 2, 24, 8, 64}, {1, 1, 64, 32, 64}};
@@ -85,7 +125,8 @@ static void random_histories_collect_and_keep_the_contract(void) {
 static void checkpoints_cut_at_every_operation_lose_nothing(void) {
     uint32_t checkpoints = 0, cuts = 0;
     bool ended = false;
-    for (uint32_t cut = 1; !ended; cut++)
+    for (uint32_t cut = 1; !ended; cut++) {
+        ended = true;
         for (uint32_t luck = 0; luck < 4; luck++) {
             sim_seed(luck + 1);
             sim_new(1 + luck % 2, 2, 120, 8, 1100);
@@ -102,13 +143,15 @@ static void checkpoints_cut_at_every_operation_lose_nothing(void) {
             drive.ftl.geometry.checkpoint_pages = 1;
             uint32_t before = drive.checkpoint.done;
             sim_seed(cut * 8 + luck);
-            ended = !drive_supply_cut(400, cut);
+            bool over = !drive_supply_cut(400, cut);
+            ended = ended && over;
             checkpoints += drive.checkpoint.done - before;
             cuts++;
-            if (ended) drive_cut();
+            if (over) drive_cut();
             CHECK(sim_mount(&drive.ftl) == FTL_OK);
             drive_judge();
         }
+    }
     CHECK(cuts >= 32 && checkpoints >= 4);
 }
 
@@ -603,6 +646,7 @@ const struct test collect_tests[] = {
     {"a page that failed gets a block of the reserve", page_that_failed_gets_a_block_of_the_reserve},
     {"an open transaction survives checkpoints", an_open_transaction_survives_checkpoints},
     {"checkpoints cut at every operation lose nothing", checkpoints_cut_at_every_operation_lose_nothing},
+    {"a full log comes back when no transaction holds it", full_log_comes_back},
     {"random histories collect and keep the contract", random_histories_collect_and_keep_the_contract},
     {0},
 };

@@ -54,7 +54,7 @@ static void numbers_since_the_format_survive(void) {
         begin();
         uint32_t mine = programs_of_firmware();
         CHECK(wide(FTL_HEALTH_HOST_PAGES) <= host && wide(FTL_HEALTH_HOST_PAGES) + 8 >= host);
-        CHECK(wide(FTL_HEALTH_NAND_PAGES) <= nand + mine && wide(FTL_HEALTH_NAND_PAGES) + 40 >= nand);
+        CHECK(wide(FTL_HEALTH_NAND_PAGES) <= nand + mine && wide(FTL_HEALTH_NAND_PAGES) + 100 >= nand);
         CHECK(sim.health[FTL_HEALTH_STARTS] == n + 2);
     }
 }

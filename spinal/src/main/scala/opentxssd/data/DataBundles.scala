@@ -30,7 +30,8 @@ case class HealthWord() extends Bundle {
   * `liveAsk` (block), `liveSet`, `liveCount`: `LiveCounts`. `readsTurn`, `readsOld`: `ReadPath`. `txAsk`, `txOpen`,
   * `txFirst`: `TxFirst`. `lookup` (LPN), `found`: `FirmwareLookup`. `prepared`: before the drive is enabled, this
   * txid is PREPARED with so many entries in its table (`TxStatus`). `note` (one clock): append an entry that means
-  * nothing, and make the log durable past it; `noting` until it is appended, and then no `note`. `health`: a word that
+  * nothing, and make the log durable past it, with `noteUrgent` also in what is reserved of the log; `noting` until it
+  * is appended, and then no `note`. `health`: a word that
   * QUERY answers (`QueryAnswer`).
   */
 case class ReclaimPort() extends Bundle with IMasterSlave {
@@ -44,13 +45,13 @@ case class ReclaimPort() extends Bundle with IMasterSlave {
   val lookup = Flow(UInt(32 bits))
   val found = Flow(Bits(32 bits))
   val prepared = Flow(TxRestored())
-  val note, noting = Bool()
+  val note, noteUrgent, noting = Bool()
   val health = Flow(HealthWord())
 
   override def asMaster(): Unit = {
     master(liveAsk, liveSet, txAsk, lookup, prepared, health)
     slave(liveCount, found)
-    out(readsTurn, note)
+    out(readsTurn, note, noteUrgent)
     in(readsOld, txOpen, txFirst, noting)
   }
 }

@@ -76,7 +76,9 @@ class DataPath(p: OtxParam) extends Component {
   val counters = Ports.bare(out port DataCounters())
   val picked = slave port Flow(UInt(30 bits))
   val reclaim = Ports.bare(slave port ReclaimPort())
-  val moving = out port Bool() // a page that firmware has copied is with the rescue, or waits to come to it
+  // a page that firmware has copied: bit 0 it is with the rescue, or waits to come to it; bit 1: and not only because
+  // the log is short
+  val moving = out port Bits(2 bits)
   val pageWanted = out port Bool() // the rescue waits for a page, and the allocator has none
   val busy = out port Bool()
   val evCommitCmd = out port Bool()
@@ -158,10 +160,14 @@ class DataPath(p: OtxParam) extends Component {
   rescue.move << move.haltWhen(logShort && !fault)
   rescue.alloc << pages(1).haltWhen(executor.holdsPage) // pages go to their block in the order in which they were taken
   private val noting = RegInit(False) // a note of firmware waits for its place in the log
-  when(reclaim.note)(noting := True)
+  private val urgent = RegInit(False) // it may take a page of the log's reserve
+  when(reclaim.note) {
+    noting := True
+    urgent := reclaim.noteUrgent
+  }
   // what is offered stays, or the rescue behind it would wait for the log's room; LogReserve counts it
   private val offered = RegInit(False)
-  when(noting && (!logShort || fault))(offered := True)
+  when(noting && (!logShort || urgent || fault))(offered := True)
   private val note = Stream(LogAppend())
   note.valid := offered
   note.payload.assignFromBits(B(0, widthOf(note.payload) bits))
@@ -183,7 +189,8 @@ class DataPath(p: OtxParam) extends Component {
   rescue.fault := fault
   rescueTo := (rescue.rescueTo > noteTo).mux(rescue.rescueTo, noteTo)
   badBlock << rescue.badBlock
-  moving := RegNext(move.valid || rescue.moving, True)
+  moving(0) := RegNext(move.valid || rescue.moving, True)
+  moving(1) := RegNext(move.valid && (!logShort || fault) || rescue.moving, True)
   pageWanted := RegNext(rescue.wantsPage && !alloc.valid && allocLeft === 0) init False
   private val hungry = Reg(UInt(4 bits)) init 0 // for how long nobody has brought the page that is waited for
   private val starves =

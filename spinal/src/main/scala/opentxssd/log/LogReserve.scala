@@ -16,6 +16,8 @@ import opentxssd._
   *   -  1: the one that is open then, if somebody waits for it or the command's entries do not fit
   *   -  1: the one with the command's entries (up to 32, and its COMMIT or PREPARE record)
   *   -  2: those with the entry of a move and of a note that began in the same clocks
+  *   -  3: those with the notes that firmware lets into the reserve, so that a checkpoint can free the log when it is
+  *     full. It counts them (`ftl_supply.h`)
   *   -  1: one that closed in the clocks by which `logLeft` is late
   *   - 32: an end for each open or prepared transaction: COMMIT, also RELAXED with a FLUSH behind it, ABORT or
   *     RECOVER, whose entries share pages. No transaction opens without being one of these commands, but for those
@@ -32,7 +34,7 @@ import opentxssd._
   * says `logFull` and the answer is CAPACITY.
   */
 object LogReserve {
-  def reserved(p: OtxParam): Int = 5 + OtxParam.txids + p.lanes * p.pagesPerBlock
+  def reserved(p: OtxParam): Int = 5 + 3 + OtxParam.txids + p.lanes * p.pagesPerBlock
 
   /** The command queue lets such commands go above this: three may be before one in the data path, of two pages each.
     * So the command executor finds its pages and does not wait. */
