@@ -25,7 +25,7 @@ class ModelCPU(cpu.CPU):
     )
 
     def __init__(self, platform, variant):
-        from soc.soc import SRAM_BYTES  # which imports LiteX' list of processors
+        from soc.soc import ROM_BYTES, SRAM_BYTES  # which imports LiteX' list of processors
 
         self.reset, self.reset_address = Signal(), self.mem_map["rom"]
         self.bus = bus = wishbone.Interface(data_width=32, address_width=32, addressing="word")
@@ -33,7 +33,12 @@ class ModelCPU(cpu.CPU):
         ports = {f"o_wb_{f}": getattr(bus, f) for f in ["adr", "dat_w", "sel", "cyc", "stb", "we"]} | {
             f"i_wb_{f}": getattr(bus, f) for f in ["dat_r", "ack", "err"]
         }
-        memories = dict(p_Rom=self.mem_map["rom"], p_Sram=self.mem_map["sram"], p_SramBytes=SRAM_BYTES)
+        memories = dict(
+            p_Rom=self.mem_map["rom"],
+            p_RomBytes=ROM_BYTES,
+            p_Sram=self.mem_map["sram"],
+            p_SramBytes=SRAM_BYTES,
+        )
         self.specials += Instance(
             "otx_sim_cpu", **memories, i_clk=ClockSignal("sys"), i_reset=ResetSignal("sys") | self.reset, **ports
         )

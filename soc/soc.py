@@ -17,7 +17,7 @@ from litex.soc.integration.soc_core import SoCCore
 from soc import streams
 from soc.otx_core import OtxCore
 
-ROM_BYTES, SRAM_BYTES = 64 * 1024, 32 * 1024
+ROM_BYTES, SRAM_BYTES = 96 * 1024, 32 * 1024
 
 
 class OtxSoC(SoCCore):

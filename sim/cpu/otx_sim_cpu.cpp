@@ -19,8 +19,6 @@ bool otx_mem_put32(uint32_t address, uint32_t word, uint8_t lanes);
 
 namespace {
 
-constexpr uint32_t rom_bytes = 65536;
-
 void put_lanes(uint32_t &to, uint32_t word, uint8_t lanes) {
     for (int b = 0; b < 4; b++)
         if (lanes >> b & 1) std::memcpy(reinterpret_cast<char *>(&to) + b, reinterpret_cast<char *>(&word) + b, 1);
@@ -31,12 +29,12 @@ struct Memory : otx::Rv32Memory {
     std::vector<uint32_t> rom, sram;
 
     bool read(uint32_t address, uint32_t &word) override {
-        if (const uint32_t at = address - rom_at; at < rom_bytes) return word = rom[at / 4], true;
+        if (const uint32_t at = address - rom_at; at < 4 * rom.size()) return word = rom[at / 4], true;
         if (const uint32_t at = (address - sram_at) / 4; at < sram.size()) return word = sram[at], true;
         return otx_mem_get32(address, &word);
     }
     bool write(uint32_t address, uint32_t word, uint8_t lanes) override {
-        if (address - rom_at < rom_bytes) return true;
+        if (address - rom_at < 4 * rom.size()) return true;
         if (const uint32_t at = (address - sram_at) / 4; at < sram.size())
             return put_lanes(sram[at], word, lanes), true;
         return otx_mem_put32(address, word, lanes);
@@ -57,9 +55,9 @@ struct {
 
 extern "C" {
 
-void otx_cpu_open(int rom, int sram, int sram_bytes) {
+void otx_cpu_open(int rom, int rom_bytes, int sram, int sram_bytes) {
     memory.rom_at = uint32_t(rom), memory.sram_at = uint32_t(sram);
-    memory.rom.resize(rom_bytes / 4), memory.sram.resize(size_t(sram_bytes) / 4);
+    memory.rom.resize(size_t(rom_bytes) / 4), memory.sram.resize(size_t(sram_bytes) / 4);
     for (size_t i = 0; i < memory.rom.size(); i++) memory.rom[i] = uint32_t(otx_firmware_word(int(i)));
     for (size_t i = 0; i < memory.sram.size(); i++) memory.sram[i] = 0xDEADBEEF ^ uint32_t(i);
     cpu = otx::Rv32{};

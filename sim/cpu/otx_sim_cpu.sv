@@ -9,6 +9,7 @@
 
 module otx_sim_cpu #(
     parameter logic [31:0] Rom = 0,
+    parameter int RomBytes = 0,
     parameter logic [31:0] Sram = 0,
     parameter int SramBytes = 0,  // powers up with a pattern that is not zero
     parameter int PerClock = 32
@@ -27,6 +28,7 @@ module otx_sim_cpu #(
 );
   import "DPI-C" function void otx_cpu_open(
     input int rom,
+    input int rom_bytes,
     input int sram,
     input int sram_bytes
   );
@@ -48,7 +50,7 @@ module otx_sim_cpu #(
   byte lanes;
   bit  write;
 
-  initial otx_cpu_open(int'(Rom), int'(Sram), SramBytes);
+  initial otx_cpu_open(int'(Rom), RomBytes, int'(Sram), SramBytes);
 
   assign wb_stb = wb_cyc;
 

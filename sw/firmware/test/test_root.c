@@ -244,7 +244,7 @@ static void root_under_a_mark_counts(void) {
         mounted();
         write_some(3);
         drive_cut_dropping_all();
-        sim_blocks[anchor(0)].mark = 1;
+        sim_blocks[anchor(0)].mark = sim_blocks[anchor(1)].mark = 1; /* both copies */
         for (uint32_t c = 0; c < 2; c++)
             for (uint32_t p = 0; p < sim.g.pages; p++)
                 sim_pages[ftl_first_ppn(&sim.g, ftl_table_block(&sim.g, c, 0)) + p].state = SIM_TORN;
