@@ -101,6 +101,8 @@ class Transactions(Survival):
         """A command with a txid is submitted."""
         t = self.txid(command.tx)
         command.may = t.may
+        if any(other.op == "PREPARE" for other in t.active.values()):
+            command.alone = False  # it comes before, and a WRITE may find it prepared
         t.perhaps |= command.op == "PREPARE"
         ends = command.op in ENDS or command.commit
         reads = command.op == "READ"

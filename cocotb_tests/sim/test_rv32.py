@@ -15,7 +15,7 @@ import pytest
 
 from cocotb_tests.bench.runner import BUILD, ROOT
 
-SRAM, SRAM_BYTES, BUS = 0x1000_0000, 256, 0xF000_0000
+ROM_BYTES, SRAM, SRAM_BYTES, BUS = 65536, 0x1000_0000, 256, 0xF000_0000
 SEED = int(os.environ.get("SEED", "1"))
 HARNESS = """
 #include <cstdint>
@@ -130,7 +130,7 @@ class Machine:
         self.cpu, words = cpu, len(program) // 4
         self.program = (ctypes.c_uint32 * words).from_buffer_copy(program)
         cpu.harness_program(self.program, words)
-        cpu.otx_cpu_open(0, SRAM, SRAM_BYTES)
+        cpu.otx_cpu_open(0, ROM_BYTES, SRAM, SRAM_BYTES)
         cpu.otx_cpu_reset()
         self.words, self.wrong, self.written = {}, set(), []
 

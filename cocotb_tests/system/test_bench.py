@@ -63,7 +63,7 @@ def test_an_unknown_benchmark_is_one_line_and_exit_code_2():
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
         "bench: no benchmark x9; there are: "
-        f"{', '.join(sorted(p.stem for p in (ROOT / 'bench').glob('[a-z][0-9]*.py')))}\n"
+        f"{', '.join(sorted((p.stem for p in (ROOT / 'bench').glob('[a-z][0-9]*.py')), key=lambda e: (e[0], int(e[1:]))))}\n"
     )
 
 

@@ -119,7 +119,7 @@ def test_one_stuck_page_of_a_root_changes_nothing(drive, kind, copy):
 def test_a_stuck_page_inside_the_log_is_a_gap_that_is_said_and_nothing_changes(drive, at):
     log, programs = rows(drive, Torn.LOG)[0], drive.lib.otx_nand_count(1)
     assert len(log) == ALL - OLD
-    assert stick(drive, [log[at]], erases=2)
+    assert stick(drive, [log[at]], erases=1)
     assert drive.uart.splitlines()[-3:] == [
         "otx: 1 log page was begun and cannot be read",
         "otx: read-only: a log page that was complete cannot be read, and what is behind it is left out; nothing was "
@@ -139,7 +139,7 @@ def test_a_stuck_page_inside_the_log_is_a_gap_that_is_said_and_nothing_changes(d
 
 def test_a_stuck_last_page_of_the_log_is_said_until_the_log_goes_on(drive):
     """It may have been cut in its program or gone bad: nobody can tell, until log pages stand twice."""
-    assert stick(drive, [rows(drive, Torn.LOG)[0][-1]], erases=2)
+    assert stick(drive, [rows(drive, Torn.LOG)[0][-1]], erases=1)
     for seed in range(2):
         assert drive.query(Query.LOST_LOG_PAGES) == 1
         assert held(drive) == (list(range(ALL - 1)), [ALL - 1])
