@@ -138,10 +138,14 @@ module tb_flash_backend #(
 
   otx_flash_backend backend (
       .*,
-      .retire_valid  (1'b0),   // of the allocator alone: test_page_allocator.py
+      .retire_valid(1'b0),  // of the allocator alone: test_page_allocator.py
       .retire_payload(24'd0),
-      .picked_valid  (),
-      .picked_payload()
+      .picked_valid(),
+      .picked_payload(),
+      .dieNow_0(),
+      .dieNow_1(),
+      .dieNow_2(),
+      .dieNow_3()
   );
 
   for (genvar c = 0; c < Channels; c++) begin : g_channel
