@@ -59,12 +59,10 @@ def benchmark(checks, paper=250.0):
 
 
 def test_an_unknown_benchmark_is_one_line_and_exit_code_2():
+    names = sorted((p.stem for p in (ROOT / "bench").glob("[a-z][0-9]*.py")), key=lambda n: (n[0], int(n[1:])))
     done = subprocess.run([sys.executable, ROOT / "tools/bench.py", "e1", "x9"], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == (
-        "bench: no benchmark x9; there are: "
-        f"{', '.join(sorted((p.stem for p in (ROOT / 'bench').glob('[a-z][0-9]*.py')), key=lambda e: (e[0], int(e[1:]))))}\n"
-    )
+    assert done.stderr == f"bench: no benchmark x9; there are: {', '.join(names)}\n"
 
 
 def test_json_plot_and_table_show_our_figure_beside_the_papers(frame, tmp_path):
