@@ -60,8 +60,7 @@ def last_writes(drive, recorder, seed, share):
     return Counter(e["status"] for e in recorder.events if e.get("e") == "done")
 
 
-# of seed 1, two in five failing, a READ is answered with MEDIA_ERROR after three are given back (docs/known-gaps.md)
-@pytest.mark.parametrize("freed", [FREED[0], pytest.param(FREED[1], marks=pytest.mark.xfail(strict=False))])
+@pytest.mark.parametrize("freed", FREED)
 def test_blocks_that_fail_near_the_end_of_room_cost_no_data_and_no_part_of_a_write(freed):
     drive, recorder = filled(freed)
     seen = Counter()

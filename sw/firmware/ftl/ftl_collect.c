@@ -66,7 +66,7 @@ static bool ripe(struct ftl_collect *c) {
 
 static void use_ticket(struct ftl *f, struct ftl_collect *c) {
     uint32_t block = c->ticket[0].block;
-    if (hal_live(block) == 0) {
+    if (hal_live(block) == 0 && !hal_fault()) { /* asked last */
         ftl_blocks_release(f, block);
         c->released++;
     }
@@ -134,6 +134,7 @@ static bool stuck(const struct ftl *f, const struct ftl_supply *s, const struct 
 }
 
 void ftl_collect_step(struct ftl *f, struct ftl_supply *s, struct ftl_retire *r, struct ftl_collect *c) {
+    if (hal_fault()) return;
     if (c->tickets != 0 && ripe(c)) use_ticket(f, c);
     if (c->victim != 0 && !ftl_retire_has(r, c->victim - 1) && ftl_retire_settled(r) && c->tickets < FTL_TICKETS)
         end_victim(f, r, c);

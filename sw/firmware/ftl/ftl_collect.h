@@ -16,6 +16,9 @@
  * One block of FTL_WEAR_SHARE that come back may be one that is little worn (ftl_wear.h), however many of its pages
  * live.
  *
+ * When the log has stopped (hal_fault) no block comes back: a page may have gone out of use for a version that stays in
+ * its frame and has no place in the log, and a power cut brings the old one back.
+ *
  * A victim whose pages did not all move (one cannot be read, or is just being rescued) is set aside until the next
  * mount. `hopeless` of ftl_supply.h is set when the cursor has been all round and found nothing: all is live, so a
  * writer gets CAPACITY. It is set, too, while no block is left to move to and no ticket waits, and when the log, which

@@ -131,6 +131,9 @@ bool hal_reads_old(void);
  * again. */
 bool hal_weak_page(uint32_t *ppn);
 
+/* Whether the log has stopped: nothing more becomes durable in this session. */
+bool hal_fault(void);
+
 /* Clocks that have passed, modulo 2^32. Whether a command of the host is under way, or anything else that the drive
  * does by itself. */
 uint32_t hal_clocks(void);

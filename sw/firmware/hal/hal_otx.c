@@ -210,6 +210,8 @@ uint32_t hal_corrected_reads(void) { return otx_corrected_reads_read(); }
 
 uint32_t hal_weak_reads(void) { return otx_weak_reads_read(); }
 
+bool hal_fault(void) { return otx_fault_read() != 0; }
+
 bool hal_busy(void) { return otx_busy_read() != 0; }
 
 /* There is no source of chance here: drives of one geometry get one number. The log of another drive is kept apart by

@@ -24,6 +24,8 @@ uint32_t hal_live(uint32_t block_id) {
     return n;
 }
 
+bool hal_fault(void) { return hw.stopped; }
+
 bool hal_reads_old(void) {
     for (uint32_t i = 0; i < READS; i++)
         if (read_of[i].busy && read_of[i].turn != turn) return true;
