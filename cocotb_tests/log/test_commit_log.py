@@ -82,9 +82,11 @@ async def page_is_not_closed_inside_an_open_group(dut):
     b.wait(1, 2)
     await b.clocks(200)
     assert b.model.head == 3 and not b.model.pages
+    assert (int(dut.head.value), int(dut.groupEnd.value)) == (3, 4), "recovery keeps or drops the group as a whole"
     b.group(start[3])
     await b.until(lambda: len(b.ended) == 1)
     assert len(b.model.pages[0].entries) == 4
+    assert int(dut.head.value) == int(dut.groupEnd.value) == 4
 
 
 @cocotb.test()

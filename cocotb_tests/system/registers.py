@@ -40,7 +40,9 @@ class Registers:
         for _ in range(100):
             if self.lib.otx_sim_bus_done(ctypes.byref(word)):
                 return word.value
-            self.drive.step(1)
+            if self.drive.step(1):  # no clock passes while a completion waits
+                done = self.drive.poll()
+                self.drive.done[done.tag] = done
         raise AssertionError(f"no answer of register {name}")
 
     def read(self, name):

@@ -267,6 +267,7 @@ static bool note(struct ftl_supply *s, struct ftl_checkpoint *c, uint64_t end) {
 static bool due(const struct ftl *f, const struct ftl_supply *s, const struct ftl_checkpoint *c, uint32_t page) {
     uint32_t pages = page - c->last;
     return pages >= f->geometry.checkpoint_pages || (s->log_ended && pages != 0) ||
+           (s->starving && pages >= f->geometry.lanes * f->geometry.pages) ||
            (ftl_supply_low(f) && pages >= 2 * f->geometry.lanes * f->geometry.pages);
 }
 
@@ -281,7 +282,8 @@ void ftl_checkpoint_step(struct ftl *f, struct ftl_supply *s, struct ftl_checkpo
     hal_log_place(&now);
     note_place(f, c, &now);
     if (c->state == FTL_CHECKPOINT_NONE) {
-        bool possible = due(f, s, c, now.page) && choose_start(f, c);
+        bool room = f->blocks.total >= FTL_RESCUE_BLOCKS + ftl_checkpoint_blocks(&f->geometry),
+             possible = room && due(f, s, c, now.page) && choose_start(f, c);
         s->no_checkpoint = !possible;
         if (possible && !hal_move_logged()) begin(f, c);
         c->durable = hal_log_durable_mark();

@@ -134,13 +134,13 @@ static bool stuck(const struct ftl *f, const struct ftl_supply *s, const struct 
 }
 
 void ftl_collect_step(struct ftl *f, struct ftl_supply *s, struct ftl_retire *r, struct ftl_collect *c) {
-    if (hal_fault()) return;
+    s->hopeless = s->starving && s->no_checkpoint; /* which has been asked since */
     if (c->tickets != 0 && ripe(c)) use_ticket(f, c);
     if (c->victim != 0 && !ftl_retire_has(r, c->victim - 1) && ftl_retire_settled(r) && c->tickets < FTL_TICKETS)
         end_victim(f, r, c);
     if (f->blocks.total > ftl_supply_kept_from_moves(&f->geometry)) c->starved = false;
-    if (stuck(f, s, r, c)) s->hopeless = true;
-    else if (c->tickets != 0 || c->victim != 0 || !ftl_supply_low(f)) s->hopeless = false;
+    if (stuck(f, s, r, c)) s->starving = true;
+    else if (c->tickets != 0 || c->victim != 0 || !ftl_supply_low(f)) s->starving = false;
     if (!ftl_supply_low(f) || c->victim != 0 || !search(f, r, c)) return;
     bool cold = c->cold != 0 && c->released >= c->cold_from;
     if (cold) c->best = c->cold;
@@ -150,7 +150,7 @@ void ftl_collect_step(struct ftl *f, struct ftl_supply *s, struct ftl_retire *r,
         c->victim = c->best;
         c->words = 0;
     } else if (c->words >= f->geometry.dies * f->blocks.words) {
-        if (c->tickets == 0) s->hopeless = true;
+        if (c->tickets == 0) s->starving = true;
         c->words = 0;
     }
     c->seen = c->best = c->cold = 0;

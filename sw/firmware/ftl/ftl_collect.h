@@ -20,9 +20,10 @@
  * its frame and has no place in the log, and a power cut brings the old one back.
  *
  * A victim whose pages did not all move (one cannot be read, or is just being rescued) is set aside until the next
- * mount. `hopeless` of ftl_supply.h is set when the cursor has been all round and found nothing: all is live, so a
- * writer gets CAPACITY. It is set, too, while no block is left to move to and no ticket waits, and when the log, which
- * moves and notes need, gets no further block: what would end that is not the collector's. */
+ * mount. `starving` of ftl_supply.h is set when the cursor has been all round and found nothing: all is live, and
+ * when no checkpoint can give blocks of the log back either, a writer gets CAPACITY. It is set, too, while no block is
+ * left to move to and no ticket waits, and when the log, which moves and notes need, gets no further block: what would
+ * end that is not the collector's. */
 #ifndef FTL_COLLECT_H
 #define FTL_COLLECT_H
 

@@ -12,8 +12,8 @@
  * At most half of the dies have an erase under way or waiting, and of the dies where the lanes go on one has none, if
  * there are two (docs/decisions/024-idle-dies.md): so data and log find a die that is not erased. Each erase that is
  * put off waits for another one to end, so none waits for ever.
- * `full` is set when data can get no further block, none is on its way, and the collector makes none (`hopeless`). A
- * block whose erase fails becomes bad.
+ * `full` is set when data can get no further block, none is on its way, and neither the collector (`starving`) nor a
+ * checkpoint makes one (`hopeless`). A block whose erase fails becomes bad.
  * `log_full` has a bit for each lane that can get no further block, none being on its way, when no checkpoint can free
  * the log either (ftl_checkpoint.h): a transaction that is open holds it. When that ends, a checkpoint is made, for
  * which FTL_URGENT_NOTES notes may go into the log's reserve. Hardware keeps the pages
@@ -58,7 +58,8 @@ struct ftl_supply {
     uint32_t owed;             /* blocks that data gets although it has its share */
     bool hold;                 /* no new erases: somebody waits until nothing is in flight */
     bool dry;                  /* no erased block waits for data, and none is coming */
-    bool hopeless;             /* the collector cannot make a free block */
+    bool starving;             /* the collector finds nothing that makes a free block */
+    bool hopeless;             /* nor does a checkpoint */
     bool full;
     bool log_ended;        /* no lane gets a further block, and none is on its way */
     uint32_t log_full;     /* bit per lane: the same of it, as the hardware was told */

@@ -192,10 +192,14 @@ static uint32_t next_lane(void) {
     return n < sim.g.lanes ? (hw.wish + n) % sim.g.lanes : sim.g.lanes;
 }
 
+void drive_group(uint32_t n) { hw.group_end = hw.head + n; }
+
+bool drive_group_open(void) { return hw.head < hw.group_end; }
+
 /* A page has a place only when the one `lanes` before it is complete. */
 bool drive_can_close(void) {
-    return hw.closed < hw.head && hw.flights < LOG_FLIGHT && hw.flights < sim.g.lanes && next_lane() < sim.g.lanes &&
-           !hw.stopped;
+    return !drive_group_open() && hw.closed < hw.head && hw.flights < LOG_FLIGHT && hw.flights < sim.g.lanes &&
+           next_lane() < sim.g.lanes && !hw.stopped;
 }
 
 uint32_t drive_next_log_ppn(void) {
@@ -258,6 +262,15 @@ static bool no_place(void) {
     for (uint32_t i = 0; i < hw.flights; i++)
         if (hw.flight[i].ppn == NO_PAGE && is_over(hw.flight[i].lane)) return true;
     return over == sim.g.lanes;
+}
+
+/* Firmware runs and programs end while a group waits for its next page. */
+static void amid_group(void) {
+    if (!sim.split || sim_random(2)) return;
+    for (uint32_t k = 1 + sim_random(12); k > 0; k--) {
+        drive_supply(1);
+        if (sim_random(2)) (void)drive_finish_one();
+    }
 }
 
 static bool first_of_die(uint32_t data) {
@@ -406,7 +419,9 @@ bool drive_write(const uint32_t *lpns, uint32_t n, bool ordered) {
     struct drive_item *item = &drive.item[drive.items++];
     *item = (struct drive_item){.kind = ITEM_WRITE, .n = n, .epoch = drive.epoch};
     uint32_t value = drive.stamp++;
+    drive_group(n);
     for (uint32_t i = 0; i < n; i++) {
+        if (i != 0) amid_group();
         item->lpn[i] = lpns[i];
         item->value[i] = value;
         uint64_t index = map_entry(lpns[i], n, i, ordered ? FTL_ENTRY_ORDERED : 0, 0, value);

@@ -89,6 +89,9 @@ void drive_takes(bool completions);
 
 /* The parts: append an entry, close the page, let one program finish, finish everything (data and log, or one of them).
  * */
+/* The next `n` entries are one group: firmware runs between them, and nothing else is logged. */
+void drive_group(uint32_t n);
+bool drive_group_open(void);
 uint64_t drive_append(struct ftl_entry e);
 bool drive_can_close(void);
 void drive_close(void);

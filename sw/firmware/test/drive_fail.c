@@ -76,6 +76,7 @@ static bool move_step(void) {
 }
 
 bool fail_step(void) {
+    if (drive_group_open()) return false; /* RELOCATE waits for the group's end */
     bool first = sim_random(2);
     return (first && move_step()) || rescue_step() || move_step();
 }
@@ -109,7 +110,7 @@ bool hal_weak_page(uint32_t *ppn) {
     return true;
 }
 
-uint64_t hal_log_head(void) { return hw.head; }
+uint64_t hal_log_head(void) { return drive_group_open() ? hw.group_end : hw.head; }
 
 /* The mark may rise between any two reads: each one sees what was true at the one before. */
 uint64_t hal_log_mark(void) {

@@ -60,6 +60,7 @@ struct drive_hw {
         uint64_t sequence;
     } move, later[2]; /* soc/otx_core.py: a queue of two (MOVE_QUEUE) before the rescue */
     uint32_t laters;
+    uint64_t group_end; /* behind the group whose entries are coming; at most `head`: there is none */
 };
 extern struct drive_hw hw;
 

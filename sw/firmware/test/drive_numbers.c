@@ -106,7 +106,7 @@ uint64_t hal_log_durable_mark(void) { return hw.durable_mark; }
 
 bool hal_log_note(bool urgent) {
     CHECK(!urgent || drive.supply.urgent_notes < FTL_URGENT_NOTES);
-    if (!urgent && log_is_short()) return false;
+    if (drive_group_open() || (!urgent && log_is_short())) return false;
     if (hw.stopped || hw.head + 2 > DRIVE_LOG || sim_random(4) == 0) return false;
     drive_append((struct ftl_entry){.kind = FTL_NOTE, .n = 1});
     hw.note = hw.head;

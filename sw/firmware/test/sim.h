@@ -78,6 +78,7 @@ struct sim {
     bool stays;                                /* what a power cut leaves whole does not fade */
     /* a move that was handed over waits: the log is short, or the rescue is busy */
     bool no_moves;
+    bool split;                                 /* firmware runs between the entries of a WRITE */
     bool no_collect;                            /* blocks do not come back */
     uint32_t memory_errors;                     /* what hal_memory_errors() says */
     bool takes_nothing;                         /* the host takes no completions */

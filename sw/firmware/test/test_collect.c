@@ -193,6 +193,19 @@ static void ticket_waits_for_a_durable_watermark(void) {
     CHECK(drive.collect.released != 0);
 }
 
+/* Nor a block whose ticket waits for a read only: another page of it may have gone out of use for a version that has no
+ * place in the log. */
+static void no_block_comes_back_when_the_log_has_stopped(void) {
+    uint32_t block = worn_block();
+    CHECK(drive_read_begins(0, drive_lpn(0)));
+    write_one(0);
+    everything(300);
+    hw.stopped = true;
+    drive_read_ends(0);
+    everything(300);
+    CHECK(!released(block));
+}
+
 /* A read that has found its page holds the block. */
 static void ticket_waits_for_reads(void) {
     uint32_t block = worn_block();
@@ -638,6 +651,7 @@ const struct test collect_tests[] = {
     {"a place noted before a log page fails leads to the page", place_noted_before_a_log_page_fails},
     {"a drive takes many times what it holds", drive_takes_many_times_what_it_holds},
     {"a ticket waits for a durable watermark", ticket_waits_for_a_durable_watermark},
+    {"no block comes back when the log has stopped", no_block_comes_back_when_the_log_has_stopped},
     {"a ticket waits for reads", ticket_waits_for_reads},
     {"an idle drive collects", an_idle_drive_collects},
     {"a block with an unreadable page is set aside", block_with_an_unreadable_page_is_set_aside},

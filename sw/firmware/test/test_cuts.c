@@ -45,6 +45,7 @@ static void random_histories(unsigned long runs, bool whole, bool faults, bool e
             status = sim_mount(&drive.ftl);
         } while (faults && status == FTL_ERR_BLOCKS);
         CHECK(status == FTL_OK);
+        sim.split = !faults && run % 2 != 0;
         drive_start();
         for (uint32_t cut = 0; cut < 3; cut++) {
             history(5 + sim_random(90));

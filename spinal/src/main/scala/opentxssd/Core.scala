@@ -140,7 +140,7 @@ class Core(p: OtxParam) extends Component {
   status.allocLeft := supply.allocLeft
   status.logLeft := supply.logLeft
   status.logPages := log.pages
-  status.logHead := RegNext(log.data.head)
+  status.logHead := RegNext(log.groupEnd)
   status.logMark := RegNext(log.mark)
   status.logDurableMark := RegNext(log.durableMark)
   status.released := data.counters.releasedPages

@@ -47,7 +47,7 @@ case class DriveControl(p: OtxParam) extends Bundle {
 /** What firmware can read. */
 case class DriveStatus(p: OtxParam) extends Bundle {
   val allocLeft, logLeft, logPages = UInt(32 bits)
-  // index of the next entry, watermark, watermark in a durable page
+  // index of the next entry (behind an open group), watermark, watermark in a durable page
   val logHead, logMark, logDurableMark = UInt(48 bits)
   val released, commits, dataPages = UInt(32 bits)
   val memoryErrors = UInt(16 bits) // of table memory, that the remap engine has met

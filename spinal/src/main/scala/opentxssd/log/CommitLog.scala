@@ -18,7 +18,7 @@ import spinal.lib.bus.amba4.axi._
   * }}}
   *
   * Throughput: one entry in 5 clocks, 10 clocks more per page of up to 126 entries. `head` is the index that the next
-  * entry taken gets.
+  * entry taken gets, `groupEnd` the same, behind the group that is open.
   * `append` waits while: a page is being closed; all four frames hold pages under way; a further page can not be
   * placed; before a group, more than 895 entries are above the watermark. None of these needs an append, a wait or a
   * commit to go away (programs finish, firmware gives blocks), so no cycle of waiting goes through the log.
@@ -74,7 +74,7 @@ class CommitLog(p: OtxParam) extends Component {
   val frame = master port Axi4WriteOnly(p.axi)
   val badBlock = master port Stream(UInt(24 bits))
   val pages = out port UInt(32 bits)
-  val mark, durableMark = out port UInt(48 bits)
+  val mark, durableMark, groupEnd = out port UInt(48 bits)
   val place = slave port LogPlaceView(p)
   val fault = out port Bool()
   val dirty = out port Bool()
@@ -120,6 +120,7 @@ class CommitLog(p: OtxParam) extends Component {
   assembler.page := living.pages.page
   writer.record << StreamArbiterFactory().lowerFirst.noLock.onArgs(living.pages.header, assembler.record)
   head := assembler.head
+  groupEnd := assembler.groupEnd
 
   // pages to flash
   lanes.block << logBlock.haltWhen(!enable)

@@ -19,6 +19,8 @@ import spinal.lib._
   * Indexes, places and page numbers go up in the order of `append` and nothing is reordered, so log order is append
   * order: rule lpn-order.
   *
+  * `groupEnd`: `head`, or while a group is open the index behind its last entry: what firmware takes for the end of the
+  * log, because recovery keeps or drops a group as a whole.
   * `pushed`: entry `head` goes into the log in this clock. `closing`: the header's first half is taken in this clock.
   * `dropping` (after a fault): entries are taken and counted, one per clock, and go nowhere. `room` of a group's first
   * entry must be the truth; a full page closes even inside a group.
@@ -31,7 +33,7 @@ class LogAssembler(p: OtxParam) extends Component {
   val enable, dropping = in port Bool()
   val generation, driveId = in port UInt(32 bits)
   val append = slave port Stream(LogAppend())
-  val head = out port UInt(48 bits)
+  val head, groupEnd = out port UInt(48 bits)
   val ready = in port Bool()
   val watermarkRoom = in port Bool()
   val waitedTo, rescueTo = in port UInt(48 bits)
@@ -45,6 +47,7 @@ class LogAssembler(p: OtxParam) extends Component {
   private val count = Reg(UInt(7 bits)) init 0
   private val left = Reg(UInt(7 bits)) init most // most - count, kept for speed
   private val groupOpen = RegInit(False)
+  private val behindGroup = Reg(UInt(48 bits)) init 0
 
   private object State extends SpinalEnum {
     val Fill, Header = newElement() // entries; waiting for place 0 to be taken
@@ -81,6 +84,7 @@ class LogAssembler(p: OtxParam) extends Component {
   when(append.fire) {
     index := index + 1
     groupOpen := !append.last
+    when(append.last)(behindGroup := index + 1).elsewhen(!groupOpen)(behindGroup := index + append.room)
   }
   when(pushed) {
     count := count + 1
@@ -105,4 +109,5 @@ class LogAssembler(p: OtxParam) extends Component {
     }
   }
   head := index
+  groupEnd := behindGroup
 }
