@@ -31,9 +31,9 @@
  * Cut on the way, recovery finds the old root with its map and log, or the new one: what one of them needs is free only
  * when the other is erased.
  * A step programs one page or erases one block, when nothing else of the firmware is in flight. A program that fails
- * makes its block bad, and the page is written again in another one. Without a block for it the checkpoint is given up
- * and begun again later; nothing has changed then. A transaction that stays open keeps the log from its first entry on,
- * and no start is behind that. */
+ * makes its block bad, and the page is written again in another one. Without a block for it the checkpoint is given up,
+ * nothing has changed then, and it begins again when as many blocks are free as it needs. A transaction that stays open
+ * keeps the log from its first entry on, and no start is behind that. */
 #ifndef FTL_CHECKPOINT_H
 #define FTL_CHECKPOINT_H
 

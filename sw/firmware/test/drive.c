@@ -412,6 +412,14 @@ static uint64_t map_entry(uint32_t lpn, uint32_t n, uint32_t i, uint32_t flags, 
     return index;
 }
 
+uint64_t drive_part(struct drive_item *item, uint32_t lpn, uint32_t n, uint32_t i, uint32_t flags, uint32_t value) {
+    item->lpn[i] = lpn;
+    item->value[i] = value;
+    uint64_t index = map_entry(lpn, n, i, flags, 0, value);
+    map_plain(lpn, FTL_WORD_VALUE(hw.entry[index].location));
+    return index;
+}
+
 bool drive_write(const uint32_t *lpns, uint32_t n, bool ordered) {
     if (no_room(n)) return false;
     for (uint32_t i = 0; i < n; i++)
@@ -422,10 +430,7 @@ bool drive_write(const uint32_t *lpns, uint32_t n, bool ordered) {
     drive_group(n);
     for (uint32_t i = 0; i < n; i++) {
         if (i != 0) amid_group();
-        item->lpn[i] = lpns[i];
-        item->value[i] = value;
-        uint64_t index = map_entry(lpns[i], n, i, ordered ? FTL_ENTRY_ORDERED : 0, 0, value);
-        map_plain(lpns[i], FTL_WORD_VALUE(hw.entry[index].location));
+        (void)drive_part(item, lpns[i], n, i, ordered ? FTL_ENTRY_ORDERED : 0, value);
     }
     item->index = hw.head;
     return true;

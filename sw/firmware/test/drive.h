@@ -87,11 +87,13 @@ void drive_flush(void);
 /* Whether the host takes completions: while it does not, one COMMIT becomes visible and the next ones do not. */
 void drive_takes(bool completions);
 
-/* The parts: append an entry, close the page, let one program finish, finish everything (data and log, or one of them).
- * */
 /* The next `n` entries are one group: firmware runs between them, and nothing else is logged. */
 void drive_group(uint32_t n);
 bool drive_group_open(void);
+/* Block i of the n that a plain WRITE of this item has: logged, named by the map, its page under way. Its index. */
+uint64_t drive_part(struct drive_item *item, uint32_t lpn, uint32_t n, uint32_t i, uint32_t flags, uint32_t value);
+/* The parts: append an entry, close the page, let one program finish, finish everything (data and log, or one of them).
+ * */
 uint64_t drive_append(struct ftl_entry e);
 bool drive_can_close(void);
 void drive_close(void);

@@ -193,6 +193,43 @@ static void ticket_waits_for_a_durable_watermark(void) {
     CHECK(drive.collect.released != 0);
 }
 
+static void set_all_aside(void) {
+    for (uint32_t b = 0; b < sim.g.blocks; b++) ftl_blocks_set_aside(&drive.ftl, b);
+}
+
+/* Blocks of data give nothing, the log has some: a checkpoint is made before `full` is said. Its start is not old
+ * enough for one by itself. */
+static void checkpoint_comes_before_full(void) {
+    (void)worn_block();
+    for (uint32_t n = 0; drive.checkpoint.done == 0 || drive.checkpoint.state != FTL_CHECKPOINT_NONE; n++) {
+        CHECK(n < 4000);
+        everything(1);
+    }
+    set_all_aside();
+    uint32_t done = drive.checkpoint.done, from = drive.checkpoint.last;
+    struct hal_log_place now = {.page = from};
+    for (uint32_t n = 0; now.page < from + sim.g.pages + 2; n++) {
+        CHECK(n < 100 && drive_trim(drive_lpn(7)));
+        drive_flush();
+        hal_log_place(&now);
+    }
+    CHECK(drive.checkpoint.done == done && !sim.full);
+    for (uint32_t n = 0; !sim.full && drive.checkpoint.done == done; n++) {
+        CHECK(n < 2000);
+        (void)drive_write(&(uint32_t){drive_lpn(1 + n % 5)}, 1, true);
+        drive_finish_data();
+        set_all_aside();
+        drive_supply(4);
+    }
+    CHECK(drive.checkpoint.done == done + 1 && !sim.full);
+    for (uint32_t none = 0; none < 2; none++) { /* one is possible, or under way; none is */
+        drive.supply.starving = true;
+        drive.supply.no_checkpoint = none;
+        ftl_collect_step(&drive.ftl, &drive.supply, &drive.retire, &drive.collect);
+        CHECK(drive.supply.hopeless == none);
+    }
+}
+
 /* Nor a block whose ticket waits for a read only: another page of it may have gone out of use for a version that has no
  * place in the log. */
 static void no_block_comes_back_when_the_log_has_stopped(void) {
@@ -651,6 +688,7 @@ const struct test collect_tests[] = {
     {"a place noted before a log page fails leads to the page", place_noted_before_a_log_page_fails},
     {"a drive takes many times what it holds", drive_takes_many_times_what_it_holds},
     {"a ticket waits for a durable watermark", ticket_waits_for_a_durable_watermark},
+    {"a checkpoint is tried before a drive is full", checkpoint_comes_before_full},
     {"no block comes back when the log has stopped", no_block_comes_back_when_the_log_has_stopped},
     {"a ticket waits for reads", ticket_waits_for_reads},
     {"an idle drive collects", an_idle_drive_collects},

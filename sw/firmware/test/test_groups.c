@@ -12,25 +12,11 @@ struct group {
     uint32_t value;
 };
 
-/* One block of the WRITE is logged, named by the map, and its page is under way. Its index. */
-static uint64_t part(struct group *g, uint32_t lpn, uint32_t i) {
-    uint32_t ppn = 0;
-    CHECK(drive_page(&ppn));
-    uint64_t sequence = drive_sequence();
-    uint64_t index = drive_append((struct ftl_entry){
-        .kind = FTL_MAP, .n = PARTS, .i = i, .lpn = lpn, .location = FTL_WORD_NAND(ppn), .sequence = sequence});
-    drive_data_under_way(ppn, lpn, sequence, index, g->value);
-    map_plain(lpn, ppn);
-    g->item->lpn[i] = lpn;
-    g->item->value[i] = g->value;
-    return index;
-}
-
 static struct group begun(uint32_t lpn) {
     struct group g = {&drive.item[drive.items++], drive.stamp++};
     *g.item = (struct drive_item){.kind = ITEM_WRITE, .n = PARTS};
     drive_group(PARTS);
-    (void)part(&g, lpn, 0);
+    (void)drive_part(g.item, lpn, PARTS, 0, 0, g.value);
     drive_finish_data();
     return g;
 }
@@ -38,7 +24,7 @@ static struct group begun(uint32_t lpn) {
 /* The other blocks; the page of the last one stays under way. Then the log page is durable. Its index. */
 static uint64_t rest(struct group *g, const uint32_t *lpns) {
     uint64_t last = 0;
-    for (uint32_t i = 1; i < PARTS; i++) last = part(g, lpns[i - 1], i);
+    for (uint32_t i = 1; i < PARTS; i++) last = drive_part(g->item, lpns[i - 1], PARTS, i, 0, g->value);
     drive_hold(last);
     g->item->index = hw.head;
     drive_finish_data();
