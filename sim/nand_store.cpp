@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -74,23 +75,28 @@ bool Store::open(const char *path, const otx_nand_geometry &geometry, std::strin
         if (fstat(file, &st)) return refuse(strerror(errno));
         if (!S_ISREG(st.st_mode)) return refuse("not a regular file");
         Header found{};
+        auto length = [&](const char *what) {
+            return refuse(std::string("image is ") + what + ": " + std::to_string(st.st_size) + " bytes, should be " +
+                          std::to_string(size));
+        };
+        const ssize_t n = fresh ? 0 : pread(file, &found, sizeof found, 0);
         if (fresh) {
             if (ftruncate(file, off_t(size)) || pwrite(file, &mine, sizeof mine, 0) != ssize_t(sizeof mine)) {
                 const std::string why = strerror(errno);
                 unlink(path);
                 return refuse(why);
             }
-        } else if (pread(file, &found, sizeof found, 0) != ssize_t(sizeof found) ||
-                   memcmp(found.magic, magic, sizeof magic)) {
+        } else if (n <= 0 || memcmp(found.magic, magic, std::min(size_t(n), sizeof magic))) {
             return refuse("not an image of a drive");
+        } else if (n != ssize_t(sizeof found)) {
+            return length("cut short");
         } else if (found.version != version) {
             return refuse("image has version " + std::to_string(found.version) + ", this program reads version " +
                           std::to_string(version));
         } else if (memcmp(&found, &mine, sizeof mine)) {
             return refuse("image has another geometry: " + words(found) + ", the drive has " + words(mine));
         } else if (size_t(st.st_size) != size) {
-            return refuse("image is cut short: " + std::to_string(st.st_size) + " bytes, should be " +
-                          std::to_string(size));
+            return length(size_t(st.st_size) < size ? "cut short" : "too long");
         }
         base = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     } else {

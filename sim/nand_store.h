@@ -34,7 +34,7 @@ class Store {
     ~Store() { close(); }
 
     // Maps the image at `path`, creating it if there is none; a null path: memory only. False, with one line in
-    // `message` and the file untouched, if it is in use, not an image, cut short, or of another geometry.
+    // `message` and the file untouched, if it is in use, not an image, cut short or too long, or of another geometry.
     bool open(const char *path, const otx_nand_geometry &geometry, std::string &message);
     void close();
     bool is_open() const { return base_ != nullptr; }

@@ -34,7 +34,7 @@ struct otx_cpl {
 
 // Drive of this library's preset on an image file (created if missing, all pages erased), or in memory only if `image`
 // is NULL. `firmware` NULL: otx.bin beside the library.
-// 0, or -1 with one line of words in `message`: the image is not one, is truncated, has another geometry, is in use; it
+// 0, or -1 with one line of words in `message`: the image is not one, is cut short, has another geometry, is in use; it
 // is then untouched.
 int otx_open(const char *image, const char *firmware, char *message, size_t size);
 

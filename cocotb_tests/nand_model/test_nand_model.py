@@ -242,7 +242,10 @@ def test_images_that_do_not_fit_are_refused_untouched(nand, tmp_path):
     good = path.read_bytes()
     for words, content, geometry in [
         ("another geometry: 1 channels x 1 ways x 8 blocks", good, SMALL | {"ways": 2}),
-        ("cut short", good[:-4096], SMALL),
+        (f"image is cut short: {len(good) - 4096} bytes, should be {len(good)}", good[:-4096], SMALL),
+        (f"image is cut short: 20 bytes, should be {len(good)}", good[:20], SMALL),
+        ("image is cut short: 5 bytes", good[:5], SMALL),
+        (f"image is too long: {len(good) + 1} bytes, should be {len(good)}", good + b"x", SMALL),
         ("not an image", b"", SMALL),
         ("not an image", b"x" * 9000, SMALL),
         ("version 1, this program reads version 2", good[:8] + b"\x01" + good[9:], SMALL),

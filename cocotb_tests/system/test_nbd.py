@@ -172,11 +172,19 @@ def refused(*args):
 def test_a_wrong_image_is_refused_in_one_line_with_exit_code_2(served, tmp_path):
     image = tmp_path / "drive.nand"
     assert "in use" in refused("quick", image)
-    for name, contents in (("truncated", image.read_bytes()[:20_000]), ("foreign", b"something else" * 5000)):
-        path = tmp_path / name
+    whole, path = image.read_bytes(), tmp_path / "wrong.nand"
+    for words, contents in (
+        (f"image is cut short: 20000 bytes, should be {len(whole)}", whole[:20_000]),
+        (f"image is cut short: {len(whole) - 1} bytes, should be {len(whole)}", whole[:-1]),
+        (f"image is cut short: 10 bytes, should be {len(whole)}", whole[:10]),
+        (f"image is too long: {len(whole) + 4} bytes, should be {len(whole)}", whole + b"more"),
+        ("not an image of a drive", b"something else" * 5000),
+        ("not an image of a drive", b""),
+    ):
         path.write_bytes(contents)
-        assert name in refused("quick", path)
-        assert path.read_bytes() == contents
+        before = path.stat().st_mtime_ns
+        assert refused("quick", path) == f"drive: {path}: {words}\n"
+        assert path.read_bytes() == contents and path.stat().st_mtime_ns == before
     refused("nonsense", tmp_path / "x")
     refused("quick")
 
