@@ -64,3 +64,13 @@ def flip(drive, row, counts, seed=1):
     for chunk, count in enumerate(counts):
         for bit in rng.sample(layout(drive).bits(chunk), count):
             drive.lib.otx_nand_flip(die, block * shape(drive).pages_per_block + page, bit)
+
+
+def put(drive, row, page):
+    """All bytes of a page, as nobody's program leaves them."""
+    was = ctypes.create_string_buffer(len(page))
+    peek(drive, row, was)
+    die, block, at = place(drive, row)
+    for bit in range(8 * len(page)):
+        if (was.raw[bit // 8] ^ page[bit // 8]) >> bit % 8 & 1:
+            drive.lib.otx_nand_flip(die, block * shape(drive).pages_per_block + at, bit)

@@ -7,14 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from cocotb_tests.system.pages import data, pages, place
+from cocotb_tests.models.nand_page import stored
+from cocotb_tests.system.pages import data, pages, place, put
 from opentxssd import BLOCK, Drive, Opcode, Query, Status, Torn
+from opentxssd.facts import PageKind, layout, pack, unpack
 from opentxssd.faults import Fault, Faults, Place
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 OLD, ALL = 8, 16  # blocks in the map, and with those in the log, a page for each
 BOOT = 3_000_000  # clocks
+HEADER = sum(bits for _, bits in layout("LogHeader")) // 8  # bytes of a log page
 pytestmark = pytest.mark.forked
 
 
@@ -135,6 +138,36 @@ def test_a_stuck_page_inside_the_log_is_a_gap_that_is_said_and_nothing_changes(d
     drive.power_on()
     assert held(drive) == (list(range(ALL)), [])
     assert drive.query(Query.LOST_LOG_PAGES) == 0
+
+
+def of_another_drive(page, generations):
+    """That log page of a drive with another drive id, of a generation so many later, and with a good CRC."""
+    header = unpack("LogHeader", page[:HEADER])
+    header |= {"drive_id": header["drive_id"] + 5, "generation": header["generation"] + generations}
+    words = pack("LogHeader", **header) + page[HEADER:BLOCK]
+    return stored(words, kind=PageKind.LOG, generation=header["generation"], lpn=header["number"], sequence=0)
+
+
+@pytest.mark.parametrize("generations", range(2))
+def test_a_log_page_of_another_drive_is_never_taken_and_is_said(drive, generations):
+    log = rows(drive, Torn.LOG)[0]
+    own = pages(drive, Torn.LOG)[log[3]]
+    assert own == stored(own[:BLOCK], kind=PageKind.LOG, generation=generation(own), lpn=3, sequence=0)
+    put(drive, log[3], of_another_drive(own, generations))
+    drive.power_cut(2)
+    drive.power_on()
+    assert drive.uart.splitlines()[-3:] == [
+        "otx: 1 log page is of another drive and is left out",
+        "otx: read-only: a log page that was complete cannot be read, and what is behind it is left out; nothing was "
+        "changed",
+        "otx: ready",
+    ]
+    assert drive.query(Query.LOST_LOG_PAGES) == 1
+    assert held(drive) == (list(range(OLD + 3)), list(range(OLD + 3, ALL)))
+    put(drive, log[3], own)
+    drive.power_cut(3)
+    drive.power_on()
+    assert held(drive) == (list(range(ALL)), []) and "another drive" not in drive.uart
 
 
 def test_a_stuck_last_page_of_the_log_is_said_until_the_log_goes_on(drive):

@@ -87,10 +87,15 @@ static void put_out(const struct ftl_report *r) {
 
 /* What is not said by the line of the mount. */
 static void put_lost(const struct ftl_lost *l) {
-    if (l->log_pages != 0) {
+    if (l->log_pages != l->foreign) {
         console_text("otx: ");
-        put_count(l->log_pages, " log page was begun and cannot be read\n",
+        put_count(l->log_pages - l->foreign, " log page was begun and cannot be read\n",
                   " log pages were begun and cannot be read\n");
+    }
+    if (l->foreign != 0) {
+        console_text("otx: ");
+        put_count(l->foreign, " log page is of another drive and is left out\n",
+                  " log pages are of another drive and are left out\n");
     }
     if (l->doubtful == 0) return;
     console_text("otx: ");

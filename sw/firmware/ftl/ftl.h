@@ -84,7 +84,8 @@ struct ftl_prepared {
 /* What a recovery could not bring back. */
 struct ftl_lost {
     uint32_t dropped;   /* commands that the log has and the map has not */
-    uint32_t log_pages; /* begun, and not readable */
+    uint32_t log_pages; /* begun, and not readable, or of another drive */
+    uint32_t foreign;   /* those of another drive; no root has it */
     /* blocks named by the log whose page was begun and cannot be read: a program that was cut, or an acknowledged
      * version that went bad */
     uint32_t doubtful;

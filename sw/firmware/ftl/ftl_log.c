@@ -34,8 +34,10 @@ static bool step(const struct ftl *f, struct lane *lane, uint32_t *ppn) {
     return true;
 }
 
+static bool is_log(const struct hal_nand_done *d) { return d->status == FTL_PAGE_OK && d->kind == FTL_KIND_LOG; }
+
 static bool is_ours(const struct ftl *f, const struct hal_nand_done *d) {
-    return d->status == FTL_PAGE_OK && d->kind == FTL_KIND_LOG && d->generation == f->old_root.generation;
+    return is_log(d) && d->generation == f->old_root.generation;
 }
 
 /* Reads pages k ... k + n - 1 into their frames; returns how many from the first are whole and the right ones. */
@@ -80,10 +82,13 @@ static void read_places(struct ftl *f, uint32_t k, struct place *places, uint32_
     }
 }
 
+static bool is_header(const uint32_t *page) {
+    return page[FTL_LOG_MAGIC] == FTL_LOG_MAGIC_LO && page[FTL_LOG_MAGIC + 1] == FTL_LOG_MAGIC_HI;
+}
+
 static bool header_is_ours(const struct ftl *f, uint32_t k, const uint32_t *page) {
     const struct ftl_root *r = &f->old_root;
-    return page[FTL_LOG_MAGIC] == FTL_LOG_MAGIC_LO && page[FTL_LOG_MAGIC + 1] == FTL_LOG_MAGIC_HI &&
-           page[FTL_LOG_DRIVE_ID] == r->drive_id && page[FTL_LOG_GENERATION] == r->generation &&
+    return is_header(page) && page[FTL_LOG_DRIVE_ID] == r->drive_id && page[FTL_LOG_GENERATION] == r->generation &&
            page[FTL_LOG_NUMBER] == k;
 }
 
@@ -107,17 +112,21 @@ static enum ftl_error accept(struct ftl *f, struct ftl_log *log, struct lane *la
     return FTL_OK;
 }
 
-/* Reads a page of this log, whichever it is, into the frame of page k. False: there is none; *begun: but something. */
-static bool read_any(struct ftl *f, uint32_t k, uint32_t ppn, uint32_t *number, bool *begun) {
+/* Reads a page of this log, whichever it is, into the frame of page k. False: there is none; *begun: but something,
+ * *foreign: a log page of another drive. */
+static bool read_any(struct ftl *f, uint32_t k, uint32_t ppn, uint32_t *number, bool *begun, bool *foreign) {
+    const uint32_t *page = hal_frame(frame_of(f, k));
     struct hal_nand_op o = {.op = HAL_READ_OOB, .ppn = ppn, .frame = frame_of(f, k)};
     struct hal_nand_done d;
     ftl_io_one(&f->io, &o, &d);
     *begun = d.status != FTL_PAGE_BLANK;
-    if (!is_ours(f, &d)) return false;
+    *foreign = false;
+    if (!is_log(&d)) return false;
     o.op = HAL_READ;
     ftl_io_one(&f->io, &o, &d);
     *number = d.lpn;
-    return is_ours(f, &d) && header_is_ours(f, d.lpn, hal_frame(frame_of(f, k)));
+    *foreign = is_log(&d) && is_header(page) && page[FTL_LOG_DRIVE_ID] != f->old_root.drive_id;
+    return is_ours(f, &d) && header_is_ours(f, d.lpn, page);
 }
 
 /* Looks further in a lane, from where it goes on, for page log->pages; its place in *ppn, its words in its frame. On
@@ -127,21 +136,23 @@ static bool look_further(struct ftl *f, struct ftl_log *log, const struct lane *
                          bool *beyond) {
     const struct ftl_geometry *g = &f->geometry;
     const uint32_t *page = hal_frame(frame_of(f, log->pages));
-    uint32_t unread = 0;
+    uint32_t unread = 0, foreign = 0;
     bool later = false;
     struct lane at = *lane;
     for (uint32_t n = 0; n <= 2 * FTL_LOG_PLACES && !later && step(f, &at, ppn); n++) {
         uint32_t number;
-        bool begun, ours = read_any(f, log->pages, *ppn, &number, &begun);
+        bool begun, other, ours = read_any(f, log->pages, *ppn, &number, &begun, &other);
         if (ours && number == log->pages && number < log->limit) return true;
         if (ours && number >= end) later = true;
         unread += begun && !ours;
+        foreign += other;
         if (ours && page[FTL_LOG_BLOCK] == at.block && ftl_block_exists(g, page[FTL_LOG_NEXT]))
             ftl_blocks_busy(f, at.next = page[FTL_LOG_NEXT]); /* and the page may be right behind it */
         else if (!begun && at.page > FTL_LOG_RETRY_PAGE) /* at.page is one past the place */ at.page = g->pages;
         if (n == FTL_LOG_PLACES && unread == 0) break; /* blank at all places that the page could have */
     }
     log->unread += unread;
+    log->foreign += foreign;
     *beyond = *beyond || later;
     return false;
 }
@@ -151,7 +162,7 @@ static bool look_further(struct ftl *f, struct ftl_log *log, const struct lane *
 static uint32_t find_next(struct ftl *f, struct ftl_log *log, const struct lane *lanes, uint32_t *ppn) {
     uint32_t n = f->old_root.lanes, end = log->pages + n;
     bool beyond = false;
-    log->unread = 0;
+    log->unread = log->foreign = 0;
     for (uint32_t l = 0; l < n; l++)
         if (look_further(f, log, &lanes[l], end, ppn, &beyond)) return l;
     if ((beyond || log->pages == log->limit) && log->unread == 0) log->unread = 1;

@@ -35,6 +35,7 @@ struct ftl_log {
     /* pages behind the end, or in the gap, that were begun and cannot be read; 0 or 1 for each lane, more if programs
      * failed */
     uint32_t unread;
+    uint32_t foreign;              /* those of them that are whole, and log pages of another drive */
     uint64_t entries;              /* index after the last entry */
     uint64_t watermark;            /* the newest: all entries below it are complete */
     uint32_t window, window_pages; /* the pages that are in frames */

@@ -94,6 +94,7 @@ static enum ftl_error recover(struct ftl *f, struct ftl_log *log, struct ftl_los
         error = ftl_log_scan(f, log);
         if (error != FTL_OK) return error;
         lost->log_pages = log->unread;
+        lost->foreign = log->foreign;
         if (log->gap) readable = FTL_ERR_GAP;
         error = ftl_replay(f, log, readable == FTL_OK, lost);
         if (error == FTL_ERR_NO_BLOCK || error == FTL_ERR_PROGRAM) readable = error; /* once more without copies */
