@@ -11,17 +11,22 @@
 #include <cerrno>
 #include <cstring>
 
+#include "otx_facts.h"
+
 namespace otx {
 namespace {
 
-constexpr char magic[8] = {'O', 'T', 'X', 'N', 'A', 'N', 'D', '1'};
-constexpr uint32_t version = 2;
-
 struct Header {
-    char magic[8];
+    uint32_t magic[2];
     uint32_t version;
     uint32_t channels, ways, blocks, pages, page_bytes, spare_bytes;
 };
+constexpr uint32_t magic[2] = {OTX_IMAGE_MAGIC_LO, OTX_IMAGE_MAGIC_HI}, version = OTX_FORMAT_IMAGE;
+static_assert(offsetof(Header, version) == OTX_IMAGE_VERSION && offsetof(Header, channels) == OTX_IMAGE_CHANNELS &&
+              offsetof(Header, ways) == OTX_IMAGE_WAYS && offsetof(Header, blocks) == OTX_IMAGE_BLOCKS &&
+              offsetof(Header, pages) == OTX_IMAGE_PAGES && offsetof(Header, page_bytes) == OTX_IMAGE_PAGE_BYTES &&
+              offsetof(Header, spare_bytes) == OTX_IMAGE_SPARE_BYTES);
+static_assert(sizeof(Block) == OTX_IMAGE_BLOCK_UNITS);
 
 size_t whole_pages(size_t bytes) { return (bytes + 4095) / 4096 * 4096; }
 
@@ -34,6 +39,7 @@ std::string words(const Header &h) {
 }  // namespace
 
 bool Store::open(const char *path, const otx_nand_geometry &geometry, std::string &message) {
+    static_assert(header_bytes == OTX_IMAGE_UNITS);
     close();
     const otx_nand_geometry &g = geometry;
     if (!g.channels || !g.ways || !g.blocks || !g.pages || !g.page_bytes || g.spare_bytes < 20) {

@@ -62,7 +62,7 @@ def scala(facts):
             )
             + "  }\n"
         )
-    magics = {name: layout["magic"] for name, layout in facts["layout"].items() if "magic" in layout}
+    magics = {layout["scala"]: layout["magic"] for layout in facts["layout"].values() if "scala" in layout}
     text += "\n  /** How a page of words begins: its first 64 bits. */\n  object Magic {\n"
     text += (
         "".join(

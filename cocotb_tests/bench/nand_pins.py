@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 from opentxssd.faults import next_cut, seen, set_faults, set_part_faults
+from soc import facts
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SOURCES = [f"sim/nand_{n}.cpp" for n in ("model", "die", "jobs", "store", "fault_model", "cut")]
@@ -83,7 +84,7 @@ class Part(ctypes.Structure):
 
 
 def digest():
-    return hashlib.sha256(b"".join((ROOT / p).read_bytes() for p in SOURCES + HEADERS)).hexdigest()[:12]
+    return hashlib.sha256(b"".join((ROOT / p).read_bytes() for p in [*SOURCES, *HEADERS, facts.TABLE])).hexdigest()[:12]
 
 
 def verilator_args():
@@ -92,10 +93,11 @@ def verilator_args():
     No -O2 for all files: the compiler would spend many minutes on the table of names of a large design. Nothing that
     other builds have not, so that they share what is compiled.
     """
+    facts.write()
     return [
         *(str(ROOT / p) for p in SOURCES),
         "-CFLAGS",
-        f"-I{ROOT / 'sim'}",
+        f"-I{ROOT / 'sim'} -I{facts.OUT}",
         "-LDFLAGS",
         "-rdynamic",
     ]
@@ -103,6 +105,7 @@ def verilator_args():
 
 def library():
     """The model without a simulator, built on first use."""
+    facts.write()
     path = ROOT / "build" / "nand" / f"libnand-{digest()}.so"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -118,6 +121,7 @@ def library():
                 "-fPIC",
                 "-o",
                 path,
+                f"-I{facts.OUT}",
                 *(ROOT / p for p in SOURCES),
             ],
             check=True,

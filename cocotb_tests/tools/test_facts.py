@@ -37,6 +37,7 @@ def test_the_c_header_has_each_number_in_c_and_in_cpp(tmp_path):
         if "c" in group:
             want |= {group["c"]["prefix"] + name: number for name, number in values(group).items()}
     want |= {"FTL_LOG_FIRST": 6, "FTL_LOG_COUNT": 5, "FTL_LOG_COUNT_SHIFT": 0, "FTL_LOG_UNITS": 16}
+    want |= {"FTL_ROOT_DIRECTORY": 64, "FTL_ROOT_UNITS": 1024, "OTX_IMAGE_UNITS": 4096, "OTX_IMAGE_BLOCK_UNITS": 20}
     want |= {"FTL_ENTRY_SEQUENCE": 4, "FTL_ENTRY_I_SHIFT": 24, "FTL_OOB_CRC": 16, "HAL_OPS": 12}
     checks = "".join(f'static_assert({name} == {number}, "{name}");\n' for name, number in want.items())
     lists = "#define ONE(...) + 1\n" + "".join(
@@ -100,7 +101,7 @@ def test_numbers_of_a_group_are_not_used_twice_and_every_language_is_one_that_th
         assert len(set(values(group).values())) == len(group["values"]), name
         assert set(group) <= {"about", "bits", "scala", "c", "sv", "columns", "values"}, name
     for name, layout in LAYOUTS.items():
-        assert set(layout) <= {"about", "package", "c", "magic", "fields", "about_fields"}, name
+        assert set(layout) <= {"about", "package", "scala", "c", "magic", "fields", "about_fields"}, name
         assert "package" in layout or set(layout["about_fields"]) == {
             field for field, *_ in layout["fields"] if field
         }, name

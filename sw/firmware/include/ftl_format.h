@@ -50,58 +50,19 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 #define FTL_WORD_KIND(w) ((w) >> OTX_WORD_VALUE_BITS)
 #define FTL_WORD_VALUE(w) ((w) & ((1u << OTX_WORD_VALUE_BITS) - 1))
 
-/* Root page, words. */
-#define FTL_ROOT_MAGIC_LO 0x5258544fu /* "OTXROOT1" */
-#define FTL_ROOT_MAGIC_HI 0x31544f4fu
-/* 7: no prepared transactions; 6: no wear pages; 5: roots stand once; 4: map pages have the sequence of the directory
- * and no position; 3: the log begins at page 0, index 0 (these words were 0). All are taken as they are. 2: no seals,
- * up to six roots of which the newest counts; 1: two anchors, data in the other blocks that are anchors now */
-#define FTL_ROOT_VERSION 8u
-#define FTL_ROOT_OLDEST 3u
+/* Root page: where each field is, in words: otx_facts.h.
+ * Versions. 7: no prepared transactions; 6: no wear pages; 5: roots stand once; 4: map pages have the sequence of the
+ * directory and no position; 3: the log begins at page 0, index 0 (these words were 0). All are taken as they are. 2:
+ * no seals, up to six roots of which the newest counts; 1: two anchors, data in the other blocks that are anchors now
+ */
+#define FTL_ROOT_VERSION ((uint32_t)OTX_FORMAT_ROOT)
+#define FTL_ROOT_OLDEST ((uint32_t)OTX_FORMAT_ROOT_OLDEST)
 #define FTL_MAX_LANES ((uint32_t)OTX_MAX_LANES)
 #define FTL_MAX_DIRECTORIES 256u
 #define FTL_MAX_WEAR_PAGES 256u
-enum ftl_root_word {
-    FTL_ROOT_MAGIC = 0, /* two words */
-    FTL_ROOT_VERSION_WORD = 2,
-    FTL_ROOT_DRIVE_ID = 3,
-    FTL_ROOT_CHANNELS = 4,
-    FTL_ROOT_WAYS = 5,
-    FTL_ROOT_BLOCKS = 6, /* per way */
-    FTL_ROOT_PAGES = 7,  /* per block */
-    FTL_ROOT_LBAS = 8,
-    FTL_ROOT_SEQUENCE = 9, /* two words */
-    FTL_ROOT_GENERATION = 11,
-    FTL_ROOT_MAP_SEQUENCE = 12, /* two words: OOB sequence of directories */
-    FTL_ROOT_MAP_GENERATION = 14,
-    /* what the recovery before this root lost, until a log page of its generation exists: commands, ... */
-    FTL_ROOT_DROPPED = 15,
-    FTL_ROOT_DIRECTORIES = 16,
-    FTL_ROOT_LANES = 17,
-    FTL_ROOT_LANE_BLOCK = 18, /* four words: block id of the log block with each lane's first page */
-    FTL_ROOT_OUT = 22,        /* two words: dies that the drive was made without, one bit each */
-    FTL_ROOT_LOST_PAGES = 24, /* ... log pages that could not be read, ... */
-    /* ... blocks whose newest version may have been one that could not be read; the first FTL_DOUBTFUL of their LPNs:
-     * */
-    FTL_ROOT_DOUBTFUL = 25,
-    FTL_ROOT_DOUBTFUL_LPN = 26,
-    FTL_ROOT_LOG_PAGE = 58,  /* number of the first page of the log that counts; */
-    FTL_ROOT_LOG_FIRST = 59, /* two words: index of its first entry */
-    FTL_ROOT_LANE_PAGE = 61, /* two words: page in the block of each lane's first page, 16 bits each */
-    /* so many entries from there on are in the map already; they are read for transactions that end later */
-    FTL_ROOT_IN_MAP = 63,
-    FTL_ROOT_DIRECTORY = 64, /* PPNs of the directory pages */
-    /* four words: the lane's block after that of its first page, plus one; 0: not known. The lane goes on there if a
-     * page before its first one has failed */
-    FTL_ROOT_LANE_NEXT = 320,
-    FTL_ROOT_ANCHORS = 324, /* the anchors where copies of it may be, one bit each */
-    /* two words: PPNs of the first page of prepared transactions in both copies, plus one; 0: there are none */
-    FTL_ROOT_PREPARED = 325,
-    FTL_ROOT_PAGES_DONE = 736, /* six words: HOST_PAGES, NAND_PAGES, MOVED_PAGES of the health, as far as was known */
-    FTL_ROOT_WEAR = 768,       /* PPNs of the wear pages; FTL_NO_PPN: there is none */
-};
 #define FTL_DOUBTFUL 32u
-_Static_assert(FTL_ROOT_WEAR + FTL_MAX_WEAR_PAGES <= FTL_PAGE_WORDS, "a root fits in one page");
+_Static_assert(FTL_ROOT_WEAR + FTL_MAX_WEAR_PAGES <= FTL_ROOT_UNITS && FTL_ROOT_UNITS == FTL_PAGE_WORDS,
+               "a root fits in one page");
 _Static_assert(FTL_ROOT_DOUBTFUL_LPN + FTL_DOUBTFUL <= FTL_ROOT_LOG_PAGE &&
                    FTL_ROOT_DIRECTORY + FTL_MAX_DIRECTORIES <= FTL_ROOT_LANE_NEXT,
                "a root fits in one page");
