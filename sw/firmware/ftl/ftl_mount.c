@@ -141,6 +141,7 @@ enum ftl_error ftl_mount(struct ftl *f) {
     f->report.lost = lost;
     hal_identity(f->old_root.drive_id, &lost);
     if (error != FTL_OK) return error;
+    uint32_t entries = (uint32_t)(log.entries - f->old_root.log_first);
     bool changed = log.entries != f->old_root.map_first || f->map_must_move || f->old_root.prepared[0] != 0;
     error = new_generation(f, blank, changed, &lost, &root);
     hal_identity(root.drive_id, &lost);
@@ -156,7 +157,7 @@ enum ftl_error ftl_mount(struct ftl *f) {
         .formatted = blank,
         .generation = root.generation,
         .log_pages = log.pages - log.base,
-        .entries = (uint32_t)(log.entries - f->old_root.log_first),
+        .entries = entries,
         .lost = lost,
         .blocks_free = f->blocks.total,
         .part = f->report.part,

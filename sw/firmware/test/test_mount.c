@@ -177,6 +177,26 @@ static void drive_that_cannot_be_formatted_stays_closed(void) {
     }
 }
 
+/* Also when a checkpoint made the log begin behind its first page. */
+static void entries_of_the_report_are_those_of_its_log_pages(void) {
+    sim_new(2, 1, 48, 8, 64);
+    sim.g.checkpoint_pages = 8;
+    mounted();
+    for (uint32_t n = 0; n < 100 && drive.checkpoint.done < 2; n++) {
+        write_one(n % DRIVE_LPNS);
+        drive_supply(20);
+    }
+    CHECK(drive.checkpoint.done == 2);
+    uint32_t generation = sim.generation, last = 0, entries = 0;
+    remounted();
+    for (struct sim_page *p = NULL; (p = sim_next(p, FTL_KIND_LOG)) != NULL;)
+        if (p->generation == generation && p->lpn > last) last = p->lpn;
+    for (struct sim_page *p = NULL; (p = sim_next(p, FTL_KIND_LOG)) != NULL;)
+        if (p->generation == generation && last - p->lpn < drive.ftl.report.log_pages)
+            entries += p->words[FTL_LOG_COUNT] >> FTL_LOG_COUNT_SHIFT & 0xffffu;
+    CHECK(last >= drive.ftl.report.log_pages && drive.ftl.report.entries == entries);
+}
+
 const struct test mount_tests[] = {
     {"a blank drive is formatted", blank_drive_is_formatted},
     {"every mount starts a new generation", every_mount_starts_a_new_generation},
@@ -190,6 +210,7 @@ const struct test mount_tests[] = {
     {"an unreadable map page is refused and nothing is touched", unreadable_map_page_is_refused},
     {"a drive in use that cannot be written is opened read-only", drive_that_cannot_be_written_is_opened_read_only},
     {"a drive that cannot be formatted stays closed", drive_that_cannot_be_formatted_stays_closed},
+    {"entries of the report are those of its log pages", entries_of_the_report_are_those_of_its_log_pages},
     {"failing erases and programs of a mount go elsewhere", failing_erases_and_programs_of_a_mount_go_elsewhere},
     {0},
 };
