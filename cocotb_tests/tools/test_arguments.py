@@ -41,6 +41,8 @@ WRONG = [  # command, a word that its line must have
     ([*PYTHON, "soc/remap_engine.py", "build/x"], "lpns"),
     ([*PYTHON, "soc/remap_engine.py", "build/x", "lpns=64", "txids=6"], "a power of two"),
     ([*PYTHON, "examples/remap_engine_soc/record_soc.py", "a", "b"], "usage"),
+    ([*PYTHON, "-m", "opentxssd.recover"], "IMAGE"),
+    ([*PYTHON, "-m", "opentxssd.recover", "soc/facts.toml", "--nope"], "nope"),
     ([*PYTHON, "sw/firmware/test/mutants.py", "build/x", "nope"], "nope"),
     ([*PYTHON, "cocotb_tests/system/power_cut.py", "--preset", "nope"], "nope"),
     ([*PYTHON, "cocotb_tests/system/power_cut.py", "--cuts", "x"], "cuts"),
