@@ -57,7 +57,7 @@ struct ftl_bbt {
 
 /* Blocks that hold something until a checkpoint (ftl_checkpoint.h), in order. When there are more, the oldest is
  * forgotten, and not given back before the next mount. */
-#define FTL_HOLDERS 160u
+#define FTL_HOLDERS 320u
 struct ftl_holders {
     uint32_t block[FTL_HOLDERS];
     uint32_t n;
@@ -136,7 +136,7 @@ struct ftl {
     struct ftl_root old_root;
     struct ftl_report report;
     uint32_t anchors_erased;               /* bit per anchor: erased in this power-on and not written since */
-    bool map_must_move;                    /* a map page or directory is in an unwanted block */
+    bool map_must_move;                    /* a map page or directory is in an unwanted block, or stands once */
     uint32_t lane_block[FTL_MAX_LANES][2]; /* the first two log blocks of each lane of the new generation */
     struct ftl_holders log[FTL_MAX_LANES]; /* blocks of each lane's log, from the root's first page on, in order */
     struct ftl_holders map;                /* blocks of the root's map pages and directories */

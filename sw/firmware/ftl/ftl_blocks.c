@@ -311,10 +311,16 @@ uint32_t ftl_blocks_take_near(struct ftl *f, uint32_t channel) {
     return FTL_NO_BLOCK;
 }
 
+uint32_t ftl_checkpoint_blocks(const struct ftl_geometry *g) {
+    uint32_t map = g->map_pages + g->directories;
+    return (map + ftl_erases_pages(g) + g->pages - 1) / g->pages + (map + g->pages - 1) / g->pages;
+}
+
 uint32_t ftl_blocks_mount_reserve(const struct ftl_geometry *g) {
-    uint32_t pages = g->map_pages + g->directories + ftl_erases_pages(g), dies = ftl_dies_used(g),
-             round = dies * g->pages;
-    uint32_t map_blocks = pages <= dies ? pages : (pages + round - 1) / round * dies;
+    uint32_t pages = FTL_MAP_COPIES * (g->map_pages + g->directories) + ftl_erases_pages(g), dies = ftl_dies_used(g),
+             slots = dies < 2 ? 2 : dies, round = slots * g->pages;
+    uint32_t map_blocks = pages <= slots ? pages : (pages + round - 1) / round * slots; /* ftl_writer.h */
+    if (map_blocks < ftl_checkpoint_blocks(g)) map_blocks = ftl_checkpoint_blocks(g);
     uint32_t room = map_blocks * g->pages, all = pages + ftl_prepared_pages(g); /* those share the map's blocks */
     if (all > room) map_blocks += (all - room + g->pages - 1) / g->pages;
     uint32_t copies = (ftl_copies_pages(g) + g->pages - 1) / g->pages;

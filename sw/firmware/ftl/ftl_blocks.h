@@ -91,6 +91,9 @@ uint32_t ftl_blocks_take_near(struct ftl *f, uint32_t channel);
 /* Once settled: the least or most worn one of all dies, each as it would give it. */
 uint32_t ftl_blocks_take_any(struct ftl *f, bool worn);
 
+/* Blocks that a checkpoint takes before it gives any back: those of each copy of the map. */
+uint32_t ftl_checkpoint_blocks(const struct ftl_geometry *g);
+
 /* Free blocks that stay untouched in a session so that the next mount has room for map and log before it may erase
  * anything old. */
 uint32_t ftl_blocks_mount_reserve(const struct ftl_geometry *g);

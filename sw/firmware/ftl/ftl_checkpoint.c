@@ -3,6 +3,7 @@
 
 #include "ftl_bbt.h"
 #include "ftl_blocks.h"
+#include "ftl_erase.h"
 #include "ftl_root.h"
 #include "ftl_wear.h"
 
@@ -94,7 +95,8 @@ static uint32_t after(const struct ftl_holders *h, uint32_t block_id) {
 static void begin(struct ftl *f, struct ftl_checkpoint *c) {
     uint32_t *w = hal_frame(FTL_FRAME_NEW_ROOT(f)) + FTL_ROOT_DIRECTORY;
     c->state = FTL_CHECKPOINT_MAP;
-    c->map.n = c->left = c->page = c->wear = 0;
+    c->map.n = c->page = c->wear = c->copy = 0;
+    for (uint32_t i = 0; i < FTL_MAP_COPIES; i++) c->left[i] = 0;
     c->any = c->composed = false;
     c->root = f->old_root;
     c->root.frame = FTL_FRAME_NEW_ROOT(f);
@@ -113,7 +115,7 @@ static void begin(struct ftl *f, struct ftl_checkpoint *c) {
         c->root.lane_page[l] = c->begin.at.lane[l].page;
         c->root.lane_next[l] = after(&f->log[l], c->begin.at.lane[l].block);
     }
-    for (uint32_t d = 0; d < FTL_MAX_DIRECTORIES; d++) w[d] = FTL_NO_PPN;
+    for (uint32_t d = 0; d < FTL_MAX_DIRECTORIES; d++) w[d] = w[d + FTL_ROOT_COPY] = FTL_NO_PPN;
     ftl_wear_none(hal_frame(FTL_FRAME_NEW_ROOT(f)));
 }
 
@@ -134,67 +136,75 @@ static bool compose(const struct ftl *f, uint32_t page) {
     return any != 0;
 }
 
-/* Programs a frame into the next page: its PPN, or FTL_NO_PPN if that failed and has to be done again. */
-static uint32_t program(struct ftl *f, struct ftl_checkpoint *c, uint32_t kind, uint32_t number, uint32_t frame) {
+/* Erases a block for that copy of the map. */
+static void open_block(struct ftl *f, struct ftl_checkpoint *c, uint32_t copy) {
+    uint32_t channel = copy == 0 ? 0 : f->geometry.channels - 1,
+             block = f->blocks.total > FTL_RESCUE_BLOCKS ? ftl_blocks_take_near(f, channel) : FTL_NO_BLOCK;
+    if (block == FTL_NO_BLOCK || c->map.n == FTL_HOLDERS) {
+        give_up(f, c);
+        return;
+    }
+    if (!ftl_erase_one(f, block)) {
+        (void)ftl_bbt_mark(f, block);
+        return;
+    }
+    ftl_holders_put(&c->map, block);
+    c->to[copy] = ftl_first_ppn(&f->geometry, block);
+    c->left[copy] = f->geometry.pages;
+}
+
+/* Programs a frame into the next page of copy c->copy, or opens a block for it. True: that is done, and the PPN is
+ * where `ppn` says. */
+static bool program(struct ftl *f, struct ftl_checkpoint *c, uint32_t kind, uint32_t number, uint32_t frame,
+                    uint32_t *ppn) {
+    uint32_t copy = c->copy;
+    if (c->left[copy] == 0) {
+        open_block(f, c, copy);
+        return false;
+    }
     struct hal_nand_op o = {.op = HAL_PROGRAM,
-                            .ppn = c->to++,
+                            .ppn = c->to[copy]++,
                             .frame = frame,
                             .kind = kind,
                             .lpn = number,
                             .sequence = kind == FTL_KIND_MAP ? c->position : c->root.map_sequence};
     struct hal_nand_done d;
-    c->left--;
+    c->left[copy]--;
     ftl_io_one(&f->io, &o, &d);
-    if (d.status == FTL_PAGE_OK) return o.ppn;
+    if (d.status == FTL_PAGE_OK) {
+        *ppn = o.ppn;
+        return true;
+    }
     (void)ftl_bbt_mark(f, o.ppn >> f->geometry.page_bits);
-    c->left = 0;
-    return FTL_NO_PPN;
+    c->left[copy] = 0;
+    return false;
 }
 
-/* Erases a block for the map. */
-static void open_block(struct ftl *f, struct ftl_checkpoint *c) {
-    uint32_t block = f->blocks.total > FTL_RESCUE_BLOCKS ? ftl_blocks_take_near(f, 0) : FTL_NO_BLOCK;
-    if (block == FTL_NO_BLOCK || c->map.n == FTL_HOLDERS) {
-        give_up(f, c);
-        return;
-    }
-    struct hal_nand_op o = {.op = HAL_ERASE, .ppn = ftl_first_ppn(&f->geometry, block)};
-    struct hal_nand_done d;
-    ftl_io_one(&f->io, &o, &d);
-    if (d.status != FTL_PAGE_OK) {
-        (void)ftl_bbt_mark(f, block);
-        return;
-    }
-    ftl_holders_put(&c->map, block);
-    c->to = o.ppn;
-    c->left = f->geometry.pages;
+/* The same for a page that stands twice, ppns[0] and ppns[apart]. True: both copies are done. */
+static bool program_twice(struct ftl *f, struct ftl_checkpoint *c, uint32_t kind, uint32_t number, uint32_t frame,
+                          uint32_t *ppns, uint32_t apart) {
+    if (!program(f, c, kind, number, frame, ppns + c->copy * apart)) return false;
+    c->copy = c->copy + 1 == FTL_MAP_COPIES ? 0 : c->copy + 1;
+    return c->copy == 0;
 }
 
 /* The directory before map page `page` is full, or the map is at its end. */
 static bool directory_is_due(const struct ftl *f, const struct ftl_checkpoint *c) {
-    return c->any && (c->page == f->geometry.map_pages || c->page % FTL_PAGE_WORDS == 0);
+    return c->any && (c->page == f->geometry.map_pages || c->page % FTL_DIRECTORY_PAGES == 0);
 }
 
 static void map_step(struct ftl *f, struct ftl_checkpoint *c) {
-    uint32_t *ppns = hal_frame(FTL_FRAME_NEW_DIRECTORY(f)), directory = (c->page - 1) / FTL_PAGE_WORDS;
+    uint32_t *ppns = hal_frame(FTL_FRAME_NEW_DIRECTORY(f)), *root = hal_frame(FTL_FRAME_NEW_ROOT(f));
     if (directory_is_due(f, c)) {
-        if (c->left == 0) {
-            open_block(f, c);
-            return;
-        }
-        uint32_t ppn = program(f, c, FTL_KIND_DIRECTORY, directory, FTL_FRAME_NEW_DIRECTORY(f));
-        hal_frame(FTL_FRAME_NEW_ROOT(f))[FTL_ROOT_DIRECTORY + directory] = ppn;
-        if (ppn != FTL_NO_PPN) c->any = false;
+        uint32_t directory = (c->page - 1) / FTL_DIRECTORY_PAGES;
+        if (program_twice(f, c, FTL_KIND_DIRECTORY, directory, FTL_FRAME_NEW_DIRECTORY(f),
+                          root + FTL_ROOT_DIRECTORY + directory, FTL_ROOT_COPY))
+            c->any = false;
         return;
     }
     if (c->page == f->geometry.map_pages && c->wear < ftl_erases_pages(&f->geometry)) {
-        if (c->left == 0) {
-            open_block(f, c);
-            return;
-        }
-        uint32_t ppn = program(f, c, FTL_KIND_WEAR, c->wear, f->io.wear_frame + c->wear);
-        hal_frame(FTL_FRAME_NEW_ROOT(f))[FTL_ROOT_WEAR + c->wear] = ppn;
-        if (ppn != FTL_NO_PPN) c->wear++;
+        if (program(f, c, FTL_KIND_WEAR, c->wear, f->io.wear_frame + c->wear, root + FTL_ROOT_WEAR + c->wear))
+            c->wear++;
         return;
     }
     if (c->page == f->geometry.map_pages) {
@@ -203,24 +213,21 @@ static void map_step(struct ftl *f, struct ftl_checkpoint *c) {
         c->state = FTL_CHECKPOINT_SETTLE;
         return;
     }
-    if (c->page % FTL_PAGE_WORDS == 0 && !c->any)
-        for (uint32_t i = 0; i < FTL_PAGE_WORDS; i++) ppns[i] = FTL_NO_PPN;
     if (!c->composed) {
+        if (c->page % FTL_DIRECTORY_PAGES == 0 && !c->any)
+            for (uint32_t i = 0; i < FTL_PAGE_WORDS; i++) ppns[i] = FTL_NO_PPN;
         c->position = hal_log_head();
         if (hal_move_logged()) return; /* a move that is logged before that may not be in the map yet */
         c->composed = compose(f, c->page);
+        if (!c->composed) {
+            c->page++;
+            return;
+        }
     }
-    if (!c->composed) {
-        c->page++;
+    if (!program_twice(f, c, FTL_KIND_MAP, c->page, FTL_FRAME_MAP(f),
+                       ppns + c->page % FTL_DIRECTORY_PAGES * FTL_MAP_COPIES, 1))
         return;
-    }
-    if (c->left == 0) {
-        open_block(f, c);
-        return;
-    }
-    uint32_t ppn = program(f, c, FTL_KIND_MAP, c->page, FTL_FRAME_MAP(f));
-    if (ppn == FTL_NO_PPN) return;
-    ppns[c->page++ % FTL_PAGE_WORDS] = ppn;
+    c->page++;
     c->any = true;
     c->composed = false;
 }

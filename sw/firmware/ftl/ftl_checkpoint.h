@@ -52,14 +52,15 @@ struct ftl_checkpoint {
     uint64_t durable;                  /* the durable watermark as it was a round ago */
     uint32_t last;                     /* page where the last checkpoint has its start */
     enum { FTL_CHECKPOINT_NONE, FTL_CHECKPOINT_MAP, FTL_CHECKPOINT_SETTLE } state;
-    struct ftl_holders map; /* blocks of the new map */
-    uint32_t to, left;      /* its next page, pages left in its block */
-    uint32_t page;          /* next map page; g->map_pages: the last directory, then the wear pages */
-    uint32_t wear;          /* next wear page */
-    bool any;               /* the directory has a page */
-    bool composed;          /* the page, or directory, is in its frame and not on NAND yet; */
-    uint64_t position;      /* the log's head when its words were read */
-    uint64_t end, noted;    /* index that must be behind a durable watermark; a note stands below */
+    struct ftl_holders map;                            /* blocks of the new map */
+    uint32_t to[FTL_MAP_COPIES], left[FTL_MAP_COPIES]; /* of each copy: its next page, pages left in its block */
+    uint32_t copy;                                     /* which copy of a page is next */
+    uint32_t page;       /* next map page; g->map_pages: the last directory, then the wear pages */
+    uint32_t wear;       /* next wear page */
+    bool any;            /* the directory has a page */
+    bool composed;       /* the page, or directory, is in its frame and not on NAND yet; */
+    uint64_t position;   /* the log's head when its words were read */
+    uint64_t end, noted; /* index that must be behind a durable watermark; a note stands below */
     struct ftl_root root;
     uint32_t done; /* checkpoints */
     bool over;     /* table memory has erred: there are no more in this session */

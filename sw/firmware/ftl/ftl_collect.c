@@ -79,7 +79,7 @@ static void end_victim(struct ftl *f, const struct ftl_retire *r, struct ftl_col
     uint32_t block = c->victim - 1;
     c->victim = 0;
     if (!ftl_blocks_is_data(f, block) || ftl_blocks_is_bad(f, block)) return;
-    c->starved = hal_live(block) != 0 && f->blocks.total <= ftl_supply_kept_from_moves(&f->geometry) && r->left == 0;
+    c->starved = hal_live(block) != 0 && f->blocks.total <= ftl_supply_kept_from_moves(f) && r->left == 0;
     if (c->starved) return;
     if (hal_live(block) != 0) {
         ftl_blocks_set_aside(f, block);
@@ -138,7 +138,7 @@ void ftl_collect_step(struct ftl *f, struct ftl_supply *s, struct ftl_retire *r,
     if (c->tickets != 0 && ripe(c)) use_ticket(f, c);
     if (c->victim != 0 && !ftl_retire_has(r, c->victim - 1) && ftl_retire_settled(r) && c->tickets < FTL_TICKETS)
         end_victim(f, r, c);
-    if (f->blocks.total > ftl_supply_kept_from_moves(&f->geometry)) c->starved = false;
+    if (f->blocks.total > ftl_supply_kept_from_moves(f)) c->starved = false;
     if (stuck(f, s, r, c)) s->starving = true;
     else if (c->tickets != 0 || c->victim != 0 || !ftl_supply_low(f)) s->starving = false;
     if (!ftl_supply_low(f) || c->victim != 0 || !search(f, r, c)) return;

@@ -16,7 +16,7 @@ void ftl_geometry_init(struct ftl_geometry *g) {
     g->block_bits = bits_for(g->blocks);
     g->page_bits = bits_for(g->pages);
     g->map_pages = (g->lbas + FTL_PAGE_WORDS - 1) / FTL_PAGE_WORDS;
-    g->directories = (g->map_pages + FTL_PAGE_WORDS - 1) / FTL_PAGE_WORDS;
+    g->directories = (g->map_pages + FTL_DIRECTORY_PAGES - 1) / FTL_DIRECTORY_PAGES;
 }
 
 uint32_t ftl_block_id(const struct ftl_geometry *g, uint32_t die, uint32_t block) {

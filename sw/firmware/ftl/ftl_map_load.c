@@ -50,39 +50,91 @@ static enum ftl_error copy_in(struct ftl *f, uint32_t map_page, uint32_t frame) 
     return FTL_OK;
 }
 
-/* One directory and its map pages: reads stay ahead of the copying. */
-static enum ftl_error load_directory(struct ftl *f, uint32_t d, uint32_t ppn) {
-    const struct ftl_geometry *g = &f->geometry;
-    struct hal_nand_op o = {.op = HAL_READ, .ppn = ppn, .frame = FTL_FRAME_DIRECTORY};
-    struct hal_nand_done done;
-    if (!ftl_block_exists(g, ppn >> g->page_bits)) return FTL_ERR_MAP;
-    holds_map(f, ppn >> g->page_bits);
-    ftl_io_one(&f->io, &o, &done);
-    if (!is_page(f, &done, FTL_KIND_DIRECTORY, d)) return FTL_ERR_MAP;
+/* How directories of f->old_root are written: 1 << copy_bits PPNs for each map page, one behind the other. */
+static uint32_t copy_bits(const struct ftl *f) { return f->old_root.version > 8 ? 1 : 0; }
+static uint32_t copies(const struct ftl *f) { return 1u << copy_bits(f); }
+_Static_assert(FTL_MAP_COPIES == 2, "copy_bits");
+
+/* Some map pages of a directory: from `first` to `end`, those with a bit in left[]. */
+struct part {
+    uint32_t first, end;
+    uint32_t left[FTL_PAGE_WORDS / 32]; /* bit per page from `first` on: it has to be loaded */
+};
+
+static bool is_left(const struct part *p, uint32_t map_page) {
+    return (p->left[(map_page - p->first) / 32] >> (map_page - p->first) % 32 & 1u) != 0;
+}
+
+/* Loads what is left of a part from that copy: reads stay ahead of the copying. What can be read is left no longer. */
+static void load_copy(struct ftl *f, struct part *p, uint32_t copy) {
     const uint32_t *ppns = hal_frame(FTL_FRAME_DIRECTORY);
-    uint32_t first = d * FTL_PAGE_WORDS,
-             end = first + FTL_PAGE_WORDS < g->map_pages ? first + FTL_PAGE_WORDS : g->map_pages, put = first;
-    enum ftl_error error = FTL_OK;
-    for (uint32_t m = first; m < end; m++) {
-        for (; put < end && ftl_io_room(&f->io) && put < m + HAL_NAND_DEPTH; put++) {
-            o.ppn = ppns[put - first];
+    struct hal_nand_op o = {.op = HAL_READ};
+    struct hal_nand_done done;
+    for (uint32_t m = p->first, put = m; m < p->end; m++) {
+        for (; put < p->end && ftl_io_room(&f->io) && put < m + HAL_NAND_DEPTH; put++) {
+            o.ppn = ppns[((put - p->first) << copy_bits(f)) + copy];
             o.frame = FTL_FRAME_POOL + put % HAL_NAND_DEPTH;
-            if (o.ppn == FTL_NO_PPN) continue;
-            if (!ftl_block_exists(g, o.ppn >> g->page_bits)) return FTL_ERR_MAP;
-            holds_map(f, o.ppn >> g->page_bits);
-            ftl_io_put(&f->io, &o);
+            if (is_left(p, put)) ftl_io_put(&f->io, &o);
         }
-        if (ppns[m - first] == FTL_NO_PPN) {
-            fill_none(f, m);
-            continue;
-        }
+        if (!is_left(p, m)) continue;
         ftl_io_get(&f->io, &done);
+        if (!is_page(f, &done, FTL_KIND_MAP, m)) continue;
         set_position(f, m, done.sequence);
-        if (error == FTL_OK)
-            error =
-                is_page(f, &done, FTL_KIND_MAP, m) ? copy_in(f, m, FTL_FRAME_POOL + m % HAL_NAND_DEPTH) : FTL_ERR_MAP;
+        if (copy_in(f, m, FTL_FRAME_POOL + m % HAL_NAND_DEPTH) != FTL_OK) continue;
+        p->left[(m - p->first) / 32] &= ~(1u << (m - p->first) % 32);
     }
-    return error;
+}
+
+/* Which pages of a directory there are; their blocks become BUSY. */
+static enum ftl_error look(struct ftl *f, struct part *p, bool *any) {
+    const uint32_t *ppns = hal_frame(FTL_FRAME_DIRECTORY), bits = copy_bits(f);
+    for (uint32_t i = 0; i < FTL_PAGE_WORDS / 32; i++) p->left[i] = 0;
+    for (uint32_t i = 0; i < (p->end - p->first) << bits; i++) {
+        uint32_t page = i >> bits;
+        if (ppns[page << bits] == FTL_NO_PPN) continue;
+        if (!ftl_block_exists(&f->geometry, ppns[i] >> f->geometry.page_bits)) return FTL_ERR_MAP;
+        holds_map(f, ppns[i] >> f->geometry.page_bits);
+        p->left[page / 32] |= 1u << page % 32;
+        *any = true;
+    }
+    return FTL_OK;
+}
+
+static bool any_left(const struct part *p) {
+    for (uint32_t i = 0; i < FTL_PAGE_WORDS / 32; i++)
+        if (p->left[i] != 0) return true;
+    return false;
+}
+
+/* Reads directory d into its frame, from the first copy that can be read. ppns: of the first one in the root. */
+static bool read_directory(struct ftl *f, uint32_t d, const uint32_t *ppns) {
+    bool is = false;
+    for (uint32_t c = 0; c < copies(f); c++) {
+        struct hal_nand_op o = {.op = HAL_READ, .ppn = ppns[c * FTL_ROOT_COPY], .frame = FTL_FRAME_DIRECTORY};
+        struct hal_nand_done done;
+        if (!ftl_block_exists(&f->geometry, o.ppn >> f->geometry.page_bits)) continue;
+        holds_map(f, o.ppn >> f->geometry.page_bits);
+        if (is) continue;
+        ftl_io_one(&f->io, &o, &done);
+        is = is_page(f, &done, FTL_KIND_DIRECTORY, d);
+        if (!is) f->map_must_move = true;
+    }
+    return is;
+}
+
+/* One directory and its map pages. */
+static enum ftl_error load_directory(struct ftl *f, uint32_t d, const uint32_t *ppns, struct part *p) {
+    if (!read_directory(f, d, ppns)) return FTL_ERR_MAP;
+    bool any = false;
+    enum ftl_error error = look(f, p, &any);
+    for (uint32_t m = p->first; m < p->end && error == FTL_OK; m++)
+        if (!is_left(p, m)) fill_none(f, m);
+    for (uint32_t c = 0; c < copies(f) && any && error == FTL_OK; c++) {
+        load_copy(f, p, c);
+        any = any_left(p);
+        if (any) f->map_must_move = true;
+    }
+    return error == FTL_OK && any ? FTL_ERR_MAP : error;
 }
 
 void ftl_map_plain(const struct ftl *f) {
@@ -91,17 +143,19 @@ void ftl_map_plain(const struct ftl *f) {
 
 enum ftl_error ftl_map_load(struct ftl *f) {
     const struct ftl_geometry *g = &f->geometry;
+    const uint32_t *ppns = hal_frame(f->old_root.frame) + FTL_ROOT_DIRECTORY, pages = FTL_PAGE_WORDS >> copy_bits(f);
+    enum ftl_error error = FTL_OK;
     f->map.n = 0;
+    if (f->old_root.version != 0 && copies(f) < FTL_MAP_COPIES) f->map_must_move = true;
     ftl_wear_load(f, holds_map);
-    const uint32_t *ppns = hal_frame(f->old_root.frame) + FTL_ROOT_DIRECTORY;
-    for (uint32_t d = 0; d < g->directories; d++) {
+    for (uint32_t d = 0; d * pages < g->map_pages && error == FTL_OK; d++) {
+        struct part p = {.first = d * pages, .end = (d + 1) * pages};
+        if (p.end > g->map_pages) p.end = g->map_pages;
         if (d < f->old_root.directories && ppns[d] != FTL_NO_PPN) {
-            enum ftl_error error = load_directory(f, d, ppns[d]);
-            if (error != FTL_OK) return error;
+            error = load_directory(f, d, ppns + d, &p);
             continue;
         }
-        uint32_t end = (d + 1) * FTL_PAGE_WORDS < g->map_pages ? (d + 1) * FTL_PAGE_WORDS : g->map_pages;
-        for (uint32_t m = d * FTL_PAGE_WORDS; m < end; m++) fill_none(f, m);
+        for (uint32_t m = p.first; m < p.end; m++) fill_none(f, m);
     }
-    return FTL_OK;
+    return error;
 }

@@ -101,7 +101,7 @@ static bool take(const struct ftl *f, struct place *p, uint32_t *record) {
     return true;
 }
 
-enum ftl_error ftl_prepared_store(struct ftl *f, struct ftl_root *root, ftl_page_writer write, void *writer) {
+enum ftl_error ftl_prepared_store(struct ftl *f, struct ftl_root *root, struct ftl_writer *writer) {
     uint32_t *w = hal_frame(FTL_FRAME_POOL), ppns[COPIES] = {FTL_NO_PPN, FTL_NO_PPN}, records = 0;
     f->prepared.pages.n = 0;
     root->prepared[0] = root->prepared[1] = 0;
@@ -122,10 +122,10 @@ enum ftl_error ftl_prepared_store(struct ftl *f, struct ftl_root *root, ftl_page
         w[0] = n;
         w[3] = 0;
         for (uint32_t c = 0; c < COPIES; c++) w[1 + c] = ppns[c];
-        for (uint32_t c = 0; c < COPIES; c++) {
-            enum ftl_error error = write(f, writer, root, page, &ppns[c]);
-            if (error != FTL_OK) return error;
-        }
+        struct ftl_write write = {.kind = FTL_KIND_PREPARED, .number = page, .frame = FTL_FRAME_POOL};
+        enum ftl_error error = ftl_writer_put_twice(f, writer, write, ppns, 1);
+        if (error == FTL_OK) error = ftl_writer_drain(f, writer);
+        if (error != FTL_OK) return error;
     }
     for (uint32_t c = 0; c < COPIES; c++) root->prepared[c] = ppns[c] + 1;
     return FTL_OK;

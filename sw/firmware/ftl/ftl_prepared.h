@@ -18,6 +18,7 @@
 #define FTL_PREPARED_H
 
 #include "ftl_replay_state.h"
+#include "ftl_writer.h"
 
 #define FTL_PREPARED_TX 0x80000000u
 
@@ -28,14 +29,9 @@ FTL_MUST_CHECK enum ftl_error ftl_prepared_load(struct ftl *f, struct ftl_replay
 /* After the replay: f->prepared is what is prepared, one item for each LPN in its list (ftl_txlist.h). */
 void ftl_prepared_keep(struct ftl *f, struct ftl_replay *r);
 
-/* Programs frame FTL_FRAME_POOL as page `number` of kind PREPARED somewhere: its PPN. */
-typedef enum ftl_error (*ftl_page_writer)(struct ftl *f, void *writer, const struct ftl_root *root, uint32_t number,
-                                          uint32_t *ppn);
-
 /* Writes f->prepared, if there is any, and puts the PPNs into the root; the blocks of data that it names become LIVE.
  */
-FTL_MUST_CHECK enum ftl_error ftl_prepared_store(struct ftl *f, struct ftl_root *root, ftl_page_writer write,
-                                                 void *writer);
+FTL_MUST_CHECK enum ftl_error ftl_prepared_store(struct ftl *f, struct ftl_root *root, struct ftl_writer *writer);
 
 /* Before hal_enable(), when all words of the map are plain and the counts of pages are set: makes the lists tables and
  * chains of the hardware, and tells it. */

@@ -48,7 +48,7 @@ static bool is_data(const struct ftl *f, const struct hal_nand_done *d, uint32_t
 
 /* An erased block to move pages to. False: there is none. */
 static bool open_block(struct ftl *f, struct ftl_retire *r) {
-    if (f->blocks.total <= ftl_supply_kept_from_moves(&f->geometry)) return false;
+    if (f->blocks.total <= ftl_supply_kept_from_moves(f)) return false;
     uint32_t block = ftl_blocks_take_any(f, r->cold);
     if (block == FTL_NO_BLOCK) return false;
     r->cold = false;

@@ -259,7 +259,8 @@ static void compose(const struct ftl *f, const struct ftl_root *root) {
     const struct ftl_geometry *g = &f->geometry;
     uint32_t *w = hal_frame(root->frame);
     for (uint32_t i = 0; i < FTL_ROOT_DIRECTORY; i++) w[i] = 0;
-    for (uint32_t i = FTL_ROOT_DIRECTORY + root->directories; i < FTL_ROOT_WEAR; i++) w[i] = 0;
+    for (uint32_t i = FTL_ROOT_DIRECTORY + root->directories; i < FTL_ROOT_SECOND; i++) w[i] = 0;
+    for (uint32_t i = FTL_ROOT_SECOND + root->directories; i < FTL_ROOT_WEAR; i++) w[i] = 0;
     const uint64_t done[] = {f->health.host, f->health.nand, f->health.moved};
     for (uint32_t i = 0; i < 3; i++) {
         w[FTL_ROOT_PAGES_DONE + 2 * i] = (uint32_t)done[i];

@@ -74,7 +74,7 @@ static bool wants(const struct ftl_queue *q) { return (uint32_t)q->waiting + q->
 
 /* True: every lane has all it wants, or there is nothing for it. */
 static bool supply_log(struct ftl *f, struct ftl_supply *s) {
-    uint32_t room = hal_log_room(), reserve = ftl_supply_kept(&f->geometry), ended = 0;
+    uint32_t room = hal_log_room(), reserve = ftl_supply_kept(f), ended = 0;
     bool content = true;
     for (uint32_t l = 0; l < f->geometry.lanes; l++) {
         struct ftl_queue *q = &s->lane[l];
@@ -103,25 +103,21 @@ static bool supply_log(struct ftl *f, struct ftl_supply *s) {
     return content;
 }
 
-uint32_t ftl_checkpoint_blocks(const struct ftl_geometry *g) {
-    return (g->map_pages + g->directories + ftl_erases_pages(g) + g->pages - 1) / g->pages;
+uint32_t ftl_supply_kept_from_moves(const struct ftl *f) {
+    uint32_t next = ftl_checkpoint_blocks(&f->geometry), back = f->map.n < next ? f->map.n : next;
+    return FTL_RESCUE_BLOCKS + next + (next - back);
 }
 
-uint32_t ftl_supply_kept_from_moves(const struct ftl_geometry *g) {
-    return FTL_RESCUE_BLOCKS + ftl_checkpoint_blocks(g);
-}
-
-uint32_t ftl_supply_kept(const struct ftl_geometry *g) { return ftl_supply_kept_from_moves(g) + FTL_COLLECT_BLOCKS; }
+uint32_t ftl_supply_kept(const struct ftl *f) { return ftl_supply_kept_from_moves(f) + FTL_COLLECT_BLOCKS; }
 
 uint32_t ftl_supply_needed(const struct ftl_geometry *g) {
     uint32_t data = (g->lbas + g->pages - 1) / g->pages + 2 * ftl_dies_used(g),
              log = (FTL_LOG_RESERVE + FTL_LANE_AHEAD + FTL_AHEAD) * g->lanes;
-    return data + log + 2 * ftl_blocks_mount_reserve(g) - FTL_MOUNT_SPARE + ftl_supply_kept(g);
+    return data + log + 2 * ftl_blocks_mount_reserve(g) - FTL_MOUNT_SPARE + FTL_RESCUE_BLOCKS +
+           ftl_checkpoint_blocks(g) + FTL_COLLECT_BLOCKS;
 }
 
-static uint32_t data_reserve(const struct ftl *f) {
-    return ftl_supply_kept(&f->geometry) + FTL_LOG_RESERVE * f->geometry.lanes;
-}
+static uint32_t data_reserve(const struct ftl *f) { return ftl_supply_kept(f) + FTL_LOG_RESERVE * f->geometry.lanes; }
 
 bool ftl_supply_low(const struct ftl *f) { return f->blocks.total <= data_reserve(f) + ftl_dies_used(&f->geometry); }
 
@@ -134,8 +130,7 @@ static bool data_may(const struct ftl *f, const struct ftl_supply *s) {
     if (f->blocks.total > data_reserve(f)) return true;
     uint32_t event; /* that is taken first: data may be owed a block for it */
     if (s->dry && hal_page_wanted() && !hal_bad_block(&event)) return true;
-    return s->owed != 0 &&
-           (s->dry || f->blocks.total > ftl_supply_kept(&f->geometry) + FTL_LOG_LAST * f->geometry.lanes);
+    return s->owed != 0 && (s->dry || f->blocks.total > ftl_supply_kept(f) + FTL_LOG_LAST * f->geometry.lanes);
 }
 
 /* The die gets a block; the one that it has surely left is closed. */

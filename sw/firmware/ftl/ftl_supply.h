@@ -5,7 +5,8 @@
  * ftl_blocks.h, are not among them) are kept back in steps, counted over all dies:
  *   FTL_RESCUE_BLOCKS           only data gets these, for a block that failed: a page that could not be programmed
  *                               holds up the log's watermark, and so all tickets
- *   + ftl_checkpoint_blocks     only a checkpoint gets these, too (ftl_checkpoint.h)
+ *   + ftl_checkpoint_blocks     only a checkpoint gets these, too (ftl_checkpoint.h); and so many more as the map that
+ *                               counts has fewer blocks: this checkpoint gives back fewer than the next one needs
  *   + FTL_COLLECT_BLOCKS        only pages that move get these, too (ftl_collect.h, ftl_retire.h), so that collection
  *                               can always begin
  *   + FTL_LOG_RESERVE per lane  only these and the log, so that FLUSH, COMMIT and TRIM go on when data has no more room
@@ -80,11 +81,8 @@ bool ftl_supply_plenty(const struct ftl *f);
 uint32_t ftl_supply_needed(const struct ftl_geometry *g);
 
 /* Free blocks that are kept from data and log; of them those that pages which move may have, too. */
-uint32_t ftl_supply_kept(const struct ftl_geometry *g);
-uint32_t ftl_supply_kept_from_moves(const struct ftl_geometry *g);
-
-/* Blocks that a checkpoint may take beside those that it gives back. */
-uint32_t ftl_checkpoint_blocks(const struct ftl_geometry *g);
+uint32_t ftl_supply_kept(const struct ftl *f);
+uint32_t ftl_supply_kept_from_moves(const struct ftl *f);
 
 /* Whether free blocks are so few that blocks should be collected. */
 bool ftl_supply_low(const struct ftl *f);

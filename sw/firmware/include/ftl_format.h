@@ -9,11 +9,11 @@
  * Seal page: says by being there that the root before it in its anchor is complete; its words mean nothing. OOB: SEAL,
  * sequence = the root's.
  *
- * Directory page: PPNs of 1,024 map pages. OOB: DIRECTORY, lpn = directory number, sequence = sequence of the root that
- * first named it.
+ * Directory page: PPNs of 512 map pages, of the first copy and of the second one in turn. It stands twice. OOB:
+ * DIRECTORY, lpn = directory number, sequence = sequence of the root that first named it.
  *
- * Map page: 1,024 map words (NONE or NAND). OOB: MAP, lpn = map page number, sequence = its position: index of the next
- * log entry when a checkpoint read its words from table memory; 0: a mount wrote it.
+ * Map page: 1,024 map words (NONE or NAND). It stands twice. OOB: MAP, lpn = map page number, sequence = its position:
+ * index of the next log entry when a checkpoint read its words from table memory; 0: a mount wrote it.
  *
  * Log page: header and up to OTX_LOG_ENTRIES entries. The members of a group follow one another in one page. OOB: LOG,
  * lpn = page number, sequence 0.
@@ -51,20 +51,25 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 #define FTL_WORD_VALUE(w) ((w) & ((1u << OTX_WORD_VALUE_BITS) - 1))
 
 /* Root page: where each field is, in words: otx_facts.h.
- * Versions. 7: no prepared transactions; 6: no wear pages; 5: roots stand once; 4: map pages have the sequence of the
- * directory and no position; 3: the log begins at page 0, index 0 (these words were 0). All are taken as they are. 2:
- * no seals, up to six roots of which the newest counts; 1: two anchors, data in the other blocks that are anchors now
- */
+ * Versions. 8: map pages and directories stand once, and a directory has 1,024 PPNs; 7: no prepared transactions; 6: no
+ * wear pages; 5: roots stand once; 4: map pages have the sequence of the directory and no position; 3: the log begins
+ * at page 0, index 0 (these words were 0). All are taken as they are. 2: no seals, up to six roots of which the newest
+ * counts; 1: two anchors, data in the other blocks that are anchors now */
 #define FTL_ROOT_VERSION ((uint32_t)OTX_FORMAT_ROOT)
 #define FTL_ROOT_OLDEST ((uint32_t)OTX_FORMAT_ROOT_OLDEST)
 #define FTL_MAX_LANES ((uint32_t)OTX_MAX_LANES)
 #define FTL_MAX_DIRECTORIES 256u
+#define FTL_MAP_COPIES 2u                                     /* of a map page, and of a directory */
+#define FTL_DIRECTORY_PAGES (FTL_PAGE_WORDS / FTL_MAP_COPIES) /* map pages of a directory */
 #define FTL_MAX_WEAR_PAGES 256u
+#define FTL_ROOT_COPY (FTL_ROOT_SECOND - FTL_ROOT_DIRECTORY) /* from a directory's PPN to that of its copy */
 #define FTL_DOUBTFUL 32u
 _Static_assert(FTL_ROOT_WEAR + FTL_MAX_WEAR_PAGES <= FTL_ROOT_UNITS && FTL_ROOT_UNITS == FTL_PAGE_WORDS,
                "a root fits in one page");
 _Static_assert(FTL_ROOT_DOUBTFUL_LPN + FTL_DOUBTFUL <= FTL_ROOT_LOG_PAGE &&
-                   FTL_ROOT_DIRECTORY + FTL_MAX_DIRECTORIES <= FTL_ROOT_LANE_NEXT,
+                   FTL_ROOT_DIRECTORY + FTL_MAX_DIRECTORIES <= FTL_ROOT_LANE_NEXT &&
+                   FTL_ROOT_PREPARED + 2 <= FTL_ROOT_SECOND &&
+                   FTL_ROOT_SECOND + FTL_MAX_DIRECTORIES <= FTL_ROOT_PAGES_DONE,
                "a root fits in one page");
 
 /* Log page: header, then entries. Where each field is: otx_facts.h. */

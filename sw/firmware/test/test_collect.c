@@ -600,7 +600,7 @@ static void block_that_a_waiting_move_names_does_not_come_back(void) {
     }
     CHECK(hal_live(block) == 0 && !released(block) && drive.collect.released != 0);
     sim.no_moves = false;
-    everything(600);
+    for (uint32_t n = 0; n < 600 && !released(block); n++) everything(1);
     CHECK(released(block));
 }
 
@@ -625,7 +625,7 @@ static void no_block_to_move_to_is_capacity(void) {
     drive_flush();
     drive.retire.left = 0; /* the block that pages moved to is full, ... */
     /* and the free ones have failed */
-    while (drive.ftl.blocks.total > ftl_supply_kept_from_moves(&sim.g))
+    while (drive.ftl.blocks.total > ftl_supply_kept_from_moves(&drive.ftl))
         CHECK(ftl_blocks_bad(&drive.ftl, ftl_blocks_take_near(&drive.ftl, 0)));
     sim.fail_next[FTL_KIND_DATA] = 0;
     uint32_t wrote = 0, full = 0, rounds = 0;
@@ -653,7 +653,7 @@ static void log_longer_than_the_list_of_its_blocks_comes_back(void) {
     sim.g.checkpoint_pages = 32;
     mounted();
     CHECK(drive_tx_write(3, drive_lpn(0)));
-    for (uint32_t n = 0; n < 1500; n++) write_one(1 + n % 5);
+    for (uint32_t n = 0; n < 3000; n++) write_one(1 + n % 5);
     CHECK(drive.ftl.log[0].n == FTL_HOLDERS);
     drive_abort(3);
     for (uint32_t n = 0; n < 200; n++) write_one(1 + n % 5);

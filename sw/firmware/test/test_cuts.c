@@ -142,7 +142,7 @@ static void first_format_cut_at_every_operation_is_done_again(void) {
     for (uint32_t luck = 0; luck < 10; luck++) /* first the marks are read */
         for (uint32_t cut = 1, dies = (1 + luck % 2) * (1 + luck / 5);; cut += cut + 13 < 3 * dies * 48 ? 13 : 1) {
             sim_seed(luck);
-            sim_new(1 + luck % 2, 1 + luck / 5, 50, 8, 64);
+            sim_new(1 + luck % 2, 1 + luck / 5, 54, 8, 64);
             if (luck % 3 == 0) with_faults();
             sim.cut_at = cut;
             bool ended = sim_mount(&drive.ftl) != -1;

@@ -94,7 +94,7 @@ static void mounts_cut_one_after_another_lose_nothing(void) {
 static void older_root_counts_until_the_newer_has_a_seal(void) {
     for (uint32_t run = 0; run < 3 * 4; run++) {
         uint32_t turn = run / 4, seal = run % 4, old = 2 * turn, new = (2 * turn + 2) % FTL_ANCHORS;
-        sim_new(1, 1, 48, 8, 64);
+        sim_new(1, 1, 52, 8, 64);
         mounted();
         for (uint32_t n = 0; n < turn; n++) remounted();
         if (turn != 0) drive_start();
@@ -161,7 +161,7 @@ static void other_anchors_go_before_anything_else_is_touched(void) {
     bool ended = false;
     for (uint32_t cut = 1; !ended; cut++) {
         sim_seed(cut);
-        sim_new(1, 1, 48, 8, 64);
+        sim_new(1, 1, 52, 8, 64);
         mounted();
         write_all();
         remounted();
@@ -182,7 +182,7 @@ static void other_anchors_go_before_anything_else_is_touched(void) {
 /* An anchor that looks blank now may be read in the next power-on: a complete root that was all but opened, while the
  * older one still counts. */
 static void newer_root_that_looked_blank_in_a_cut_mount(void) {
-    sim_new(1, 1, 48, 8, 64);
+    sim_new(1, 1, 52, 8, 64);
     mounted();
     write_all();
     drive_cut_dropping_all();
@@ -222,7 +222,7 @@ static void newer_root_that_looked_blank_in_a_cut_mount(void) {
 /* The same with the root before the one that counts: its erase was cut, and what is left of it may not come back when
  * the newest root goes bad. */
 static void older_root_that_looked_blank_never_comes_back(void) {
-    sim_new(1, 1, 48, 8, 64);
+    sim_new(1, 1, 52, 8, 64);
     mounted();
     write_all();
     drive_cut_dropping_all();
@@ -266,7 +266,7 @@ static void log_pages(uint32_t pages) {
 static void gap_in_the_log_is_said_and_nothing_is_touched(void) {
     for (uint32_t channels = 1; channels < 4; channels++)
         for (uint32_t at = 0; at < 2 * 14; at++) {
-            sim_new(channels, 1, 48, 8, 64);
+            sim_new(channels, 1, 52, 8, 64);
             mounted();
             log_pages(14 + channels);
             uint32_t ppn = log_page(at / 2);
@@ -377,7 +377,7 @@ static void log_page_unread_in_one_mount_and_read_in_the_next(void) {
     uint32_t kept = 0;
     for (uint32_t cut = 1; !ended; cut++) {
         sim_seed(cut);
-        sim_new(1, 1, 36 + FTL_KEPT_BLOCKS, 8, 64);
+        sim_new(1, 1, 38 + FTL_KEPT_BLOCKS, 8, 64);
         mounted();
         for (uint32_t n = 0; n < 3; n++) log_pages(5);
         /* its entry is below no watermark of another page, and the last to name its block */
@@ -451,7 +451,7 @@ static void block_that_only_the_tail_names_takes_no_copy(void) {
  * and those that fail. */
 static void reserve_is_enough_for_a_mount_with_failures(void) {
     for (uint32_t shape = 0; shape < 3; shape++) {
-        sim_new(1 + shape, 1, 48, 8, 64);
+        sim_new(1 + shape, 1, 52, 8, 64);
         mounted();
         for (uint32_t i = 0; i < 5; i++) CHECK(drive_write(&(uint32_t){drive_lpn(i)}, 1, true));
         drive_close();
@@ -533,7 +533,7 @@ static void blocks_that_a_cut_mount_has_written_can_be_taken(void) {
 /* A version that was begun and cannot be read is doubtful: its LPN is in the report, over restarts, until the log goes
  * on. One that was never begun is not. */
 static void doubtful_blocks_are_reported_until_the_log_goes_on(void) {
-    sim_new(1, 1, 48, 8, 64);
+    sim_new(1, 1, 52, 8, 64);
     mounted();
     write_all();
     CHECK(drive_write(&(uint32_t){drive_lpn(7)}, 1, true) && drive_write(&(uint32_t){drive_lpn(8)}, 1, true));
@@ -557,7 +557,7 @@ static void doubtful_blocks_are_reported_until_the_log_goes_on(void) {
 
 /* Whether a page can be read is asked twice: it may fade before it is copied. */
 static void version_that_fades_before_its_copy_is_doubtful(void) {
-    sim_new(1, 1, 48, 8, 64);
+    sim_new(1, 1, 52, 8, 64);
     mounted();
     write_all();
     CHECK(drive_write(&(uint32_t){drive_lpn(7)}, 1, true));
@@ -574,7 +574,7 @@ static void version_that_fades_before_its_copy_is_doubtful(void) {
 
 /* Of a part that runs two programs of a die at once both may fade. */
 static void both_pages_under_way_on_a_die_are_copied(void) {
-    sim_new(1, 1, 48, 8, 64);
+    sim_new(1, 1, 52, 8, 64);
     sim.g.cache_ops = 1;
     mounted();
     write_all();
@@ -592,7 +592,7 @@ static void both_pages_under_way_on_a_die_are_copied(void) {
 
 /* Its program failed, and the RELOCATE that stands in for it is complete: nothing is lost. */
 static void failed_page_with_a_replacement_is_not_doubtful(void) {
-    sim_new(1, 1, 48, 8, 64);
+    sim_new(1, 1, 52, 8, 64);
     mounted();
     sim.fail_next[FTL_KIND_DATA] = 1;
     CHECK(drive_write(&(uint32_t){drive_lpn(7)}, 1, true));

@@ -17,7 +17,7 @@ static struct sim_page *log_page(uint32_t number) {
 
 /* A log of `pages` pages, an acknowledged write in each; then the power is off. */
 static void begin(uint32_t channels, uint32_t pages) {
-    sim_new(channels, 1, 48, 8, 64);
+    sim_new(channels, 1, 52, 8, 64);
     mounted();
     for (uint32_t n = 0; n < pages; n++) write_one(n % DRIVE_LPNS);
     drive_finish_data();

@@ -14,7 +14,7 @@ static void blank_drive_is_formatted(void) {
 }
 
 static void every_mount_starts_a_new_generation(void) {
-    sim_new(1, 1, 48, 8, 64);
+    sim_new(1, 1, 52, 8, 64);
     mounted();
     for (uint32_t g = 2; g < 40; g++) {
         remounted();
@@ -29,7 +29,7 @@ static void unchanged_map_is_not_written_again(void) {
     CHECK(drive_write(&(uint32_t){drive_lpn(3)}, 1, true));
     drive_flush();
     remounted();
-    CHECK(sim.programs[FTL_KIND_MAP] == 1 && sim.programs[FTL_KIND_DIRECTORY] == 1);
+    CHECK(sim.programs[FTL_KIND_MAP] == 2 && sim.programs[FTL_KIND_DIRECTORY] == 2);
     drive_start();
     uint32_t v = drive_value(drive_lpn(3));
     for (int i = 0; i < 5; i++) {
@@ -51,7 +51,7 @@ static void another_geometry_is_refused(void) {
 
 static void another_format_is_refused(void) {
     for (uint32_t older = 0; older < 2; older++) {
-        sim_new(1, 1, 48, 8, 64);
+        sim_new(1, 1, 52, 8, 64);
         mounted();
         drive_cut_dropping_all();
         for (struct sim_page *p = NULL; (p = sim_next(p, FTL_KIND_ROOT)) != NULL;)
@@ -71,7 +71,7 @@ static void corrupt_anchors_are_refused(void) {
 
 static void corrupt_root_on_a_drive_with_data_is_refused(void) {
     for (uint32_t no_seal = 0; no_seal < 2; no_seal++) {
-        sim_new(1, 1, 48, 8, 64);
+        sim_new(1, 1, 52, 8, 64);
         mounted();
         CHECK(drive_write(&(uint32_t){5}, 1, true));
         drive_flush();
@@ -84,14 +84,14 @@ static void corrupt_root_on_a_drive_with_data_is_refused(void) {
 
 static void foreign_pages_in_an_anchor_are_refused(void) {
     for (uint32_t page = 0; page < 4; page++) {
-        sim_new(1, 1, 48, 8, 64);
+        sim_new(1, 1, 52, 8, 64);
         sim_program(page, page < 2 ? FTL_KIND_ROOT : FTL_KIND_DATA, 0, 5); /* whole, but without the magic */
         CHECK(sim_mount(&drive.ftl) == FTL_ERR_NO_ROOT && nothing_written());
     }
 }
 
 static void unreadable_map_page_is_refused(void) {
-    sim_new(1, 1, 48, 8, 64);
+    sim_new(1, 1, 52, 8, 64);
     mounted();
     CHECK(drive_write(&(uint32_t){6}, 1, true));
     drive_flush();

@@ -117,7 +117,7 @@ static void drive_near_full_keeps_its_blocks(void) {
     drive_flush();
     drive_supply(200);
     uint32_t total = drive.ftl.blocks.total, reads = sim.count[HAL_READ_OOB];
-    CHECK(!sim.full && total > ftl_supply_kept(&sim.g));
+    CHECK(!sim.full && total > ftl_supply_kept(&drive.ftl));
     for (uint32_t n = 0; n < 50; n++) {
         drive_weak(ppn_of(n % 6));
         drive_supply(10);

@@ -10,7 +10,7 @@ static uint32_t block_of(uint32_t i) { return FTL_WORD_VALUE(hal_map()[drive_lpn
 /* LPNs 0 to 5 in one block of the only die, 0 and 1 in another one since; the next page of that one block fails.
  * Returns the block. */
 static uint32_t half_live_block(void) {
-    sim_new(1, 1, 48, 8, 64);
+    sim_new(1, 1, 52, 8, 64);
     mounted();
     for (uint32_t i = 0; i < 6; i++) write_one(i);
     uint32_t block = block_of(0);
@@ -76,7 +76,7 @@ static void move_waits_until_what_was_logged_before_is_complete(void) {
 
 static void base_under_an_open_transaction_moves(void) {
     for (uint32_t end = 0; end < 2; end++) {
-        sim_new(1, 1, 48, 8, 64);
+        sim_new(1, 1, 52, 8, 64);
         mounted();
         write_one(2);
         uint32_t block = block_of(2), old = hal_map()[drive_lpn(2)];
@@ -150,14 +150,14 @@ static void live_pages_in_bad_blocks_move_after_a_mount(void) {
 }
 
 static void map_in_a_bad_block_is_written_anew(void) {
-    sim_new(1, 1, 48, 8, 64);
+    sim_new(1, 1, 52, 8, 64);
     mounted();
     write_one(3);
     sim.fail_next[FTL_KIND_DIRECTORY] = 1; /* behind the map page, in its block */
     remounted();
-    CHECK(drive.ftl.report.blocks_bad == 1 && sim.programs[FTL_KIND_MAP] == 1);
+    CHECK(drive.ftl.report.blocks_bad == 1 && sim.programs[FTL_KIND_MAP] == 2);
     remounted();
-    CHECK(sim.programs[FTL_KIND_MAP] == 1 && sim.programs[FTL_KIND_DIRECTORY] == 1 &&
+    CHECK(sim.programs[FTL_KIND_MAP] == 2 && sim.programs[FTL_KIND_DIRECTORY] == 2 &&
           drive_value(drive_lpn(3)) != NOTHING);
     remounted();
     CHECK(sim.programs[FTL_KIND_MAP] == 0 && drive_value(drive_lpn(3)) != NOTHING);
@@ -166,7 +166,7 @@ static void map_in_a_bad_block_is_written_anew(void) {
 /* MAP in a transaction, RELOCATE by the rescue, RELOCATE by a move: all below the watermark, so that no page is read
  * back. */
 static void failed_page_of_a_transaction_is_found_through_its_moves(void) {
-    sim_new(1, 1, 48, 8, 64);
+    sim_new(1, 1, 52, 8, 64);
     mounted();
     sim.fail_next[FTL_KIND_DATA] = 1;
     CHECK(drive_tx_write(3, drive_lpn(2)));
@@ -187,7 +187,7 @@ static void failed_page_of_a_transaction_is_found_through_its_moves(void) {
 }
 
 static void full_drive_gets_a_block_for_one_that_fails(void) {
-    sim_new(1, 1, 48, 8, 64);
+    sim_new(1, 1, 52, 8, 64);
     sim.no_collect = true;
     mounted();
     for (uint32_t n = 0; n < 2000 && !sim.full; n++) {
@@ -203,7 +203,7 @@ static void full_drive_gets_a_block_for_one_that_fails(void) {
     sim.fail_next[FTL_KIND_DATA] = 1; /* and no page for it */
     drive_flush();
     CHECK(drive.full_taken_back == 1 && drive.ftl.blocks.total < total &&
-          drive.ftl.blocks.total >= ftl_supply_kept(&sim.g));
+          drive.ftl.blocks.total >= ftl_supply_kept(&drive.ftl));
     remounted();
     drive_judge();
 }

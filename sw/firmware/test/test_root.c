@@ -44,7 +44,7 @@ static void write_some(uint32_t lpn) {
     drive_flush();
 }
 
-static void small_drive(uint32_t dies) { sim_new(1, dies, 52, 8, 64); }
+static void small_drive(uint32_t dies) { sim_new(1, dies, 56, 8, 64); }
 
 static void roots_go_round_the_anchors(void) {
     for (uint32_t dies = 1; dies < 4; dies++) {

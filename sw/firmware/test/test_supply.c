@@ -15,7 +15,7 @@ static uint32_t fill(uint32_t limit) {
 }
 
 static void log_is_served_before_data(void) {
-    sim_new(1, 1, 48, 8, 64);
+    sim_new(1, 1, 52, 8, 64);
     CHECK(sim_mount(&drive.ftl) == FTL_OK);
     drive.supply = (struct ftl_supply){0};
     while (sim.data[0].n == 0) drive_supply(1);
@@ -25,7 +25,7 @@ static void log_is_served_before_data(void) {
 }
 
 static void a_full_drive_says_so_keeps_a_log_and_mounts(void) {
-    static const uint32_t shapes[][5] = {{1, 1, 48, 8, 64}, {2, 2, 24, 8, 64}, {4, 1, 32, 8, 64}};
+    static const uint32_t shapes[][5] = {{1, 1, 60, 8, 64}, {2, 2, 24, 8, 64}, {4, 1, 32, 8, 64}};
     for (uint32_t s = 0; s < 3; s++) {
         sim_new(shapes[s][0], shapes[s][1], shapes[s][2], shapes[s][3], shapes[s][4]);
         mounted();
@@ -34,8 +34,8 @@ static void a_full_drive_says_so_keeps_a_log_and_mounts(void) {
         CHECK(writes > shapes[s][0] * shapes[s][1] * shapes[s][2] * shapes[s][3] / 4 && sim.full);
         CHECK(sim.lane[0].n >= 2);
         uint32_t last = drive.ftl.blocks.total;
-        CHECK(last >= ftl_supply_kept(&sim.g));
-        CHECK(last == ftl_supply_kept(&sim.g) || sim.log_full == 0);
+        CHECK(last >= ftl_supply_kept(&drive.ftl));
+        CHECK(last == ftl_supply_kept(&drive.ftl) || sim.log_full == 0);
         drive_append((struct ftl_entry){.kind = FTL_TRIM, .n = 1, .lpn = drive_lpn(9), .arg = 1});
         /* the log goes on, down to the last block it may have */
         for (uint32_t i = 0; i < 600 && (i == 0 || drive_can_close()); i++) {
@@ -46,7 +46,7 @@ static void a_full_drive_says_so_keeps_a_log_and_mounts(void) {
             /* who is told that no block comes gets none, and the others do */
             for (uint32_t l = 0; l < sim.g.lanes; l++)
                 CHECK(!(sim.log_full >> l & 1u) == (drive.supply.lane[l].waiting + drive.supply.lane[l].coming != 0 ||
-                                                    drive.ftl.blocks.total > ftl_supply_kept(&sim.g)));
+                                                    drive.ftl.blocks.total > ftl_supply_kept(&drive.ftl)));
         }
         CHECK(sim.log_full != 0);
         for (uint32_t i = 0; i < 3; i++) remounted();
@@ -71,7 +71,7 @@ static void a_mount_frees_what_is_not_used_any_more(void) {
 }
 
 static void a_block_that_fails_to_erase_is_not_handed_over(void) {
-    sim_new(1, 1, 48, 8, 64);
+    sim_new(1, 1, 52, 8, 64);
     CHECK(sim_mount(&drive.ftl) == FTL_OK);
     sim.fail_erase_at = sim.count[HAL_ERASE] + 3;
     drive_start(); /* the simulation refuses a block that is not erased */
@@ -112,7 +112,7 @@ static void drive_of_few_blocks_takes_what_it_promises(void) {
             /* all have data, and no block has others: data gets some, also when the log takes its own first */
             if (session == 0 && lbas == DRIVE_LPNS)
                 CHECK(drive.ftl.report.blocks_free >
-                      ftl_supply_kept(&sim.g) + (FTL_LOG_RESERVE + FTL_LANE_AHEAD + FTL_AHEAD) * sim.g.lanes);
+                      ftl_supply_kept(&drive.ftl) + (FTL_LOG_RESERVE + FTL_LANE_AHEAD + FTL_AHEAD) * sim.g.lanes);
             drive_start();
             CHECK(fill(DRIVE_LPNS) == DRIVE_LPNS);
         }

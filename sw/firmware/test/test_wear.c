@@ -131,7 +131,7 @@ static void wear_page_that_cannot_be_read_harms_nobody(void) {
 static void wear_page_that_fails_in_a_checkpoint_is_written_again(void) {
     sim_new(1, 1, 64, 8, 64);
     mounted();
-    write_hot(1000, 4);
+    write_hot(2000, 4);
     uint32_t before = ftl_erases_of(&drive.ftl, 20), done = drive.checkpoint.done;
     CHECK(before > 3);
     sim.fail_next[FTL_KIND_WEAR] = 1;

@@ -59,7 +59,7 @@ void with_faults(void) {
 
 void any_geometry(void) {
     static const uint32_t shapes[][5] = {
-        {1, 1, 52, 8, 64}, {2, 2, 56, 8, 1100}, {4, 2, 20, 8, 64}, {3, 1, 80, 8, 1100}, {1, 4, 24, 16, 64}};
+        {1, 1, 56, 8, 64}, {2, 2, 56, 8, 1100}, {4, 2, 20, 8, 64}, {3, 1, 80, 8, 1100}, {1, 4, 24, 16, 64}};
     const uint32_t *s = shapes[sim_random(5)];
     sim_new(s[0], s[1], s[2], s[3], s[4]);
     sim.g.patrol_clocks = sim_random(2);

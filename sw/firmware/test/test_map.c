@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Map pages and directories stand twice (rule two-maps). */
+#include "map_pages.h"
+#include "tests.h"
+#include "traffic.h"
+
+static void each_page_stands_twice_in_different_blocks(void) {
+    static const uint32_t shapes[][5] = {
+        {1, 1, 60, 8, 64}, {2, 2, 84, 8, 2100}, {3, 1, 90, 8, 1100}, {1, 2, 60, 8, 64}};
+    uint32_t checkpoints = 0, failed = 0;
+    for (uint32_t run = 0; run < 48; run++) {
+        const uint32_t *s = shapes[run % 4];
+        sim_seed(run);
+        sim_new(s[0], s[1], s[2], s[3], s[4]);
+        sim.g.checkpoint_pages = 3;
+        mounted();
+        for (uint32_t n = 0; n < 6; n++) {
+            if (run >= 16) sim.fail_next[n % 2 ? FTL_KIND_MAP : FTL_KIND_DIRECTORY] = n % 3;
+            uint32_t done = drive.checkpoint.done;
+            for (uint32_t i = 0; i < 12; i++) write_one(i % DRIVE_LPNS);
+            drive_supply(200);
+            checkpoints += drive.checkpoint.done - done;
+            if (drive.checkpoint.done != done) CHECK(map_pages_stand_twice() >= 2);
+            for (uint32_t k = 0; k < SIM_KINDS; k++) failed += sim.failed[k];
+            if (n % 2) continue;
+            if (run >= 16) sim.fail_next[n % 4 ? FTL_KIND_MAP : FTL_KIND_DIRECTORY] = 1 + n % 3;
+            remounted();
+            CHECK(map_pages_stand_twice() >= 2);
+            drive_judge();
+            drive_start();
+        }
+    }
+    CHECK(checkpoints > 100 && failed > 20);
+}
+
+/* A drive whose log changes nothing, so that the next mount would keep the map. The root is `age` generations younger
+ * than the map that it names. */
+static void unchanged_drive(uint32_t shape, uint32_t age) {
+    static const uint32_t shapes[][5] = {{1, 1, 56, 8, 64}, {2, 2, 84, 8, 2100}, {4, 2, 28, 8, 64}};
+    const uint32_t *s = shapes[shape];
+    sim_new(s[0], s[1], s[2], s[3], s[4]);
+    mounted();
+    for (uint32_t i = 0; i < DRIVE_LPNS; i++) write_one(i);
+    for (uint32_t n = 0; n <= age; n++) remounted();
+    drive_start();
+    drive_cut_dropping_all();
+}
+
+/* The wear pages say that the block of this page has no erases and all others have: who takes a block takes that one.
+ */
+static void least_worn(const struct sim_page *page) {
+    uint32_t id = (uint32_t)(page - sim_pages) >> sim.g.page_bits,
+             at = ftl_die_of(&sim.g, id) * sim.g.blocks + ftl_block_of(&sim.g, id);
+    for (struct sim_page *p = NULL; (p = sim_next(p, FTL_KIND_WEAR)) != NULL;)
+        for (uint32_t i = 0; i < FTL_PAGE_WORDS; i++) p->words[i] = i == at ? 0 : 50;
+}
+
+/* Each page of the map in each mount, the mount cut at every operation. If it was a first copy, the map is written
+ * anew. */
+static void one_unreadable_page_harms_nobody(void) {
+    for (uint32_t run = 0; run < 2 * 2 * 3 * 2; run++) {
+        uint32_t copy = run % 2, kind = run / 2 % 2 ? FTL_KIND_MAP : FTL_KIND_DIRECTORY;
+        unchanged_drive(run / 4 % 3, run / 12);
+        struct sim_copy at_cut = sim_save();
+        struct drive history = drive;
+        bool ended = false;
+        for (uint32_t cut = 1; !ended; cut++) {
+            sim_restore(&at_cut);
+            drive = history;
+            sim_seed(cut);
+            map_page_named(kind, 0, copy)->state = SIM_TORN;
+            least_worn(map_page_named(kind, 0, 1 - copy));
+            sim.cut_at = cut;
+            ended = sim_mount(&drive.ftl) != -1;
+            sim.cut_at = 0;
+            if (ended) CHECK((sim.programs[FTL_KIND_MAP] != 0) == (copy == 0));
+            if (!ended) CHECK(sim_mount(&drive.ftl) == FTL_OK);
+            drive_judge();
+            CHECK(sim.lost_log_pages == 0 && sim.dropped == 0 && drive.ftl.report.blocks_bad == 0);
+            if (copy == 0) CHECK(map_pages_stand_twice() >= 2);
+            drive_cut_dropping_all();
+            CHECK(sim_mount(&drive.ftl) == FTL_OK);
+            drive_judge();
+        }
+        sim_forget(&at_cut);
+    }
+}
+
+/* One error each: a first directory and second copies of map pages, or the other way round. */
+static void errors_in_different_pages_harm_nobody(void) {
+    for (uint32_t copy = 0; copy < 2; copy++) {
+        unchanged_drive(1, 0);
+        map_page_named(FTL_KIND_DIRECTORY, 0, copy)->state = SIM_TORN;
+        uint32_t pages = 0;
+        for (struct sim_page *p; pages < 3 && (p = map_page_named(FTL_KIND_MAP, pages, 1 - copy)) != NULL; pages++)
+            p->state = SIM_TORN;
+        CHECK(pages != 0 && sim_mount(&drive.ftl) == FTL_OK);
+        drive_judge();
+        CHECK(map_pages_stand_twice() >= 2);
+    }
+}
+
+static void both_copies_unreadable_are_refused_and_nothing_is_touched(void) {
+    for (uint32_t kind = FTL_KIND_MAP; kind <= FTL_KIND_DIRECTORY; kind += FTL_KIND_DIRECTORY - FTL_KIND_MAP) {
+        unchanged_drive(1, 0);
+        struct sim_page *pages[2] = {map_page_named(kind, 0, 0), map_page_named(kind, 0, 1)};
+        pages[0]->state = pages[1]->state = SIM_TORN;
+        CHECK(sim_mount(&drive.ftl) == FTL_ERR_MAP);
+        CHECK(sim.count[HAL_PROGRAM] == 0 && sim.count[HAL_ERASE] == 0 && !sim.enabled);
+        pages[0]->state = SIM_WHOLE;
+        CHECK(sim_mount(&drive.ftl) == FTL_OK);
+        drive_judge();
+    }
+}
+
+/* Pages stand once there, and directories have a PPN for each. The first mount writes them twice. */
+static void format_8_is_taken_cut_at_every_operation(void) {
+    unchanged_drive(1, 0);
+    map_becomes_format_8();
+    struct sim_copy at_cut = sim_save();
+    struct drive history = drive;
+    bool ended = false;
+    for (uint32_t cut = 1; !ended; cut++) {
+        sim_restore(&at_cut);
+        drive = history;
+        sim_seed(cut);
+        sim.cut_at = cut;
+        ended = sim_mount(&drive.ftl) != -1;
+        sim.cut_at = 0;
+        if (!ended) CHECK(sim_mount(&drive.ftl) == FTL_OK);
+        CHECK(map_pages_stand_twice() >= 2 && drive.ftl.old_root.sequence > 2);
+        drive_judge();
+    }
+    sim_forget(&at_cut);
+}
+
+/* Long histories with checkpoints, failing programs and cuts; before each mount one page of the map goes bad, until the
+ * drive has opened. */
+static void random_histories_with_an_error_in_the_map(void) {
+    uint32_t lost = 0, checkpoints = 0;
+    for (unsigned long run = 0; run < test_runs / 64; run++) {
+        sim_seed(test_seed * 9000011 + run);
+        any_geometry();
+        if (run % 2) {
+            with_faults();
+            sim.fail_programs = sim.fail_erases = 4;
+        }
+        if (run % 4 < 2) sim.g.checkpoint_pages = 3;
+        mounted();
+        for (uint32_t cut = 0; cut < 4; cut++) {
+            for (uint32_t part = sim_random(6); part > 0; part--) {
+                history(sim_random(200));
+                end_transactions();
+            }
+            if (!sim_random(2) || !drive_supply_cut(80, 1 + sim_random(40))) drive_cut();
+            checkpoints += drive.checkpoint.done;
+            lost += map_page_goes_bad();
+            while (sim_random(2)) {
+                sim.cut_at = 1 + sim_random(150);
+                if (sim_mount(&drive.ftl) != -1) drive_cut_dropping_all();
+            }
+            sim.cut_at = 0;
+            CHECK(sim_mount(&drive.ftl) == FTL_OK);
+            drive_judge();
+            map_page_heals();
+            drive_start();
+        }
+    }
+    if (test_runs < 2000) return;
+    CHECK(lost > 150 && checkpoints > 100);
+}
+
+const struct test map_tests[] = {
+    {"map pages and directories stand twice in different blocks", each_page_stands_twice_in_different_blocks},
+    {"one unreadable page of the map harms nobody", one_unreadable_page_harms_nobody},
+    {"unreadable copies of different pages of the map harm nobody", errors_in_different_pages_harm_nobody},
+    {"a map page without a readable copy is refused, and nothing is touched",
+     both_copies_unreadable_are_refused_and_nothing_is_touched},
+    {"a drive of format 8 is taken, cut at every operation", format_8_is_taken_cut_at_every_operation},
+    {"random histories with an error in the map", random_histories_with_an_error_in_the_map},
+    {0},
+};
