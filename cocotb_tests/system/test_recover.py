@@ -184,6 +184,28 @@ def test_gaps_are_those_of_firmware_and_what_is_behind_is_what_was_written(whole
         drive.close()
 
 
+def test_the_log_may_end_right_behind_a_gap(tmp_path, capsys):
+    """Four lanes: of two missing pages the first one was complete, for the one four further on can be read."""
+    path = written("quick4", tmp_path / "drive.nand")
+    places = log_places(path)
+    gap = len(places) - 5
+    for number in (gap, gap + 1):
+        change(path, places[number], damaged())
+    found = as_json(path, capsys)
+    log = found["log"]
+    assert log["gaps"] == [{"first": gap, "last": gap, "entries": None}] and (log["stops"], log["end"]) == (
+        gap,
+        gap + 1,
+    )
+    assert [(p["page"], p["promised"]) for p in found["behind"]] == [(gap + n, False) for n in (2, 3, 4)]
+    assert main([str(path)]) == 0
+    said = capsys.readouterr().out
+    assert f"  page {gap}: a gap\n  page {gap + 1}: missing, where the log ends" in said
+    drive = powered("quick4", path)
+    assert GAP in drive.uart
+    drive.close()
+
+
 def test_the_log_behind_a_checkpoint_is_that_of_the_boot_report(tmp_path):
     path = tmp_path / "drive.nand"
     drive, begins = Drive("quick4", image=path), set()

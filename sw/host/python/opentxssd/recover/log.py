@@ -65,7 +65,7 @@ class Log:
     begin: int
     stops: int = 0  # first page that is missing
     end: int = 0  # page behind the last one that was complete for sure
-    gaps: list = field(default_factory=list)  # (first page, last page, entries in it)
+    gaps: list = field(default_factory=list)  # (first page, last page, entries in it or None)
     before: list = field(default_factory=list)  # pages
     behind: list = field(default_factory=list)
     strange: list = field(default_factory=list)  # (Place, words): begun, in a block of the log, and no page of it
@@ -106,7 +106,8 @@ class Reader:
         for first, last in found:
             before = pages.get(first - 1)
             begin = before.header["first"] + before.header["count"] if before else self.root.fields["log_first"]
-            gaps.append((first, last, pages[last + 1].header["first"] - begin))
+            after = pages.get(last + 1)  # none where the log ends right behind the gap
+            gaps.append((first, last, after.header["first"] - begin if after else None))
         return gaps
 
     def _blocks(self):

@@ -44,9 +44,10 @@ def log(drive):
     if log.before:
         yield f"  {span(log.begin, log.stops - 1)}: the drive has what they say"
     for first, last, entries in log.gaps:
-        yield f"  {span(first, last)}: a gap, {many(entries, 'entry', 'entries')} in it"
-    if log.stops == log.end and log.behind:
-        yield f"  page {log.stops}: missing, where the log ends; what was begun beside it was not promised"
+        known = "" if entries is None else f", {many(entries, 'entry', 'entries')} in it"
+        yield f"  {span(first, last)}: a gap{known}"
+    if not all(page.promised for page in log.behind):
+        yield f"  page {log.end}: missing, where the log ends; what was begun beside it was not promised"
     for page in log.behind:
         promised = "" if page.promised else ", not promised"
         yield f"  page {page.number}: {where_of(page)}: {many(page.header['count'], 'entry', 'entries')}{promised}"
