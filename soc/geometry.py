@@ -26,6 +26,7 @@ TXIDS, TX_STRIDE, TX_ENTRY_BYTES, LOG_FRAMES = (
     NUMBERS["TX_ENTRY_BYTES"],
     NUMBERS["LOG_FRAMES"],
 )
+WORK_FRAMES = 11  # FTL_WORK_FRAMES of ftl.h
 KEPT_BLOCKS = 12  # for roots and bad-block table: FTL_KEPT_BLOCKS of ftl_blocks.h
 
 
@@ -104,7 +105,7 @@ class Geometry:
     lbas: int
     write_frames: int = 128
     read_frames: int = 64
-    firmware_frames: int = 18
+    firmware_frames: int = 24
     flash_priorities: int = 1  # 0: log pages first, then reads and all else in turn (to compare)
     idle_dies: int = 1  # 0: data goes to the dies in turn, and all of them may be erased at once (to compare)
     scramble: int = 0  # 1: the data bytes of a page are stored XOR a key of its row
@@ -165,12 +166,14 @@ class Geometry:
         )
         need(self.read_frames >= 1, f"read_frames is {self.read_frames}, must be 1 or more")
         sets = (
-            4 * -(-self.dies * -(-self.blocks_per_way // 32) // 1024) + -(-self.dies * self.blocks_per_way // 1024) + 4
+            4 * -(-self.dies * -(-self.blocks_per_way // 32) // 1024)
+            + -(-self.dies * self.blocks_per_way // 1024)
+            + WORK_FRAMES
         )
         need(
             self.firmware_frames >= sets,
             f"firmware_frames is {self.firmware_frames}, must be {sets} or more: four sets of blocks, erase counts "
-            "and four frames to work with",
+            f"and {WORK_FRAMES} frames to work with",
         )
         need(8 <= self.checkpoint_pages <= 65536, f"checkpoint_pages is {self.checkpoint_pages}, must be 8 to 65536")
         need(self.flash_priorities in (0, 1), f"flash_priorities is {self.flash_priorities}, must be 0 or 1")
@@ -317,11 +320,11 @@ NEAR = dict(table_latency=1, frame_latency=1)
 
 MODEL = dict(cpu_model=1)  # starts in a fraction of the clocks
 
-FEW_FRAMES = dict(write_frames=40, read_frames=8, firmware_frames=10, checkpoint_pages=64)
+FEW_FRAMES = dict(write_frames=40, read_frames=8, firmware_frames=16, checkpoint_pages=64)
 
 # tiny to small: for tests. rich: all that a part can do, at once; wide: that, with all the dies there can be.
 # quick, quick4: for campaigns of random traffic and power cuts, with whole pages in place of the NAND's bus
-# (sim/traffic/page_channel.sv).
+# (sim/traffic/page_channel.sv). spare: the same with little room beside its data, for bench/g1.py.
 # sim: the drive of `make run`. paper: the size of TxSSD's board.
 PRESETS = {
     g.preset: g
@@ -372,6 +375,21 @@ PRESETS = {
             1088,
             **FEW_FRAMES,
             tx_entries=48,
+            timing=SHORT,
+            **ONFI,
+            **UNWATCHED,
+            **NEAR,
+            **MODEL,
+        ),
+        Geometry(
+            "spare",
+            4,
+            1,
+            128,
+            16,
+            6432,
+            **FEW_FRAMES,
+            tx_entries=255,
             timing=SHORT,
             **ONFI,
             **UNWATCHED,

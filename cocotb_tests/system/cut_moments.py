@@ -13,7 +13,7 @@ from soc import geometry
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
-WHOLE_PAGES = ("quick", "quick4")  # of sim/Makefile
+WHOLE_PAGES = ("quick", "quick4", "spare")  # of sim/Makefile
 
 
 @dataclass(frozen=True)

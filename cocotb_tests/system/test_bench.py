@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from bench import e1, e3, firmware_remap, simulation_speed
+from bench import e1, e3, firmware_remap, greedy, simulation_speed
 from bench.result import Check, Result
 from cocotb_tests.models.remap_model import RemapModel
 from cocotb_tests.system import engine as engines
@@ -243,6 +243,16 @@ def test_an_engine_that_cannot_be_built_is_refused_in_words(engine_library):
     for wrong in (dict(latency=(0, 2)), dict(latency=(9, 8)), dict(outstanding=0), dict(stall_percent=100)):
         with pytest.raises(EngineError, match="no engine with latency"):
             Engine("tiny", **wrong)
+
+
+def test_ideal_collection_is_what_the_formula_says_and_grows_as_spare_shrinks():
+    assert abs(greedy.bound(1.3, 10**6) - 2.36) < 0.01  # arXiv 1110.4245, 0.3 of overprovisioning
+    rng, found = random.Random(1), []
+    for alpha in (1.28, 1.1):
+        lpns = int(300 * 16 / alpha)
+        found.append(greedy.ideal(300, 16, lpns, lambda lpns=lpns: rng.randrange(lpns), 6))
+        assert abs(found[-1] / greedy.bound(alpha, 16) - 1) < 0.1
+    assert found[1] > 1.5 * found[0]
 
 
 def test_the_loads_of_s1_take_the_same_clocks_in_every_run(monkeypatch):

@@ -148,13 +148,13 @@ struct ftl {
 #define FTL_FRAME_ROOT 0u
 #define FTL_FRAME_DIRECTORY 1u
 #define FTL_FRAME_POOL 2u
-/* The last frames are the firmware's at any time: for a page that moves; for a checkpoint its root, a directory and a
- * page of the map. */
-#define FTL_WORK_FRAMES 4u
-#define FTL_FRAME_MOVE(f) ((f)->geometry.frames - 1u)
-#define FTL_FRAME_NEW_ROOT(f) ((f)->geometry.frames - 2u)
-#define FTL_FRAME_NEW_DIRECTORY(f) ((f)->geometry.frames - 3u)
-#define FTL_FRAME_MAP(f) ((f)->geometry.frames - 4u)
+/* The last frames are the firmware's at any time: for a checkpoint its root, a directory and a page of the map; for
+ * pages that move (ftl_moves.h) FTL_MOVES frames, FTL_FRAME_MOVE is the last of these. */
+#define FTL_WORK_FRAMES (3u + FTL_MOVES)
+#define FTL_FRAME_NEW_ROOT(f) ((f)->geometry.frames - 1u)
+#define FTL_FRAME_NEW_DIRECTORY(f) ((f)->geometry.frames - 2u)
+#define FTL_FRAME_MAP(f) ((f)->geometry.frames - 3u)
+#define FTL_FRAME_MOVE(f) ((f)->geometry.frames - 4u)
 
 static inline uint32_t ftl_pool_frames(const struct ftl *f) {
     return f->geometry.frames - f->geometry.firmware_frames - FTL_FRAME_POOL;

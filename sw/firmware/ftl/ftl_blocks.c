@@ -271,10 +271,10 @@ void ftl_blocks_settle(struct ftl *f) {
     count_free(f);
 }
 
-uint32_t ftl_blocks_take_any(struct ftl *f, bool worn) {
+uint32_t ftl_blocks_take_any(struct ftl *f, uint64_t dies, bool worn) {
     uint32_t best = FTL_NO_BLOCK, best_die = 0, best_erases = 0;
     for (uint32_t die = 0; die < f->geometry.dies; die++) {
-        if (f->blocks.free[die] == 0) continue;
+        if (f->blocks.free[die] == 0 || !ftl_dies_has(dies, die)) continue;
         uint32_t id = choose(f, die, worn ? MOST_WORN : LEAST_WORN), erases = ftl_erases_of(f, id);
         if (best != FTL_NO_BLOCK && (worn ? erases <= best_erases : erases >= best_erases)) continue;
         best = id;

@@ -88,8 +88,8 @@ uint32_t ftl_blocks_take(struct ftl *f, uint32_t die);
 uint32_t ftl_blocks_take_held(struct ftl *f, uint32_t die);
 /* The same, of a die of that channel if it has one, else of any. */
 uint32_t ftl_blocks_take_near(struct ftl *f, uint32_t channel);
-/* Once settled: the least or most worn one of all dies, each as it would give it. */
-uint32_t ftl_blocks_take_any(struct ftl *f, bool worn);
+/* Once settled: the least or most worn one of these dies, one bit each, each as it would give it. */
+uint32_t ftl_blocks_take_any(struct ftl *f, uint64_t dies, bool worn);
 
 /* Blocks that a checkpoint takes before it gives any back: those of each copy of the map. */
 uint32_t ftl_checkpoint_blocks(const struct ftl_geometry *g);

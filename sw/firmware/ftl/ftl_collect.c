@@ -74,19 +74,43 @@ static void use_ticket(struct ftl *f, struct ftl_collect *c) {
     for (uint32_t i = 0; i < c->tickets; i++) c->ticket[i] = c->ticket[i + 1];
 }
 
-/* The victim's pages have been gone through. */
-static void end_victim(struct ftl *f, const struct ftl_retire *r, struct ftl_collect *c) {
-    uint32_t block = c->victim - 1;
-    c->victim = 0;
-    if (!ftl_blocks_is_data(f, block) || ftl_blocks_is_bad(f, block)) return;
-    c->starved = hal_live(block) != 0 && f->blocks.total <= ftl_supply_kept_from_moves(f) && r->left == 0;
-    if (c->starved) return;
-    if (hal_live(block) != 0) {
+static bool is_victim(const struct ftl_collect *c, uint32_t block) {
+    for (uint32_t v = 0; v < FTL_VICTIMS; v++)
+        if (c->victim[v].block == block + 1) return true;
+    return false;
+}
+
+/* A victim's pages have found their places, or stay where they are. False: they are gone through again. */
+static bool end_victim(struct ftl *f, struct ftl_supply *s, struct ftl_retire *r, struct ftl_collect *c, uint32_t v) {
+    uint32_t block = c->victim[v].block - 1;
+    if (!ftl_blocks_is_data(f, block) || ftl_blocks_is_bad(f, block)) return true;
+    bool live = hal_live(block) != 0;
+    c->starved = live && r->starved;
+    if (c->starved) return true;
+    if (live && !c->victim[v].again && ftl_retire_collect(s, r, block, false, hal_log_head())) {
+        c->victim[v].again = true;
+        return false;
+    }
+    if (live) {
         ftl_blocks_set_aside(f, block);
-        return;
+        return true;
     }
     take_ticket(c, block);
     c->moved_blocks++;
+    return true;
+}
+
+/* Whether a further victim may be chosen: one of the places is free, and all pages of the others are on their way. */
+static bool end_victims(struct ftl *f, struct ftl_supply *s, struct ftl_retire *r, struct ftl_collect *c) {
+    bool may = false, waits = false;
+    for (uint32_t v = 0; v < FTL_VICTIMS; v++) {
+        uint32_t *block = &c->victim[v].block;
+        if (*block != 0 && !ftl_retire_has(f, r, *block - 1) && c->tickets < FTL_TICKETS && end_victim(f, s, r, c, v))
+            *block = 0;
+        may = may || *block == 0;
+        waits = waits || (*block != 0 && ftl_retire_waits(r, *block - 1));
+    }
+    return may && !waits;
 }
 
 /* Looks at the blocks of one word of the cursor; true: the search is over. */
@@ -95,7 +119,7 @@ static bool search(struct ftl *f, const struct ftl_retire *r, struct ftl_collect
     uint32_t bits = ftl_blocks_data_word(f, c->die, c->word);
     for (uint32_t b = c->word * 32; bits != 0; bits >>= 1, b++) {
         uint32_t id = ftl_block_id(g, c->die, b);
-        if (!(bits & 1u) || has_ticket(c, id) || ftl_retire_moves_from(r, id)) continue;
+        if (!(bits & 1u) || has_ticket(c, id) || is_victim(c, id) || ftl_retire_has(f, r, id)) continue;
         uint32_t live = hal_live(id);
         if (live == 0 && c->tickets < FTL_TICKETS) {
             take_ticket(c, id);
@@ -130,27 +154,30 @@ static bool stuck(const struct ftl *f, const struct ftl_supply *s, const struct 
                   const struct ftl_collect *c) {
     if (f->blocks.total == 0 && (c->tickets == 0 || hal_log_mark() < c->ticket[0].head)) return true;
     return (c->starved && c->tickets == 0) ||
-           (s->log_ended && s->no_checkpoint && (r->move.waits || hal_moving() || c->tickets != 0));
+           (s->log_ended && s->no_checkpoint && (!ftl_moves_none(&r->moves) || c->tickets != 0));
 }
 
 void ftl_collect_step(struct ftl *f, struct ftl_supply *s, struct ftl_retire *r, struct ftl_collect *c) {
     s->hopeless = s->starving && s->no_checkpoint; /* which has been asked since */
     if (c->tickets != 0 && ripe(c)) use_ticket(f, c);
-    if (c->victim != 0 && !ftl_retire_has(r, c->victim - 1) && ftl_retire_settled(r) && c->tickets < FTL_TICKETS)
-        end_victim(f, r, c);
+    bool may = end_victims(f, s, r, c), none = true;
+    for (uint32_t v = 0; v < FTL_VICTIMS; v++) none = none && c->victim[v].block == 0;
     if (f->blocks.total > ftl_supply_kept_from_moves(f)) c->starved = false;
     if (stuck(f, s, r, c)) s->starving = true;
-    else if (c->tickets != 0 || c->victim != 0 || !ftl_supply_low(f)) s->starving = false;
-    if (!ftl_supply_low(f) || c->victim != 0 || !search(f, r, c)) return;
+    else if (c->tickets != 0 || !none || !ftl_supply_low(f)) s->starving = false;
+    if (!ftl_supply_low(f) || !may || !search(f, r, c)) return;
     bool cold = c->cold != 0 && c->released >= c->cold_from;
     if (cold) c->best = c->cold;
-    bool worth = c->best != 0 && ftl_retire_collect(r, c->best - 1, cold);
+    bool worth = c->best != 0 && ftl_retire_collect(s, r, c->best - 1, cold, 0);
     if (worth) {
         if (cold) c->cold_from = c->released + FTL_WEAR_SHARE, c->levelled++;
-        c->victim = c->best;
+        uint32_t v = 0;
+        while (c->victim[v].block != 0) v++;
+        c->victim[v].block = c->best;
+        c->victim[v].again = false;
         c->words = 0;
     } else if (c->words >= f->geometry.dies * f->blocks.words) {
-        if (c->tickets == 0) s->starving = true;
+        if (c->tickets == 0 && none) s->starving = true;
         c->words = 0;
     }
     c->seen = c->best = c->cold = 0;

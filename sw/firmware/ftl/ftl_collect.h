@@ -3,7 +3,8 @@
  *
  * When free blocks are few (ftl_supply_low) a cursor goes over the DATA blocks. Of each FTL_COLLECT_WINDOW that it
  * meets the one with the fewest live pages (hal_live) is the victim, unless all its pages are live; so the choice costs
- * the same at any capacity. Its live pages move as those of a failing block do (ftl_retire.h). A block without live
+ * the same at any capacity. Its live pages move as those of a failing block do (ftl_retire.h). When all of them are on
+ * their way the next victim is chosen; up to FTL_VICTIMS are not at their end. A block without live
  * pages takes a ticket: {block, log head}. It is free (ftl_blocks_release) when three things are true (rule erase):
  *   - all that was logged before the ticket is behind a durable watermark, so that recovery never needs what the block
  *     holds;
@@ -19,7 +20,9 @@
  * When the log has stopped (hal_fault) no block comes back: a page may have gone out of use for a version that stays in
  * its frame and has no place in the log, and a power cut brings the old one back.
  *
- * A victim whose pages did not all move (one cannot be read, or is just being rescued) is set aside until the next
+ * A victim whose pages did not all move is gone through again when all that was logged by then is complete: a write of
+ * the host may have been under way to it, or one that was overwritten meanwhile. If it has live pages still (one cannot
+ * be read, or is just being rescued) it is set aside until the next
  * mount. `starving` of ftl_supply.h is set when the cursor has been all round and found nothing: all is live, and
  * when no checkpoint can give blocks of the log back either, a writer gets CAPACITY. It is set, too, while no block is
  * left to move to and no ticket waits, and when the log, which moves and notes need, gets no further block: what would
@@ -33,6 +36,7 @@
 
 #define FTL_COLLECT_WINDOW 32u
 #define FTL_TICKETS 16u
+#define FTL_VICTIMS 2u
 
 struct ftl_collect {
     uint32_t die, word;         /* where the cursor is: 32 blocks of a die */
@@ -40,7 +44,10 @@ struct ftl_collect {
     uint32_t best, best_live;   /* of them, plus one; 0: none */
     uint32_t cold, cold_erases; /* of them the least worn one, if it lags, plus one; 0: none */
     uint32_t cold_from;         /* blocks that have come back when the next one may be chosen for its wear */
-    uint32_t victim;            /* its pages move; plus one; 0: none */
+    struct {
+        uint32_t block; /* its pages move; plus one; 0: none */
+        bool again;     /* for the second time */
+    } victim[FTL_VICTIMS];
     struct {
         uint32_t block, turn; /* turn: the first one of the reads that counts */
         uint64_t head;

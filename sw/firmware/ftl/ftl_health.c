@@ -69,7 +69,7 @@ void ftl_health_step(struct ftl *f, const struct ftl_retire *r, const struct ftl
     uint32_t word = f->health.word;
     f->health.word = word + 1 == WORDS ? 0 : word + 1;
     if (word == 0) {
-        ftl_health_count(f, r->moved);
+        ftl_health_count(f, r->moves.moved);
         count_bad(f);
     }
     hal_health((enum ftl_health_word)word, word == FTL_HEALTH_CHECKPOINTS        ? k->done

@@ -5,16 +5,26 @@
 
 #define PLACE(number) ((number) % HAL_NAND_DEPTH)
 
-static void collect(struct ftl_io *io) {
-    struct hal_nand_done done;
-    while (hal_nand_done(&done)) {
-        uint32_t place = PLACE(done.cookie);
-        io->done[place] = done;
+/* Cookies: the place in the queue, or behind those the place apart. */
+static void arrive(struct ftl_io *io, const struct hal_nand_done *done) {
+    uint32_t place = done->cookie;
+    if (place < HAL_NAND_DEPTH) {
+        io->done[place] = *done;
         io->arrived |= 1u << place;
+    } else {
+        io->apart_done[place - HAL_NAND_DEPTH] = *done;
+        io->apart_arrived |= 1u << (place - HAL_NAND_DEPTH);
     }
 }
 
-bool ftl_io_room(const struct ftl_io *io) { return io->put - io->got < HAL_NAND_DEPTH; }
+static void collect(struct ftl_io *io) {
+    struct hal_nand_done done;
+    while (hal_nand_done(&done)) {
+        arrive(io, &done);
+    }
+}
+
+bool ftl_io_room(const struct ftl_io *io) { return io->put - io->got + io->apart < HAL_NAND_DEPTH; }
 
 bool ftl_io_empty(const struct ftl_io *io) { return io->put == io->got; }
 
@@ -24,18 +34,20 @@ static void count_erase(const struct ftl_io *io, uint32_t block_id) {
     if (io->wear_frame != 0) ++hal_frame(io->wear_frame + at / FTL_PAGE_WORDS)[at % FTL_PAGE_WORDS];
 }
 
-void ftl_io_put(struct ftl_io *io, const struct hal_nand_op *op) {
+static void begin(struct ftl_io *io, const struct hal_nand_op *op, uint32_t cookie) {
     struct hal_nand_op tagged = *op;
-    tagged.cookie = PLACE(io->put++);
+    tagged.cookie = cookie;
     if (ftl_die_is_out(io->geometry, ftl_die_of(io->geometry, op->ppn >> io->geometry->page_bits))) {
-        io->done[tagged.cookie] = (struct hal_nand_done){.status = FTL_PAGE_TIMEOUT};
-        io->arrived |= 1u << tagged.cookie;
+        struct hal_nand_done none = {.cookie = cookie, .status = FTL_PAGE_TIMEOUT};
+        arrive(io, &none);
         return;
     }
     if (op->op == HAL_PROGRAM) io->programs++;
     if (op->op == HAL_ERASE) count_erase(io, op->ppn >> io->geometry->page_bits);
     while (!hal_nand_start(&tagged)) collect(io);
 }
+
+void ftl_io_put(struct ftl_io *io, const struct hal_nand_op *op) { begin(io, op, PLACE(io->put++)); }
 
 bool ftl_io_ready(struct ftl_io *io) {
     if (ftl_io_empty(io)) return false;
@@ -55,4 +67,19 @@ void ftl_io_get(struct ftl_io *io, struct hal_nand_done *done) {
 void ftl_io_one(struct ftl_io *io, const struct hal_nand_op *op, struct hal_nand_done *done) {
     ftl_io_put(io, op);
     ftl_io_get(io, done);
+}
+
+void ftl_io_put_apart(struct ftl_io *io, uint32_t place, const struct hal_nand_op *op) {
+    io->apart++;
+    begin(io, op, HAL_NAND_DEPTH + place);
+}
+
+bool ftl_io_get_apart(struct ftl_io *io, uint32_t place, struct hal_nand_done *done) {
+    uint32_t bit = 1u << place;
+    if (!(io->apart_arrived & bit)) collect(io);
+    if (!(io->apart_arrived & bit)) return false;
+    *done = io->apart_done[place];
+    io->apart_arrived &= ~bit;
+    io->apart--;
+    return true;
 }

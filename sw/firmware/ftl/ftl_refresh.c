@@ -12,7 +12,7 @@ void ftl_refresh_take(const struct ftl *f, struct ftl_refresh *r) {
     r->page[r->pages++].head = hal_log_head();
 }
 
-bool ftl_refresh_ready(const struct ftl_refresh *r) { return r->pages != 0 && hal_log_mark() >= r->page[0].head; }
+bool ftl_refresh_ready(const struct ftl_refresh *r, uint64_t mark) { return r->pages != 0 && mark >= r->page[0].head; }
 
 void ftl_refresh_drop(struct ftl_refresh *r) {
     r->pages--;

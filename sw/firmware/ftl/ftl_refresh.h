@@ -22,8 +22,8 @@ struct ftl_refresh {
 /* Takes one report of the drive, if there is one. */
 void ftl_refresh_take(const struct ftl *f, struct ftl_refresh *r);
 
-/* Whether there is a page, and all that was logged before its report is complete. */
-bool ftl_refresh_ready(const struct ftl_refresh *r);
+/* Whether there is a page, and all that was logged before its report is complete, by the log's watermark. */
+bool ftl_refresh_ready(const struct ftl_refresh *r, uint64_t mark);
 
 /* Forgets the oldest page; there must be one. */
 void ftl_refresh_drop(struct ftl_refresh *r);

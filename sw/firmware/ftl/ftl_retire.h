@@ -4,18 +4,18 @@
  * same way, when nothing else is to be done.
  *
  * A block whose program failed is a job. When all that was logged before the event is complete, its pages are gone
- * through one by one: a DATA page that the map may name (its word names this page, or is a chain) is read, programmed
- * into a block of this module and handed over as a move, which changes the map only if somebody still holds the old
- * page. A page that cannot be read stays where it is, and reads say so. Bad blocks that still hold live pages when the
+ * through, several at once (ftl_moves.h): a DATA page that the map may name (its word names this page, or is a chain)
+ * moves. A page that cannot be read stays where it is, and reads say so. Bad blocks that still hold live pages when the
  * drive is mounted are jobs, too, and so are blocks of the bad-block table in which an earlier version of this format
- * put data.
+ * put data. Jobs are begun in their order; the next one may begin while the last pages of one are on their way. One of
+ * a block that failed under moves begins when these are settled: before that the map does not name its pages.
  * A job that does not fit in the list, a page that was given a place before the event and logged after it, and all
  * moves when the free blocks run out, are left to the next mount: the pages stay where they are and are read from
  * there.
  *
  * A page with many corrected bits moves only if the map names it, not under a chain, and while free blocks are plenty
  * (ftl_supply_plenty); else it is forgotten, and so is one that cannot be read. Its next read reports it again. It
- * waits for the table, for jobs that can go on and for all erases of ftl_supply.h.
+ * waits for the table, for jobs that can go on, for all moves and for all erases of ftl_supply.h.
  *
  * A page that moves is read and programmed as the data of its LPN with its own sequence; cut at any instant, the old
  * page still counts. */
@@ -23,12 +23,11 @@
 #define FTL_RETIRE_H
 
 #include "ftl.h"
+#include "ftl_moves.h"
 #include "ftl_refresh.h"
 #include "ftl_supply.h"
 
 #define FTL_RETIRE_JOBS 16u
-#define FTL_RETIRE_MOVES \
-    4u /* at least as many as can wait to be handed over, wait in the hardware and be in its hand */
 
 struct ftl_retire {
     struct {
@@ -37,35 +36,25 @@ struct ftl_retire {
     } job[FTL_RETIRE_JOBS];
     uint32_t jobs;
     struct ftl_refresh refresh;
-    uint32_t to, left; /* pages of this module's block: the next one, how many are left */
-    bool cold;         /* the next one is to be a worn one */
-    uint32_t full;     /* its last block, plus one, whose pages have not all found their place; then it is DATA */
-    struct {
-        bool waits;
-        uint32_t lpn, from, to;
-        uint64_t sequence;
-    } move;                                     /* the last page programmed; waits: not yet handed over */
-    uint32_t moved;                             /* pages that were copied */
-    uint32_t source[FTL_RETIRE_MOVES], sources; /* blocks of the last moves, and how many there were */
+    struct ftl_moves moves;
+    bool starved; /* since the last ftl_retire_collect() jobs were given up for want of a block to move to */
 };
 
 /* After ftl_open(): what the mount leaves to do. *r is zero. */
 void ftl_retire_begin(struct ftl *f, struct ftl_retire *r);
 
-/* One round: events at once, a write of the table or one page when ftl_supply.h has nothing in flight (it is asked to
- * pause for that). Waits at most for one page to be read and programmed, or for one erase. */
+/* One round: events at once, a write of the table when ftl_supply.h has nothing in flight (it is asked to pause for
+ * that), what there is to do for pages that move. Waits at most for one page of the table. */
 void ftl_retire_step(struct ftl *f, struct ftl_supply *s, struct ftl_retire *r);
 
-/* The live pages of a closed block that is not bad shall move too (ftl_collect.h), at once; cold: the next block that
- * is opened for them is a worn one. False: not now. */
-bool ftl_retire_collect(struct ftl_retire *r, uint32_t block, bool cold);
-/* Whether a block is to be gone through. */
-bool ftl_retire_has(const struct ftl_retire *r, uint32_t block);
-/* Whether the last page has found its place, in the log and in the map. */
-bool ftl_retire_settled(const struct ftl_retire *r);
-/* Whether a page of the block is the old one of a move that may not be settled. The block must not be used again before
- * that: log and map would take the page for the old one in its new use, too. */
-bool ftl_retire_moves_from(const struct ftl_retire *r, uint32_t block);
+/* The live pages of a closed block that is not bad shall move too (ftl_collect.h), when the log is complete up to
+ * `head`; cold: the next block that is opened for them is a worn one. False: not now. */
+bool ftl_retire_collect(struct ftl_supply *s, struct ftl_retire *r, uint32_t block, bool cold, uint64_t head);
+/* Whether a block is to be gone through, or a page of it is the old one of a move that may not be settled. Before that
+ * it must not be used again: log and map would take the page for the old one in its new use, too. */
+bool ftl_retire_has(const struct ftl *f, const struct ftl_retire *r, uint32_t block);
+/* Whether the pages of a block that is to be gone through have not all been looked at. */
+bool ftl_retire_waits(const struct ftl_retire *r, uint32_t block);
 
 /* Whether nothing is left to do: for tests. */
 bool ftl_retire_idle(const struct ftl *f, const struct ftl_retire *r);

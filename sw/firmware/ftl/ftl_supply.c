@@ -5,7 +5,10 @@
 #include "ftl_blocks.h"
 #include "ftl_erases.h"
 
+#define MOVES (FTL_MAX_DIES + FTL_MAX_LANES)
+
 static struct ftl_queue *queue_of(struct ftl_supply *s, uint32_t number) {
+    if (number == MOVES) return &s->moves;
     return number < FTL_MAX_DIES ? &s->die[number] : &s->lane[number - FTL_MAX_DIES];
 }
 
@@ -103,6 +106,31 @@ static bool supply_log(struct ftl *f, struct ftl_supply *s) {
     return content;
 }
 
+bool ftl_supply_moves_block(struct ftl_supply *s, uint32_t *block) {
+    if (s->moves.waiting == 0) return false;
+    *block = pop(&s->moves) + 1;
+    return true;
+}
+
+bool ftl_supply_moves_may(const struct ftl *f, const struct ftl_supply *s) {
+    uint32_t open = ftl_dies_count(s->moves_dies);
+    if (open == 0) return f->blocks.total > ftl_supply_kept_from_moves(f);
+    return open <= f->health.spare && f->blocks.total > ftl_supply_kept(f) + FTL_LOG_LAST * f->geometry.lanes;
+}
+
+/* True: pages that move have a block, or there is none for them. */
+static bool supply_moves(struct ftl *f, struct ftl_supply *s) {
+    const struct ftl_geometry *g = &f->geometry;
+    uint64_t dies = 0;
+    if (!s->moves_want || s->moves.waiting + s->moves.coming != 0 || !ftl_supply_moves_may(f, s)) return true;
+    for (uint32_t die = 0; die < g->dies; die++)
+        if (f->blocks.free[die] != 0 && !ftl_dies_has(s->moves_dies, die) && may_erase(f, s, die)) dies |= 1ull << die;
+    if (s->hold || !ftl_io_room(&f->io) || dies == 0) return s->moves_dies != 0;
+    start_erase(f, s, MOVES, ftl_blocks_take_any(f, dies, s->moves_cold));
+    s->moves_cold = false;
+    return true;
+}
+
 uint32_t ftl_supply_kept_from_moves(const struct ftl *f) {
     uint32_t next = ftl_checkpoint_blocks(&f->geometry), back = f->map.n < next ? f->map.n : next;
     return FTL_RESCUE_BLOCKS + next + (next - back);
@@ -178,5 +206,6 @@ void ftl_supply_replace(const struct ftl *f, struct ftl_supply *s) {
 
 void ftl_supply_step(struct ftl *f, struct ftl_supply *s) {
     collect(f, s);
-    supply_data(f, s, supply_log(f, s));
+    bool log = supply_log(f, s), moves = supply_moves(f, s);
+    supply_data(f, s, log && moves);
 }

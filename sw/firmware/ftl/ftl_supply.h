@@ -7,24 +7,22 @@
  *                               holds up the log's watermark, and so all tickets
  *   + ftl_checkpoint_blocks     only a checkpoint gets these, too (ftl_checkpoint.h); and so many more as the map that
  *                               counts has fewer blocks: this checkpoint gives back fewer than the next one needs
- *   + FTL_COLLECT_BLOCKS        only pages that move get these, too (ftl_collect.h, ftl_retire.h), so that collection
- *                               can always begin
- *   + FTL_LOG_RESERVE per lane  only these and the log, so that FLUSH, COMMIT and TRIM go on when data has no more room
- * At most half of the dies have an erase under way or waiting, and of the dies where the lanes go on one has none, if
- * there are two (docs/decisions/024-idle-dies.md): so data and log find a die that is not erased. Each erase that is
- * put off waits for another one to end, so none waits for ever.
- * `full` is set when data can get no further block, none is on its way, and neither the collector (`starving`) nor a
- * checkpoint makes one (`hopeless`). A block whose erase fails becomes bad.
- * `log_full` has a bit for each lane that can get no further block, none being on its way, when no checkpoint can free
- * the log either (ftl_checkpoint.h): a transaction that is open holds it. When that ends, a checkpoint is made, for
- * which FTL_URGENT_NOTES notes may go into the log's reserve. Hardware keeps the pages
- * that COMMIT, ABORT and FLUSH need then (CommandExecutor.scala); here it is enough to say so.
- * A block that was handed over for data is closed, and may be collected, when its die has taken FTL_DIE_BLOCKS more:
- * the hardware has no more than these.
- * A page that could not be programmed and finds no erased page gets any block that there is: until it has a place the
- * log's watermark stays where it is, and no ticket is ever ripe.
- * For each block that fails while the drive runs, data gets one of the log's reserve, but FTL_LOG_LAST per lane, and
- * when it has no page left any that there is: what a failing block takes away comes back. */
+ *   + FTL_COLLECT_BLOCKS        only pages that move get these, too (ftl_moves.h), so that collection can always begin
+ *   + FTL_LOG_RESERVE per lane  only these and the log, so that FLUSH, COMMIT and TRIM go on when data has no more
+ * room; and all but FTL_LOG_LAST per lane of these pages that move, to go to a further die; to so many further ones as
+ * the drive has good blocks beyond its need At most half of the dies have an erase under way or waiting, and of the
+ * dies where the lanes go on one has none, if there are two (docs/decisions/024-idle-dies.md): so data and log find a
+ * die that is not erased. Each erase that is put off waits for another one to end, so none waits for ever. `full` is
+ * set when data can get no further block, none is on its way, and neither the collector (`starving`) nor a checkpoint
+ * makes one (`hopeless`). A block whose erase fails becomes bad. `log_full` has a bit for each lane that can get no
+ * further block, none being on its way, when no checkpoint can free the log either (ftl_checkpoint.h): a transaction
+ * that is open holds it. When that ends, a checkpoint is made, for which FTL_URGENT_NOTES notes may go into the log's
+ * reserve. Hardware keeps the pages that COMMIT, ABORT and FLUSH need then (CommandExecutor.scala); here it is enough
+ * to say so. A block that was handed over for data is closed, and may be collected, when its die has taken
+ * FTL_DIE_BLOCKS more: the hardware has no more than these. A page that could not be programmed and finds no erased
+ * page gets any block that there is: until it has a place the log's watermark stays where it is, and no ticket is ever
+ * ripe. For each block that fails while the drive runs, data gets one of the log's reserve, but FTL_LOG_LAST per lane,
+ * and when it has no page left any that there is: what a failing block takes away comes back. */
 #ifndef FTL_SUPPLY_H
 #define FTL_SUPPLY_H
 
@@ -47,17 +45,20 @@ struct ftl_queue {
 };
 
 struct ftl_supply {
-    struct ftl_queue die[FTL_MAX_DIES], lane[FTL_MAX_LANES];
+    struct ftl_queue die[FTL_MAX_DIES], lane[FTL_MAX_LANES], moves;
     /* the last blocks that a die got, plus one; 0: none; the oldest is overwritten next: */
     uint32_t given[FTL_MAX_DIES][FTL_DIE_BLOCKS];
     uint8_t oldest[FTL_MAX_DIES];
     struct {
         uint32_t block;
-        uint8_t queue;         /* die, or FTL_MAX_DIES + lane */
+        uint8_t queue;         /* die, FTL_MAX_DIES + lane, or FTL_MAX_DIES + FTL_MAX_LANES: pages that move */
     } erasing[HAL_NAND_DEPTH]; /* in the order of the operations */
     uint32_t next_die;         /* where the search for work goes on */
     uint32_t owed;             /* blocks that data gets although it has its share */
-    bool hold;                 /* no new erases: somebody waits until nothing is in flight */
+    bool hold;                 /* no new erases: somebody waits until none is in flight */
+    bool moves_want;           /* a page that moves waits for a block; */
+    bool moves_cold;           /* it is to be a worn one; */
+    uint64_t moves_dies;       /* dies that have an open one */
     bool dry;                  /* no erased block waits for data, and none is coming */
     bool starving;             /* the collector finds nothing that makes a free block */
     bool hopeless;             /* nor does a checkpoint */
@@ -68,8 +69,12 @@ struct ftl_supply {
     uint32_t urgent_notes; /* since the log got a block */
 };
 
-/* One round: never waits for the NAND. The drive is enabled and nothing but this module has operations in flight. */
+/* One round: never waits for the NAND. The drive is enabled and nothing but this module has operations in the queue. */
 void ftl_supply_step(struct ftl *f, struct ftl_supply *s);
+
+/* Takes an erased block for pages that move, plus one. False: there is none. Whether free blocks allow one more. */
+bool ftl_supply_moves_block(struct ftl_supply *s, uint32_t *block);
+bool ftl_supply_moves_may(const struct ftl *f, const struct ftl_supply *s);
 
 /* Whether so many blocks are free that pages may be written again only because they have many corrected bits: more than
  * a sixteenth of all beside those that are kept back. */

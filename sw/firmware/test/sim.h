@@ -20,7 +20,7 @@
 #include "ftl_mount.h"
 #include "ftl_supply.h"
 
-#define SIM_FRAMES 80u
+#define SIM_FRAMES 86u
 #define SIM_FIFO 4u
 #define SIM_BLOCKS 65536u
 #define SIM_KINDS 10u /* of pages */

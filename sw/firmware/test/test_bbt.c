@@ -187,7 +187,7 @@ static void blocks_that_fail_to_erase_are_never_tried_again(void) {
 
 static void table_of_several_pages_is_written_and_found(void) {
     sim_new(8, 8, 520, 8, 64);
-    sim.g.firmware_frames = 12 + 33;
+    sim.g.firmware_frames = 19 + 33;
     mounted();
     CHECK(drive.ftl.blocks.frames == 2 && sim.programs[FTL_KIND_BBT] == 4);
     uint32_t low = grown(0, 300), high = grown(63, 519);

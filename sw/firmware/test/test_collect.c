@@ -552,14 +552,15 @@ static void block_of_copies_waits_for_its_last_move(void) {
     uint32_t copies = 0;
     for (uint32_t i = 0; !sim.no_moves; i++) {
         if (i != 0) write_one(0);
-        CHECK(ftl_retire_collect(&drive.retire, block_of(0), false));
-        sim.no_moves = drive.retire.left == 1;
-        for (uint32_t n = 0;
-             n < 100 && (drive.retire.jobs != 0 || (!sim.no_moves && (hw.move.waits || drive.retire.move.waits))); n++)
+        CHECK(ftl_retire_collect(&drive.supply, &drive.retire, block_of(0), false, 0));
+        sim.no_moves = drive.retire.moves.open[0].left == 1;
+        for (uint32_t n = 0; n < 200 && (sim.no_moves ? !hw.move.waits : !ftl_retire_idle(&drive.ftl, &drive.retire));
+             n++)
             drive_supply(1);
         if (i == 0) copies = block_of(0);
     }
-    CHECK(!ftl_blocks_is_data(&drive.ftl, copies) && drive.retire.full == copies + 1 && hw.move.waits);
+    CHECK(!ftl_blocks_is_data(&drive.ftl, copies) && drive.retire.moves.open[0].block == copies + 1 &&
+          drive.retire.moves.open[0].left == 0 && hw.move.waits);
     for (uint32_t i = 1; i < 6; i++) write_one(i); /* the other copies are dead */
     sim.no_collect = false;
     uint32_t has = 0;
@@ -588,7 +589,7 @@ static void block_of_copies_waits_for_its_last_move(void) {
 static void block_that_a_waiting_move_names_does_not_come_back(void) {
     uint32_t block = worn_block();
     sim.no_moves = sim.no_collect = true;
-    CHECK(ftl_retire_collect(&drive.retire, block, false));
+    CHECK(ftl_retire_collect(&drive.supply, &drive.retire, block, false, 0));
     everything(20);
     CHECK(hw.move.waits && hw.move.from >> sim.g.page_bits == block);
     write_one(0);
@@ -623,11 +624,21 @@ static void no_block_to_move_to_is_capacity(void) {
     sim.no_collect = false;
     everything(300);
     drive_flush();
-    drive.retire.left = 0; /* the block that pages moved to is full, ... */
+    CHECK(ftl_moves_none(&drive.retire.moves));
+    drive.retire.moves.open[0].left = 0; /* the block that pages moved to is full, ... */
     /* and the free ones have failed */
     while (drive.ftl.blocks.total > ftl_supply_kept_from_moves(&drive.ftl))
         CHECK(ftl_blocks_bad(&drive.ftl, ftl_blocks_take_near(&drive.ftl, 0)));
     sim.fail_next[FTL_KIND_DATA] = 0;
+    bool data[64];
+    for (uint32_t b = 0; b < 64; b++) data[b] = ftl_blocks_is_data(&drive.ftl, b);
+    bool starved = false; /* a victim, whose pages find no block, is one again later */
+    for (uint32_t n = 0; n < 300; n++) {
+        everything(1);
+        starved = starved || drive.collect.starved;
+    }
+    CHECK(starved);
+    for (uint32_t b = 0; b < 64; b++) CHECK(!data[b] || ftl_blocks_is_data(&drive.ftl, b) || released(b));
     uint32_t wrote = 0, full = 0, rounds = 0;
     for (; rounds < 3000 && !full; rounds++) {
         if (rounds % 2 && versions < 275) {

@@ -22,7 +22,7 @@ static void words_are_true_at_any_moment(void) {
     drive_supply(64); /* a few rounds of all words */
     CHECK(wide(FTL_HEALTH_HOST_PAGES) == 600 && sim.data_pages == 600);
     CHECK(wide(FTL_HEALTH_NAND_PAGES) == 600 + sim.log_pages + programs_of_firmware());
-    CHECK(wide(FTL_HEALTH_MOVED_PAGES) == drive.retire.moved);
+    CHECK(wide(FTL_HEALTH_MOVED_PAGES) == drive.retire.moves.moved);
     CHECK(sim.health[FTL_HEALTH_FREE_BLOCKS] == drive.ftl.blocks.total);
     CHECK(sim.health[FTL_HEALTH_COLLECTED_BLOCKS] == drive.collect.released && drive.collect.released > 0);
     CHECK(sim.health[FTL_HEALTH_CHECKPOINTS] == drive.checkpoint.done && drive.checkpoint.done > 0);

@@ -188,7 +188,7 @@ static void its_pages_move(void) {
                 from = ppn;
         CHECK(from != 0);
         ftl_blocks_close(&drive.ftl, from >> sim.g.page_bits);
-        CHECK(ftl_retire_collect(&drive.retire, from >> sim.g.page_bits, false));
+        CHECK(ftl_retire_collect(&drive.supply, &drive.retire, from >> sim.g.page_bits, false, 0));
         quiet();
         CHECK(!map_names(from));
         write_one(5);

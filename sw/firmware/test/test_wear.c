@@ -153,8 +153,11 @@ static void cold_pages_move_to_the_most_worn_block(void) {
     mounted();
     for (uint32_t i = 0; i < DRIVE_LPNS; i++) write_one(i);
     write_hot(2000, 2);
-    for (uint32_t i = 0; drive.retire.left != 0 || drive.retire.full != 0 || drive.collect.victim != 0; i++) {
-        CHECK(i < 4000);
+    uint32_t i = 0;
+    const struct ftl_moves *moves = &drive.retire.moves;
+    while (moves->open[0].block != 0 || drive.supply.moves.waiting + drive.supply.moves.coming != 0 ||
+           drive.collect.victim[0].block + drive.collect.victim[1].block != 0) {
+        CHECK(i++ < 4000);
         write_hot(1, 2);
     }
     uint32_t block = FTL_WORD_VALUE(hal_map()[drive_lpn(DRIVE_LPNS - 1)]) >> sim.g.page_bits, most = 0;
@@ -164,12 +167,12 @@ static void cold_pages_move_to_the_most_worn_block(void) {
             most = sim_blocks[b].erases;
     }
     sim.no_collect = true;
-    CHECK(ftl_retire_collect(&drive.retire, block, true));
-    for (uint32_t i = 0; drive.retire.left == 0; i++) {
+    CHECK(ftl_retire_collect(&drive.supply, &drive.retire, block, true, 0));
+    for (i = 0; moves->open[0].left == 0; i++) {
         CHECK(i < 200);
         drive_supply(1);
     }
-    CHECK(most > 3 && sim_blocks[drive.retire.to >> sim.g.page_bits].erases > most); /* it was erased once more */
+    CHECK(most > 3 && sim_blocks[moves->open[0].block - 1].erases > most); /* it was erased once more */
 }
 
 /* A drive of the format before has none. */
