@@ -38,7 +38,7 @@ GEOMETRY = geometry.Geometry(
     1024,
     write_frames=40,
     read_frames=8,
-    firmware_frames=10,
+    firmware_frames=16,
     tx_entries=40,
     timing=geometry.QUICK,
 )

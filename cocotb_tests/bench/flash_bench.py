@@ -42,7 +42,7 @@ def flash_geometry(channels, ways, priorities=True, planes=1, retries=0, cache=0
     small = dict(
         write_frames=40,
         read_frames=16,
-        firmware_frames=10,
+        firmware_frames=16,
         flash_priorities=int(priorities),
         planes=planes,
         read_retries=retries,
