@@ -133,6 +133,7 @@ static bool supply_moves(struct ftl *f, struct ftl_supply *s) {
 
 uint32_t ftl_supply_kept_from_moves(const struct ftl *f) {
     uint32_t next = ftl_checkpoint_blocks(&f->geometry), back = f->map.n < next ? f->map.n : next;
+    if (f->old_root.prepared[0] != 0 && f->prepared.pages.n == 0) back = 0; /* it has their pages, and stays */
     return FTL_RESCUE_BLOCKS + next + (next - back);
 }
 

@@ -6,23 +6,30 @@
  *   FTL_RESCUE_BLOCKS           only data gets these, for a block that failed: a page that could not be programmed
  *                               holds up the log's watermark, and so all tickets
  *   + ftl_checkpoint_blocks     only a checkpoint gets these, too (ftl_checkpoint.h); and so many more as the map that
- *                               counts has fewer blocks: this checkpoint gives back fewer than the next one needs
+ *                               counts has fewer blocks, or gives none back because prepared transactions are in
+ *                               them: the checkpoint after the next one needs some, too
  *   + FTL_COLLECT_BLOCKS        only pages that move get these, too (ftl_moves.h), so that collection can always begin
  *   + FTL_LOG_RESERVE per lane  only these and the log, so that FLUSH, COMMIT and TRIM go on when data has no more
- * room; and all but FTL_LOG_LAST per lane of these pages that move, to go to a further die; to so many further ones as
- * the drive has good blocks beyond its need At most half of the dies have an erase under way or waiting, and of the
- * dies where the lanes go on one has none, if there are two (docs/decisions/024-idle-dies.md): so data and log find a
- * die that is not erased. Each erase that is put off waits for another one to end, so none waits for ever. `full` is
- * set when data can get no further block, none is on its way, and neither the collector (`starving`) nor a checkpoint
- * makes one (`hopeless`). A block whose erase fails becomes bad. `log_full` has a bit for each lane that can get no
- * further block, none being on its way, when no checkpoint can free the log either (ftl_checkpoint.h): a transaction
- * that is open holds it. When that ends, a checkpoint is made, for which FTL_URGENT_NOTES notes may go into the log's
- * reserve. Hardware keeps the pages that COMMIT, ABORT and FLUSH need then (CommandExecutor.scala); here it is enough
- * to say so. A block that was handed over for data is closed, and may be collected, when its die has taken
- * FTL_DIE_BLOCKS more: the hardware has no more than these. A page that could not be programmed and finds no erased
- * page gets any block that there is: until it has a place the log's watermark stays where it is, and no ticket is ever
- * ripe. For each block that fails while the drive runs, data gets one of the log's reserve, but FTL_LOG_LAST per lane,
- * and when it has no page left any that there is: what a failing block takes away comes back. */
+ * room; and, but for FTL_LOG_LAST per lane, pages that move, to go to a further die: to so many further ones as the
+ * drive has good blocks beyond its need
+ *
+ * At most half of the dies have an erase under way or waiting, and of the dies where the lanes go on one has none, if
+ * there are two (docs/decisions/024-idle-dies.md): so data and log find a die that is not erased. Each erase that is
+ * put off waits for another one to end, so none waits for ever.
+ *
+ * `full` is set when data can get no further block, none is on its way, and neither the collector (`starving`) nor a
+ * checkpoint makes one (`hopeless`). A block whose erase fails becomes bad.
+ *
+ * `log_full` has a bit for each lane that can get no further block, none being on its way, when no checkpoint can free
+ * the log either (ftl_checkpoint.h): a transaction that is open holds it. When that ends, a checkpoint is made, for
+ * which FTL_URGENT_NOTES notes may go into the log's reserve. Hardware keeps the pages that COMMIT, ABORT and FLUSH
+ * need then (CommandExecutor.scala); here it is enough to say so.
+ *
+ * A block that was handed over for data is closed, and may be collected, when its die has taken FTL_DIE_BLOCKS more:
+ * the hardware has no more than these. A page that could not be programmed and finds no erased page gets any block that
+ * there is: until it has a place the log's watermark stays where it is, and no ticket is ever ripe. For each block that
+ * fails while the drive runs, data gets one of the log's reserve, but FTL_LOG_LAST per lane, and when it has no page
+ * left any that there is: what a failing block takes away comes back. */
 #ifndef FTL_SUPPLY_H
 #define FTL_SUPPLY_H
 

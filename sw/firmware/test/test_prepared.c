@@ -358,7 +358,44 @@ static void read_only_drive_shows_it(void) {
     CHECK(sim_mount(&drive.ftl) == FTL_ERR_GAP && sim.read_only && is_prepared(3) && own(3, 0) != NOTHING + 1);
 }
 
+/* A checkpoint does not give back the map with their pages as long as its root names them; the next one needs blocks
+ * nevertheless. */
+static void full_log_of_a_transaction_prepared_before_comes_back(void) {
+    static const uint32_t shapes[][5] = {{1, 1, 64, 8, 64}, {2, 2, 40, 8, 64}, {4, 2, 24, 8, 64}};
+    for (uint32_t run = 0; run < 6; run++) {
+        const uint32_t *s = shapes[run / 2];
+        sim_seed(run + 1);
+        sim_new(s[0], s[1], s[2], s[3], s[4]);
+        mounted();
+        CHECK(drive_tx_write(7, drive_lpn(9)) && drive_prepare(7));
+        drive_flush();
+        remounted();
+        drive_judge();
+        drive_start();
+        for (uint32_t i = 0; sim.log_full == 0 || !log_is_short(); i++) {
+            CHECK(i < 3000);
+            if (i % 3 == 0 ? drive_write(&(uint32_t){drive_lpn(i % 5)}, 1, true) : drive_trim(drive_lpn(i % 5)))
+                drive_flush();
+            drive_supply(20);
+        }
+        drive_supply(300);
+        if (run % 2) CHECK(drive_commit(7));
+        else drive_abort(7);
+        drive_flush();
+        for (uint32_t n = 0; log_is_short() || sim.log_full != 0; n++) {
+            CHECK(n < 4000);
+            drive_supply(1);
+            while (drive_finish_one()) {}
+        }
+        drive_cut();
+        CHECK(sim_mount(&drive.ftl) == FTL_OK);
+        drive_judge();
+    }
+}
+
 const struct test prepared_tests[] = {
+    {"a full log of a transaction prepared before the mount comes back",
+     full_log_of_a_transaction_prepared_before_comes_back},
     {"a transaction is prepared until its commit or abort, over mounts", it_is_prepared_until_its_commit_or_abort},
     {"an end that is not durable leaves a prepared transaction as it is",
      an_end_that_is_not_durable_leaves_it_prepared},
