@@ -195,16 +195,6 @@ uint32_t ftl_blocks_data_word(struct ftl *f, uint32_t die, uint32_t word) {
     return word == 0 ? bits & ~kept_bits(&f->geometry, die) : bits;
 }
 
-/* Whether the drive that is recovered has written to the block: a log page that cannot be read now may name its pages,
- * and be read by the next mount (rule keep). */
-static bool is_of_old_generation(struct ftl *f, uint32_t block_id) {
-    struct hal_nand_op o = {.op = HAL_READ_OOB, .ppn = ftl_first_ppn(&f->geometry, block_id)};
-    struct hal_nand_done d;
-    if (f->old_root.generation == 0) return false;
-    ftl_io_one(&f->io, &o, &d);
-    return d.status == FTL_PAGE_OK && d.generation == f->old_root.generation;
-}
-
 uint32_t ftl_blocks_new_word(struct ftl *f, uint32_t die, uint32_t word) {
     uint32_t bits = *word_of(f, SET_BUSY, die, word) & ~*word_of(f, SET_LIVE, die, word);
     return word == 0 ? bits & ~kept_bits(&f->geometry, die) : bits;
@@ -246,8 +236,16 @@ static uint32_t take_chosen(struct ftl *f, uint32_t die, uint32_t id) {
     return id;
 }
 
+bool ftl_blocks_of_old_generation(struct ftl *f, uint32_t block_id) {
+    struct hal_nand_op o = {.op = HAL_READ_OOB, .ppn = ftl_first_ppn(&f->geometry, block_id)};
+    struct hal_nand_done d;
+    if (f->old_root.generation == 0) return false;
+    ftl_io_one(&f->io, &o, &d);
+    return d.status == FTL_PAGE_OK && d.generation == f->old_root.generation;
+}
+
 /* Keeps free blocks for the next mount, of all dies in turn: worn ones, for they rest. */
-static void keep_reserve(struct ftl *f) {
+static void keep_reserve(struct ftl *f, bool (*clean)(struct ftl *f, uint32_t block_id)) {
     uint32_t left = ftl_blocks_mount_reserve(&f->geometry);
     for (bool any = true; any && left > 0;) {
         any = false;
@@ -256,18 +254,19 @@ static void keep_reserve(struct ftl *f) {
             if (id == FTL_NO_BLOCK) continue;
             (void)take_chosen(f, die, id);
             drop(f, SET_LIVE, id);
-            put(f, SET_BUSY, id);
             any = true;
+            if (!clean(f, id)) continue;
+            put(f, SET_BUSY, id);
             left--;
         }
     }
 }
 
-void ftl_blocks_settle(struct ftl *f) {
+void ftl_blocks_settle(struct ftl *f, bool (*clean)(struct ftl *f, uint32_t block_id)) {
     clear(f, SET_BUSY);
     f->blocks.settled = true;
     count_free(f);
-    keep_reserve(f);
+    keep_reserve(f, clean);
     count_free(f);
 }
 
@@ -291,7 +290,7 @@ static uint32_t take(struct ftl *f, uint32_t die, enum choice choice) {
         uint32_t id = choose(f, die, choice);
         if (id == FTL_NO_BLOCK) return id;
         put(f, SET_BUSY, id);
-        if (is_of_old_generation(f, id)) continue;
+        if (ftl_blocks_of_old_generation(f, id)) continue;
         put(f, SET_LIVE, id);
         b->cursor[die] = ftl_block_of(&f->geometry, id) / 32;
         return id;

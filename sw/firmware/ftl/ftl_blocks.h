@@ -63,9 +63,13 @@ uint32_t ftl_blocks_count_bad(struct ftl *f);
 void ftl_blocks_live_is_busy(struct ftl *f);
 void ftl_blocks_none_live(struct ftl *f);
 
-/* From now on only LIVE and BAD count, and the mount reserve, of which each die gives its share. Counts the free blocks
- * beside it. */
-void ftl_blocks_settle(struct ftl *f);
+/* Whether a block has a page of f->old_root's generation. When that is recovered nobody writes to it: a log page that
+ * cannot be read now may name its pages, and be read by the next mount (rule keep). */
+bool ftl_blocks_of_old_generation(struct ftl *f, uint32_t block_id);
+
+/* From now on only LIVE and BAD count, and the mount reserve, of which each die gives its share. `clean` is called for
+ * each block that is to be reserve; false: it has become bad. Counts the free blocks beside it. */
+void ftl_blocks_settle(struct ftl *f, bool (*clean)(struct ftl *f, uint32_t block_id));
 
 /* A block of LIVE gets no further page of a host: it becomes DATA. */
 void ftl_blocks_close(struct ftl *f, uint32_t block_id);

@@ -117,6 +117,14 @@ static void open_readable(struct ftl *f) {
     ftl_prepared_open(f);
 }
 
+/* A mount of this generation that was cut may have written to a block of the next mount's reserve: that could not take
+ * it. It is erased. */
+static bool clean(struct ftl *f, uint32_t block_id) {
+    if (!ftl_blocks_of_old_generation(f, block_id) || ftl_erase_one(f, block_id)) return true;
+    (void)ftl_bbt_mark(f, block_id);
+    return false;
+}
+
 enum ftl_error ftl_mount(struct ftl *f) {
     struct ftl_log log;
     struct ftl_root root;
@@ -150,7 +158,7 @@ enum ftl_error ftl_mount(struct ftl *f) {
     if (error != FTL_OK) return error;
     ftl_root_leave_old(f);
     f->old_root = root;
-    ftl_blocks_settle(f);
+    ftl_blocks_settle(f, clean);
     ftl_collect_count(f);
     ftl_bbt_write(f); /* a copy whose blocks were in use until now */
     f->report = (struct ftl_report){

@@ -20,6 +20,16 @@ void remounted(void) {
     CHECK(sim_mount(&drive.ftl) == FTL_OK);
 }
 
+bool mount_cut_at(const struct sim_copy *nand, const struct drive *history, uint32_t cut) {
+    sim_restore(nand);
+    drive = *history;
+    sim_seed(cut);
+    sim.cut_at = cut;
+    bool ended = sim_mount(&drive.ftl) != -1;
+    sim.cut_at = 0;
+    return ended;
+}
+
 void write_one(uint32_t i) {
     CHECK(drive_write(&(uint32_t){drive_lpn(i)}, 1, true));
     drive_flush();

@@ -61,18 +61,13 @@ static void one_unreadable_page_harms_nobody(void) {
     for (uint32_t run = 0; run < 2 * 2 * 3 * 2; run++) {
         uint32_t copy = run % 2, kind = run / 2 % 2 ? FTL_KIND_MAP : FTL_KIND_DIRECTORY;
         unchanged_drive(run / 4 % 3, run / 12);
+        map_page_named(kind, 0, copy)->state = SIM_TORN;
+        least_worn(map_page_named(kind, 0, 1 - copy));
         struct sim_copy at_cut = sim_save();
         struct drive history = drive;
         bool ended = false;
         for (uint32_t cut = 1; !ended; cut++) {
-            sim_restore(&at_cut);
-            drive = history;
-            sim_seed(cut);
-            map_page_named(kind, 0, copy)->state = SIM_TORN;
-            least_worn(map_page_named(kind, 0, 1 - copy));
-            sim.cut_at = cut;
-            ended = sim_mount(&drive.ftl) != -1;
-            sim.cut_at = 0;
+            ended = mount_cut_at(&at_cut, &history, cut);
             if (ended) CHECK((sim.programs[FTL_KIND_MAP] != 0) == (copy == 0));
             if (!ended) CHECK(sim_mount(&drive.ftl) == FTL_OK);
             drive_judge();
@@ -121,12 +116,7 @@ static void format_8_is_taken_cut_at_every_operation(void) {
     struct drive history = drive;
     bool ended = false;
     for (uint32_t cut = 1; !ended; cut++) {
-        sim_restore(&at_cut);
-        drive = history;
-        sim_seed(cut);
-        sim.cut_at = cut;
-        ended = sim_mount(&drive.ftl) != -1;
-        sim.cut_at = 0;
+        ended = mount_cut_at(&at_cut, &history, cut);
         if (!ended) CHECK(sim_mount(&drive.ftl) == FTL_OK);
         CHECK(map_pages_stand_twice() >= 2 && drive.ftl.old_root.sequence > 2);
         drive_judge();

@@ -153,6 +153,7 @@ static void program_that_fails_among_others_takes_its_block_only(void) {
             drive_supply(1);
         }
         uint32_t steps = sim_random(40), last = 0;
+        for (uint32_t n = 0; ftl_blocks_count_bad(&drive.ftl) == 0 && n < 400; n++) drive_supply(1);
         drive_supply(steps);
         for (uint32_t b = 0; b < sim.g.dies * 64; b++)
             if (ftl_block_exists(&sim.g, b) && ftl_blocks_is_bad(&drive.ftl, b)) bad = b;

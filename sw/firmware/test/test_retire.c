@@ -27,8 +27,9 @@ static void live_pages_move_and_only_those(void) {
     write_one(1);
     CHECK(block_of(0) != block && block_of(1) != block);
     quiet();
-    CHECK(ftl_blocks_is_bad(&drive.ftl, block) && drive.moved >= 4 && drive.moved <= 5 &&
-          sim.programs[FTL_KIND_DATA] == drive.moved);
+    /* one is written over when it may have been copied */
+    CHECK(ftl_blocks_is_bad(&drive.ftl, block) && drive.moved >= 4 && drive.moved <= sim.programs[FTL_KIND_DATA] &&
+          sim.programs[FTL_KIND_DATA] <= 5);
     for (uint32_t i = 0; i < 6; i++) CHECK(block_of(i) != block);
     for (uint32_t round = 0; round < 3; round++) {
         remounted();

@@ -159,12 +159,7 @@ static void one_unreadable_root_page_harms_nobody(void) {
         struct drive history = drive;
         bool ended = false;
         for (uint32_t cut = 1; !ended; cut++) {
-            sim_restore(&at_cut);
-            drive = history;
-            sim_seed(cut);
-            sim.cut_at = cut;
-            ended = sim_mount(&drive.ftl) != -1;
-            sim.cut_at = 0;
+            ended = mount_cut_at(&at_cut, &history, cut);
             if (!ended) CHECK(sim_mount(&drive.ftl) == FTL_OK);
             drive_judge();
             CHECK(sim.lost_log_pages == 0 && sim.dropped == 0 && ftl_dies_count(holders()) == 2 &&

@@ -22,6 +22,9 @@ void mounted(void);
 /* Power fails with nothing more finishing; the next mount. */
 void remounted(void);
 
+/* The NAND and the history as they were, then a mount that is cut before this operation. True: it ended before that. */
+bool mount_cut_at(const struct sim_copy *nand, const struct drive *history, uint32_t cut);
+
 /* Whether the report had these words, since this was asked last. */
 bool says(const char *words);
 
