@@ -9,6 +9,7 @@ not hold in reasonable time is computed from these parts and marked so: logs lon
 rest grows with the number of blocks, which are counted and looked up one by one. Firmware does all of this; nothing is
 done by hardware, and pages of one part are not read while another part computes.
 
+What an entry costs has in it that its block is in the map then and is counted: so the replay is an upper bound.
 Left out: failing NAND, transactions, prepared transactions, a power-loss capacitor (which the drive has not).
 """
 
