@@ -7,7 +7,7 @@
 // connection only until FLUSH commits it; FUA is a flush; closing without a flush aborts, and so does a flush after a
 // request of the transaction failed (it says so with EIO). 32 connections to `atomic` at once. Requests are whole
 // blocks of 4,096 bytes, others get EINVAL; longer ones than 32 blocks become several commands (each atomic by itself).
-// SIGTERM flushes, waits until the drive is idle and closes; SIGKILL is a power cut.
+// SIGTERM is an orderly power-down, after which a start replays nothing; SIGKILL is a power cut.
 #define NBDKIT_API_VERSION 2
 #include <errno.h>
 #include <nbdkit-plugin.h>

@@ -370,6 +370,30 @@ void otx_power_cut(uint64_t seed) {
     if (kept < 0) stop();
 }
 
+// One command with nothing else under way; its result, -1 if it has not ended or is refused.
+static int64_t ask(uint8_t opcode, uint32_t arg, uint64_t end) {
+    otx_cmd cmd = {};
+    cmd.opcode = opcode;
+    cmd.arg = arg;
+    completions.clear();
+    if (otx_submit(&cmd, nullptr)) return -1;
+    while (now < end && completions.empty()) one_clock();
+    return completions.empty() || completions.front().status ? -1 : int64_t(completions.front().result);
+}
+
+// What is open is aborted, and a checkpoint is made, so that the next start has nothing to replay.
+static void power_down(uint64_t end) {
+    constexpr uint64_t every = 5000;  // clocks between two questions
+    ask(OTX_OP_RECOVER, 0, end);
+    ask(OTX_OP_FLUSH, 0, end);
+    const int64_t number = ask(OTX_OP_CHECKPOINT, 1, end);
+    while (number >= 0 && now + every < end) {
+        for (uint64_t next = now + every; now < next;) one_clock();
+        if ((ask(OTX_OP_QUERY, OTX_QUERY_HEALTH + FTL_HEALTH_ASKED_CHECKPOINT, end) & 0xff) == number) break;
+    }
+    while (now < end && otx_busy()) one_clock();
+}
+
 int otx_close(uint64_t clocks) {
     int result = 0;
     if (top && top->enabled) {
@@ -380,6 +404,7 @@ int otx_close(uint64_t clocks) {
         flush.opcode = OTX_OP_FLUSH;
         if (!otx_submit(&flush, nullptr))
             while (now < end && !idle()) one_clock();
+        if (now < end && idle()) power_down(end);
         result = idle() ? 0 : -1;
     }
     stop();

@@ -77,7 +77,8 @@ void otx_power_cut(uint64_t seed);
 // Power is back after otx_power_cut: a drive just switched on, on the same NAND.
 void otx_power_on(void);
 
-// Orderly end: FLUSH, then at most `clocks` until nothing is busy, then closes. 0, or -1 if it did not become idle (it
+// Orderly power-down: FLUSH, what is open is aborted, and a checkpoint, so that the next start has nothing to replay
+// (but of a drive that takes no writes); then closes. At most `clocks`. 0, or -1 if it did not become idle in these (it
 // is closed all the same).
 int otx_close(uint64_t clocks);
 

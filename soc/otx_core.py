@@ -106,6 +106,8 @@ MEANS = {
     "moving": "Bit 0: a page that was handed over has not found its place in log and map yet; bit 1: the log may have "
     "it.",
     "page_wanted": "A page that could not be programmed waits for another place, and no erased page is left.",
+    "asked": "The last CHECKPOINT of the host: bits 7:0 how many there were, bit 8 its `arg`.",
+    "log_dirty": "An entry below log_head is not durable, or not complete.",
     "fault": "The log has stopped: writes are refused until the next power-up.",
     "busy": "A command, a NAND operation or a walk is under way.",
 }
@@ -367,6 +369,8 @@ class OtxCore(LiteXModule):
         ] + [
             ("memory_errors", 16),
             ("fault", 1),
+            ("asked", 9),
+            ("log_dirty", 1),
             ("moving", 2),
             ("page_wanted", 1),
             ("busy", 1),

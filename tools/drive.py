@@ -5,7 +5,7 @@ build/otx.sock until interrupted.
 Exports `drive` and `atomic` (see sim/nbd_plugin.cpp). The image file is created if missing. Wrong arguments, or an
 image that is not one, is cut short or too long, has another geometry or is in use: one line, exit code 2, the file
 untouched.
-SIGTERM or Ctrl-C flushes and closes; SIGKILL is a power cut.
+SIGTERM or Ctrl-C is an orderly power-down; SIGKILL is a power cut.
 """
 
 import os

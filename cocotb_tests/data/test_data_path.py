@@ -14,6 +14,7 @@ from cocotb_tests.bench.datapath_bench import (
     ABORT,
     BEGIN,
     CAPACITY,
+    CHECKPOINT,
     COMMIT,
     FLUSH,
     GEOMETRY,
@@ -619,6 +620,19 @@ async def query_answers_each_question(dut):
         assert await b.run(QUERY, arg=Query.HEALTH + n) == SUCCESS and b.results[b.last]["result"] == word, n
     await b.until(lambda: b.state[2] == b.state[5] == b.state[30] == FREE)
     assert await b.run(QUERY, arg=Query.WAITING) == SUCCESS and b.results[b.last]["result"] == 0
+
+
+@simulated
+async def checkpoints_are_asked_for(dut):
+    b = await DataPathBench(dut).begin()
+    assert int(dut.asked.value) == 0
+    for n, off in enumerate((1, 0, 0, 1), 1):
+        assert await b.run(CHECKPOINT, arg=off) == SUCCESS and b.results[b.last]["result"] == n
+        assert int(dut.asked.value) == off << 8 | n
+    b.failed = True
+    await b.clocks(4)
+    assert await b.run(CHECKPOINT, arg=0) == READ_ONLY and int(dut.asked.value) == 1 << 8 | 4
+    assert not b.log
 
 
 @simulated

@@ -16,7 +16,7 @@ VERILOG = os.environ.get("OTX_VERILOG_DIR", "build/tiny/verilog")
 LBAS = 1024
 # log pages above which commands that need some go out: preset tiny has one lane, blocks of 16 pages
 LOG_OPEN = 40 + 16 + 6
-FLUSH, WRITE, READ, ZEROES, TRIM, BEGIN, COMMIT, ABORT, RECOVER, QUERY, PREPARE = Opcode
+FLUSH, WRITE, READ, ZEROES, TRIM, BEGIN, COMMIT, ABORT, RECOVER, QUERY, PREPARE, CHECKPOINT = Opcode
 SUCCESS, INVALID_OPCODE, INVALID_FIELD, LBA_RANGE, TX_INVALID, *_, NOT_READY = Status
 OF_A_TXID = (Query.TX, Query.TX_WALK)
 WRITES, RANGED, NAMES = (WRITE, ZEROES, TRIM), (WRITE, ZEROES, TRIM, READ), (BEGIN, COMMIT, ABORT, PREPARE)
@@ -35,7 +35,7 @@ def expected_status(c, enabled=True):
     op, ranged = c["opcode"], c["opcode"] in RANGED
     if not enabled:
         return NOT_READY
-    if op not in (FLUSH, *RANGED, *NAMES, RECOVER, QUERY):
+    if op not in (FLUSH, *RANGED, *NAMES, RECOVER, QUERY, CHECKPOINT):
         return INVALID_OPCODE
     if ranged and not 1 <= c["count"] <= MAX_BLOCKS:
         return INVALID_FIELD
@@ -49,6 +49,8 @@ def expected_status(c, enabled=True):
     if c["relaxed"] and (c["fua"] or op != COMMIT and not c["commit"]):
         return INVALID_FIELD
     if c["hasTx"] != names_tx(c) and not ranged or (op == QUERY and not has_answer(c["arg"])):
+        return INVALID_FIELD
+    if op == CHECKPOINT and c["arg"] > 1:
         return INVALID_FIELD
     if ranged and c["lba"] + c["count"] > LBAS:
         return LBA_RANGE
@@ -188,6 +190,7 @@ def random_command(rng, tag):
             PREPARE,
             RECOVER,
             QUERY,
+            CHECKPOINT,
             rng.randrange(256),
         ]
     )
@@ -201,6 +204,8 @@ def random_command(rng, tag):
     )
     if op == QUERY:
         c["arg"] = rng.choice([0, 0, 1, 6, 10])
+    if op == CHECKPOINT:
+        c["arg"] = rng.choice([0, 1, 2, 2**31])
     if op in RANGED:
         c["fua"] = int(op != READ and rng.random() < 0.2)
     else:

@@ -348,9 +348,21 @@ def test_an_image_keeps_its_contents_and_a_wrong_one_is_refused_untouched(tmp_pa
     image = tmp_path / "drive.nand"
     d = Drive("quick", image=image)
     d.write(5, data(5, 4))
+    assert d.checkpoint() and d.health().checkpoints == 1
+    d.write(9, data(9), txid=7)
     assert d.close()
     d = Drive("quick", image=image)
-    assert d.read(5, 4) == data(5, 4)
+    assert d.read(5, 4) == data(5, 4) and d.read(9) == bytes(BLOCK)
+    assert ": 0 log pages, 0 entries, 0 dropped" in d.uart and d.health().power_cuts == 0
+    assert d.checkpoint(off=True) and d.checkpoint(off=True)
+    d.power_cut()
+    d.power_on()
+    assert ": 0 log pages, 0 entries, 0 dropped" in d.uart and d.health().power_cuts == 0
+    d.write(10, data(10), fua=1)
+    d.power_cut()
+    d.power_on()
+    assert ": 1 log page, 1 entry, 0 dropped" in d.uart and d.health().power_cuts == 1
+    assert d.read(10) == data(10) and "otx: 1 power cut, the last one before this start" in d.uart
     d.power_cut()
     assert d.close() is not None
     good = image.read_bytes()

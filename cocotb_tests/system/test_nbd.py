@@ -23,7 +23,7 @@ class Served:
     def __init__(self, folder, image):
         self.socket = ROOT / "build/otx.sock"
         self.socket.unlink(missing_ok=True)
-        self.log = (folder / "log").open("a")
+        self.folder, self.log = folder, (folder / "log").open("a")
         self.process = subprocess.Popen(
             [sys.executable, ROOT / "tools/drive.py", "quick", image], stdout=self.log, stderr=self.log
         )
@@ -46,6 +46,9 @@ class Served:
         done = subprocess.run(["/usr/bin/python3", CLIENT, self.socket, *words], capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout.split()
+
+    def said(self):
+        return (self.folder / "log").read_text()
 
     def end(self, how):
         self.process.send_signal(how)
@@ -90,14 +93,16 @@ def test_sigkill_is_a_power_cut_that_loses_nothing_flushed(served, tmp_path):
     served.end(signal.SIGKILL)
     again = Served(tmp_path, tmp_path / "drive.nand")
     assert again.client("drive", "read", "5", "read", "6", "read", "7") == ["a", "b", "0"]
+    assert "otx: 1 power cut, the last one before this start" in again.said()
     again.end(signal.SIGKILL)
 
 
-def test_sigterm_powers_down_in_order(served, tmp_path):
+def test_sigterm_powers_down_in_order_and_the_next_start_replays_nothing(served, tmp_path):
     served.client("drive", "write", "5", "a")
     assert served.end(signal.SIGTERM) == 0
     again = Served(tmp_path, tmp_path / "drive.nand")
     assert again.client("drive", "read", "5") == ["a"]
+    assert "generation 2: 0 log pages, 0 entries, 0 dropped" in again.said() and "power cut" not in again.said()
     again.end(signal.SIGKILL)
 
 

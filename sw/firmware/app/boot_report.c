@@ -137,7 +137,12 @@ void boot_report_mounted(const struct ftl_report *r) {
 
 #define MIB(pages) ((uint32_t)((pages) >> 8))
 
-void boot_report_health(const struct ftl_health *h) {
+void boot_report_health(const struct ftl_health *h, bool orderly) {
+    if (h->cuts != 0) {
+        console_text("otx: ");
+        put_count(h->cuts, " power cut", " power cuts");
+        console_text(orderly ? "\n" : ", the last one before this start\n");
+    }
     if (h->host == 0) return;
     console_text("otx: hosts wrote ");
     console_number(MIB(h->host));

@@ -12,7 +12,7 @@ void boot_report_mounted(const struct ftl_report *report);
 void boot_report_part(const struct ftl_report *report);
 /* An error of table memory has ended the checkpoints of this session. */
 /* What the drive has done so far; nothing of a new one. */
-void boot_report_health(const struct ftl_health *h);
+void boot_report_health(const struct ftl_health *h, bool orderly);
 void boot_report_memory(void);
 /* Why the drive stays closed, or is opened read-only. */
 void boot_report_error(enum ftl_error error, const struct ftl_report *report);

@@ -72,7 +72,7 @@ int main(void) {
         for (;;) {}
     }
     boot_report_mounted(&ftl.report);
-    boot_report_health(&ftl.health);
+    boot_report_health(&ftl.health, ftl.report.orderly);
     console_text("otx: ready\n");
     ftl_open(&ftl);
     ftl_retire_begin(&ftl, &retire);

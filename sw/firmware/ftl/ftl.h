@@ -37,6 +37,7 @@ struct ftl_health {
     uint32_t word;                                           /* the next one to be said */
     uint32_t bad, spare;                                     /* bad blocks; good ones beyond the need */
     uint64_t table; /* version of the bad-block table that they are of; 0: none */
+    uint32_t cuts;  /* mounts that followed no orderly power-down */
 };
 
 #define FTL_TABLE_BLOCKS 3u /* blocks kept for each of the two copies of the bad-block table */
@@ -106,6 +107,7 @@ struct ftl_root {
     uint32_t lane_block[FTL_MAX_LANES], lane_page[FTL_MAX_LANES], lane_next[FTL_MAX_LANES];
     uint32_t prepared[2];    /* first page of prepared transactions, in both copies, plus one; 0: there are none */
     uint64_t out;            /* dies that the drive was made without, one bit each */
+    uint64_t off;            /* index of the log's end at an orderly power-down, plus one; 0: there was none */
     uint32_t anchors, whole; /* where its copies are, one bit each; those that can be read */
     uint32_t frame;          /* where its page is, for the directory PPNs; valid until the next read into that frame */
 };
@@ -113,6 +115,7 @@ struct ftl_root {
 /* What a mount found, for the report. */
 struct ftl_report {
     bool formatted;
+    bool orderly;  /* it followed an orderly power-down */
     bool readable; /* of a mount that failed: all can be read */
     uint32_t generation, log_pages, entries, blocks_free, blocks_bad;
     uint32_t clocks;   /* that it took */
@@ -141,6 +144,8 @@ struct ftl {
     struct ftl_holders log[FTL_MAX_LANES]; /* blocks of each lane's log, from the root's first page on, in order */
     struct ftl_holders map;                /* blocks of the root's map pages and directories */
     struct ftl_prepared prepared;
+    bool quiet; /* power goes off (ftl_checkpoint.h): no page begins to move, no page is looked at; */
+    bool still; /* and none moves, and the bad-block table is written */
 };
 
 /* Frames, while the drive is not enabled: all but the firmware's own are free for mounting. They are used as:

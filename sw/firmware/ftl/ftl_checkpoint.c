@@ -51,23 +51,28 @@ static void note_place(const struct ftl *f, struct ftl_checkpoint *c, const stru
     c->place[c->places++].low = low;
 }
 
-/* Whether one of the first n places is a later start than that of the last checkpoint. */
-static bool is_later(const struct ftl *f, const struct ftl_checkpoint *c, uint32_t n) {
-    return n > 0 && c->place[n - 1].at.first > f->old_root.map_first;
+/* Whether one of the first n places is a later start than that of the last checkpoint; with `again` that one, too. */
+static bool is_later(const struct ftl *f, const struct ftl_checkpoint *c, uint32_t n, bool again) {
+    return n > 0 && c->place[n - 1].at.first + again > f->old_root.map_first;
 }
 
-/* False: there is no later start than that of the last checkpoint. */
-static bool choose_start(const struct ftl *f, struct ftl_checkpoint *c) {
+/* False: there is no later start than that of the last checkpoint. With `again` that one serves, too. */
+static bool choose_start(const struct ftl *f, struct ftl_checkpoint *c, bool again) {
     const struct ftl_root *r = &f->old_root;
     uint32_t n = c->places;
     while (n > 0 && c->place[n - 1].at.first > c->durable) n--;
-    if (!is_later(f, c, n)) return false;
     /* a COMMIT may be durable and not visible: a host does not take the completion of the one before it */
-    uint64_t oldest = oldest_entry();
+    uint64_t oldest = is_later(f, c, n, again) ? oldest_entry() : 0;
     while (n > 0 && c->place[n - 1].at.first > oldest) n--;
-    if (!is_later(f, c, n)) return false;
-    c->start = c->place[n - 1];
-    while (n > 0 && c->place[n - 1].at.first > c->start.low) n--;
+    if (is_later(f, c, n, again)) {
+        c->start = c->place[n - 1];
+        while (n > 0 && c->place[n - 1].at.first > c->start.low) n--;
+    } else {
+        if (!again) return false;
+        c->start.at.page = c->last;
+        c->start.at.first = r->map_first;
+        n = 0;
+    }
     if (n > 0) c->begin = c->place[n - 1];
     else {
         c->begin.at.page = r->log_page;
@@ -108,6 +113,7 @@ static void begin(struct ftl *f, struct ftl_checkpoint *c) {
     c->root.log_page = c->begin.at.page;
     c->root.log_first = c->begin.at.first;
     c->root.map_first = c->start.at.first;
+    c->root.off = 0;
     /* all that a mount brought back have ended before the start */
     if (c->root.log_first != 0) c->root.prepared[0] = c->root.prepared[1] = 0;
     for (uint32_t l = 0; l < c->root.lanes; l++) {
@@ -232,7 +238,14 @@ static void map_step(struct ftl *f, struct ftl_checkpoint *c) {
     c->composed = false;
 }
 
+/* The CHECKPOINT of the host has ended. */
+static void answer(struct ftl_checkpoint *c, uint32_t failed) {
+    c->answer = (c->ask & 0xffu) | failed;
+    c->asked = false;
+}
+
 static void new_root(struct ftl *f, struct ftl_checkpoint *c) {
+    if (c->serves && c->off && hal_log_head() == c->end && !hal_log_dirty()) c->root.off = c->end + 1;
     if (ftl_root_write(f, &c->root) != FTL_OK) { /* the old root counts on */
         give_up(f, c);
         return;
@@ -256,6 +269,7 @@ static void new_root(struct ftl *f, struct ftl_checkpoint *c) {
     c->every = 0;
     c->state = FTL_CHECKPOINT_NONE;
     c->done++;
+    if (c->serves) answer(c, 0);
 }
 
 /* Asks for a durable watermark at `end`, if it needs that, also out of the log's reserve. False: no note more may be
@@ -270,6 +284,58 @@ static bool note(struct ftl_supply *s, struct ftl_checkpoint *c, uint64_t end) {
     return true;
 }
 
+/* A CHECKPOINT of the host. */
+static void take_ask(struct ftl *f, struct ftl_checkpoint *c, uint64_t head) {
+    uint32_t ask = hal_asked();
+    if (ask != c->ask) {
+        c->ask = ask;
+        c->asked = true;
+        c->serves = false;
+        c->off = ask >> 8 != 0;
+        c->rounds = 0;
+        c->target = head;
+        f->still = false;
+    }
+    if (c->asked && c->off) f->quiet = true;
+    else if (head != c->end) f->quiet = false; /* the host goes on */
+    if (c->asked) c->every = 1;
+}
+
+/* The log ends at `head`, and all of it is durable: a place there has all before it behind itself, but for transactions
+ * that are open now. */
+static void look_again(struct ftl_checkpoint *c, uint64_t head) {
+    look(c);
+    if (c->places != 0 && c->place[c->places - 1].at.first == head && c->ends == head)
+        c->place[c->places - 1].low = c->low;
+}
+
+/* Whether the one that is asked for has its start, or will not get it. `clean`: the log ends at `head`, and all of it
+ * is durable. */
+static bool is_time(struct ftl *f, struct ftl_supply *s, struct ftl_checkpoint *c, uint64_t head, bool clean) {
+    bool there = f->old_root.map_first >= c->target;
+    if (clean) look_again(c, head);
+    if (clean && c->off) {
+        c->target = head;
+        there = f->old_root.map_first == head;
+    }
+    c->rounds++;
+    for (uint32_t i = 0; i < c->places; i++)
+        if (c->place[i].at.first >= c->target && c->place[i].at.first <= c->durable) there = true;
+    if (c->off) there = there && clean && f->still;
+    if (!there && !clean && (c->rounds & (c->rounds - 1u)) == 0) { /* ever more seldom: else it is never clean */
+        uint64_t mark = hal_log_mark();
+        c->noted = 0;
+        if (mark >= c->target) (void)note(s, c, mark);
+    }
+    return there || c->rounds > FTL_ASK_ROUNDS;
+}
+
+/* One that is asked for is not possible. */
+static void ask_in_vain(const struct ftl *f, struct ftl_checkpoint *c) {
+    if (!c->off && f->old_root.map_first >= c->target) answer(c, 0); /* nothing was logged since the last one */
+    else if (c->rounds > FTL_ASK_ROUNDS) answer(c, FTL_ASK_FAILED);
+}
+
 /* Whether it is time. */
 static bool due(const struct ftl *f, const struct ftl_supply *s, const struct ftl_checkpoint *c, uint32_t page) {
     uint32_t pages = page - c->last;
@@ -280,23 +346,33 @@ static bool due(const struct ftl *f, const struct ftl_supply *s, const struct ft
 
 void ftl_checkpoint_step(struct ftl *f, struct ftl_supply *s, struct ftl_checkpoint *c) {
     struct hal_log_place now;
+    uint64_t head = hal_log_head(), durable = hal_log_dirty() ? hal_log_durable_mark() : head;
+    take_ask(f, c, head);
     if (!c->over && hal_memory_errors() != 0) {
         give_up(f, c);
         c->over = true;
     }
     s->no_checkpoint = c->over;
-    if (c->over) return;
+    if (c->over) {
+        if (c->asked) answer(c, FTL_ASK_FAILED);
+        return;
+    }
     hal_log_place(&now);
     note_place(f, c, &now);
     if (c->state == FTL_CHECKPOINT_NONE) {
         bool room = f->blocks.total >= FTL_RESCUE_BLOCKS + ftl_checkpoint_blocks(&f->geometry),
-             possible = room && due(f, s, c, now.page) && choose_start(f, c);
+             asked = c->asked && is_time(f, s, c, head, durable == head),
+             possible = room && (asked || due(f, s, c, now.page)) && choose_start(f, c, asked && c->off);
         s->no_checkpoint = !possible;
-        if (possible && !hal_move_logged()) begin(f, c);
-        c->durable = hal_log_durable_mark();
+        if (possible && !hal_move_logged()) {
+            begin(f, c);
+            c->serves = asked;
+        }
+        if (asked && !possible) ask_in_vain(f, c);
+        c->durable = durable;
         return;
     }
-    if (c->state == FTL_CHECKPOINT_SETTLE && hal_log_durable_mark() < c->end) {
+    if (c->state == FTL_CHECKPOINT_SETTLE && durable < c->end) {
         s->no_checkpoint = !note(s, c, c->end);
         return;
     }

@@ -33,7 +33,18 @@
  * A step programs one page or erases one block, when nothing else of the firmware is in flight. A program that fails
  * makes its block bad, and the page is written again in another one. Without a block for it the checkpoint is given up,
  * nothing has changed then, and it begins again when as many blocks are free as it needs. A transaction that stays open
- * keeps the log from its first entry on, and no start is behind that. */
+ * keeps the log from its first entry on, and no start is behind that.
+ *
+ * By command (hal_asked): one whose start is behind all that was logged when it was asked for. A note closes the open
+ * page of the log. When that start is not to be had in FTL_ASK_ROUNDS rounds (a transaction stays open) the best one is
+ * taken. Without a start later than the last one's, or without blocks, it cannot be done; `answer` says so.
+ *
+ * When power is to go off, nothing begins to move (f->quiet), and the start is the log's end: the next mount has
+ * nothing to replay. Its root says where the log ended (`off`), if nothing was logged after that: a mount that finds no
+ * later entry follows an orderly power-down. There is a checkpoint also when nothing was logged since the last one.
+ * When the host logs something afterwards the drive goes on as before.
+ *
+ * Where all of the log is durable and complete (hal_log_dirty) its head serves as a durable watermark. */
 #ifndef FTL_CHECKPOINT_H
 #define FTL_CHECKPOINT_H
 
@@ -41,6 +52,8 @@
 #include "ftl_supply.h"
 
 #define FTL_PLACES 8u
+#define FTL_ASK_ROUNDS 2000u
+#define FTL_ASK_FAILED 0x100u /* in `answer` */
 
 struct ftl_checkpoint {
     struct ftl_place {
@@ -62,8 +75,13 @@ struct ftl_checkpoint {
     uint64_t position;   /* the log's head when its words were read */
     uint64_t end, noted; /* index that must be behind a durable watermark; a note stands below */
     struct ftl_root root;
-    uint32_t done; /* checkpoints */
-    bool over;     /* table memory has erred: there are no more in this session */
+    uint32_t done;        /* checkpoints */
+    uint32_t ask, answer; /* the last CHECKPOINT of the host; of the last one that has ended: its number, and whether */
+    /* it has not ended; power is to go off after it; the checkpoint under way is for it */
+    bool asked, off, serves;
+    uint32_t rounds; /* for which its start has been waited for */
+    uint64_t target; /* where its start should be, or later */
+    bool over;       /* table memory has erred: there are no more in this session */
 };
 
 /* One round. */

@@ -158,6 +158,7 @@ static bool stuck(const struct ftl *f, const struct ftl_supply *s, const struct 
 }
 
 void ftl_collect_step(struct ftl *f, struct ftl_supply *s, struct ftl_retire *r, struct ftl_collect *c) {
+    if (f->quiet) return;
     s->hopeless = s->starving && s->no_checkpoint; /* which has been asked since */
     if (c->tickets != 0 && ripe(c)) use_ticket(f, c);
     bool may = end_victims(f, s, r, c), none = true;

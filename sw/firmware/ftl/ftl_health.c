@@ -4,7 +4,7 @@
 #include "ftl_blocks.h"
 #include "ftl_supply.h"
 
-#define WORDS (FTL_HEALTH_LOST_COUNTS + 1u)
+#define WORDS (FTL_HEALTH_ASKED_CHECKPOINT + 1u)
 
 /* What a counter of 32 bits has gone on since it was seen. */
 static uint32_t since(uint32_t *seen, uint32_t now) {
@@ -54,6 +54,7 @@ static uint32_t own_word(struct ftl *f, uint32_t word) {
         case FTL_HEALTH_CORRECTED_READS: return hal_corrected_reads();
         case FTL_HEALTH_WEAK_READS: return hal_weak_reads();
         case FTL_HEALTH_LOST_COUNTS: return f->wear.lost;
+        case FTL_HEALTH_POWER_CUTS: return h->cuts;
         default: return 0;
     }
 }
@@ -75,5 +76,6 @@ void ftl_health_step(struct ftl *f, const struct ftl_retire *r, const struct ftl
     hal_health((enum ftl_health_word)word, word == FTL_HEALTH_CHECKPOINTS        ? k->done
                                            : word == FTL_HEALTH_COLLECTED_BLOCKS ? c->released
                                            : word == FTL_HEALTH_LEVELLED_BLOCKS  ? c->levelled
+                                           : word == FTL_HEALTH_ASKED_CHECKPOINT ? k->answer
                                                                                  : own_word(f, word));
 }

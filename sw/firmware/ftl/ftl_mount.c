@@ -58,6 +58,7 @@ static enum ftl_error new_generation(struct ftl *f, bool blank, bool changed, co
     root->generation++;
     root->frame = FTL_FRAME_ROOT;
     root->lost = *lost;
+    root->off = 0;
     root->lanes = f->geometry.lanes;
     if (blank) root->drive_id = hal_new_drive_id();
     if (changed) ftl_blocks_none_live(f);
@@ -150,6 +151,8 @@ enum ftl_error ftl_mount(struct ftl *f) {
     hal_identity(f->old_root.drive_id, &lost);
     if (error != FTL_OK) return error;
     uint32_t entries = (uint32_t)(log.entries - f->old_root.log_first);
+    bool orderly = blank || (f->old_root.off == log.entries + 1 && log.unread == 0);
+    f->health.cuts += !orderly;
     bool changed = log.entries != f->old_root.map_first || f->map_must_move || f->old_root.prepared[0] != 0;
     error = new_generation(f, blank, changed, &lost, &root);
     hal_identity(root.drive_id, &lost);
@@ -163,6 +166,7 @@ enum ftl_error ftl_mount(struct ftl *f) {
     ftl_bbt_write(f); /* a copy whose blocks were in use until now */
     f->report = (struct ftl_report){
         .formatted = blank,
+        .orderly = orderly,
         .generation = root.generation,
         .log_pages = log.pages - log.base,
         .entries = entries,

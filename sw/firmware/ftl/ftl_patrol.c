@@ -16,7 +16,7 @@ void ftl_patrol_step(struct ftl *f, const struct ftl_retire *r, struct ftl_patro
     struct hal_nand_op o = {.op = HAL_VERIFY};
     struct hal_nand_done ignored; /* a page that cannot be read any more stays where it is */
     uint32_t every = f->geometry.patrol_clocks, now;
-    if (every == 0 || !ftl_io_empty(&f->io) || !ftl_retire_idle(f, r)) return;
+    if (every == 0 || f->quiet || !ftl_io_empty(&f->io) || !ftl_retire_idle(f, r)) return;
     now = hal_clocks();
     if (now - p->last < every || hal_busy()) return;
     p->last = now;

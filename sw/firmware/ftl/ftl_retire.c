@@ -62,6 +62,8 @@ void ftl_retire_step(struct ftl *f, struct ftl_supply *s, struct ftl_retire *r) 
     bool table = ftl_bbt_dirty(f);
     s->hold = table && !ftl_io_empty(&f->io);
     if (table && !s->hold) ftl_bbt_step(f);
+    f->still = f->quiet && !table && ftl_moves_none(&r->moves);
+    if (f->quiet) return;
     uint64_t mark = hal_log_mark(); /* asked once: it may rise at any time, and jobs go first */
     if (!jobs(f, r, mark) && !table && ftl_moves_none(&r->moves) && ftl_refresh_ready(&r->refresh, mark) &&
         ftl_io_empty(&f->io))

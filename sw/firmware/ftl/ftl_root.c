@@ -168,6 +168,8 @@ static enum ftl_error take(struct ftl *f) {
     uint64_t *done[] = {&f->health.host, &f->health.nand, &f->health.moved};
     for (uint32_t i = 0; i < 3; i++)
         *done[i] = (uint64_t)w[FTL_ROOT_PAGES_DONE + 2 * i + 1] << 32 | w[FTL_ROOT_PAGES_DONE + 2 * i];
+    f->health.cuts = w[FTL_ROOT_POWER_CUTS];
+    r->off = (uint64_t)w[FTL_ROOT_OFF + 1] << 32 | w[FTL_ROOT_OFF];
     r->frame = FTL_FRAME_ROOT;
     for (uint32_t l = 0; l < g->lanes; l++) {
         r->lane_block[l] = w[FTL_ROOT_LANE_BLOCK + l];
@@ -266,6 +268,9 @@ static void compose(const struct ftl *f, const struct ftl_root *root) {
         w[FTL_ROOT_PAGES_DONE + 2 * i] = (uint32_t)done[i];
         w[FTL_ROOT_PAGES_DONE + 2 * i + 1] = (uint32_t)(done[i] >> 32);
     }
+    w[FTL_ROOT_POWER_CUTS] = f->health.cuts;
+    w[FTL_ROOT_OFF] = (uint32_t)root->off;
+    w[FTL_ROOT_OFF + 1] = (uint32_t)(root->off >> 32);
     w[FTL_ROOT_MAGIC] = FTL_ROOT_MAGIC_LO;
     w[FTL_ROOT_MAGIC + 1] = FTL_ROOT_MAGIC_HI;
     w[FTL_ROOT_VERSION_WORD] = FTL_ROOT_VERSION;

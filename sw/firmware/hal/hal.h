@@ -79,6 +79,8 @@ void hal_bad_block_taken(void);
 uint64_t hal_log_head(void);
 uint64_t hal_log_mark(void);
 uint64_t hal_log_durable_mark(void);
+/* False: each entry below the head that was read before is durable and complete. */
+bool hal_log_dirty(void);
 /* Appends an entry that means nothing and wants the log durable past it, so that the durable watermark comes up though
  * nobody writes. With `urgent` also when the log is short: at most FTL_URGENT_NOTES between two blocks for it. False:
  * not now. */
@@ -138,6 +140,9 @@ bool hal_fault(void);
  * does by itself. */
 uint32_t hal_clocks(void);
 bool hal_busy(void);
+
+/* The last CHECKPOINT of the host: bits 7:0 how many there were, bit 8 its `arg`. */
+uint32_t hal_asked(void);
 
 /* A word of the drive's health: QUERY answers it. */
 void hal_health(enum ftl_health_word index, uint32_t word);

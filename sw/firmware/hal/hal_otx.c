@@ -110,6 +110,8 @@ uint64_t hal_log_mark(void) { COUNTER(log_mark); }
 
 uint64_t hal_log_durable_mark(void) { COUNTER(log_durable_mark); }
 
+bool hal_log_dirty(void) { return otx_log_dirty_read() != 0; }
+
 bool hal_log_note(bool urgent) {
     if (otx_log_noting_read()) return false;
     otx_log_note_write(urgent);
@@ -201,6 +203,8 @@ void hal_health(enum ftl_health_word index, uint32_t word) {
     otx_health_index_write(index);
     otx_health_word_write(word);
 }
+
+uint32_t hal_asked(void) { return otx_asked_read(); }
 
 uint32_t hal_data_pages(void) { return otx_data_pages_read(); }
 

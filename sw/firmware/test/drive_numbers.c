@@ -104,6 +104,10 @@ bool hal_tx_first(uint32_t txid, uint64_t *index) {
 
 uint64_t hal_log_durable_mark(void) { return hw.durable_mark; }
 
+bool hal_log_dirty(void) { return hw.head != hw.durable || hw.head != hw.watermark; }
+
+uint32_t hal_asked(void) { return sim.asked; }
+
 bool hal_log_note(bool urgent) {
     CHECK(!urgent || drive.supply.urgent_notes < FTL_URGENT_NOTES);
     if (drive_group_open() || (!urgent && log_is_short())) return false;

@@ -150,7 +150,7 @@ void sim_power_on(void) {
     outstanding = sim.bus_mode = 0;
     if (!sim.keeps_mode) memset(sim.mode, 0, sizeof sim.mode);
     sim.enabled = sim.full = sim.read_only = false;
-    sim.log_full = sim.memory_errors = sim.data_pages = sim.log_pages = 0;
+    sim.log_full = sim.memory_errors = sim.asked = sim.data_pages = sim.log_pages = 0;
     memset(sim.health, 0xa5, sizeof sim.health);
     sim.prepared = 0;
     sim.generation = sim.drive_id = sim.dropped = sim.lost_log_pages = sim.doubtful = sim.ops = 0;

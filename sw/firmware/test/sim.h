@@ -85,6 +85,7 @@ struct sim {
     bool busy;                                  /* a command of the host is under way */
     uint32_t clocks, clocks_per_ask;            /* what hal_clocks() says, and how far it goes on when it is asked */
     uint32_t health[32], data_pages, log_pages; /* what hal_health() was told; counters of the hardware */
+    uint32_t asked;                             /* what hal_asked() says */
     void (*on_cut)(void);                       /* called before a cut by cut_at tears what is under way */
 
     jmp_buf cut;

@@ -85,7 +85,7 @@ static void drive_takes_many_times_what_it_holds(void) {
 
 /* Long enough that blocks come back; cuts at any instant, also in what the firmware does. */
 static void random_histories_collect_and_keep_the_contract(void) {
-    uint32_t released = 0, moved = 0, cuts = 0, checkpoints = 0;
+    uint32_t released = 0, moved = 0, cuts = 0, checkpoints = 0, downs = 0;
     for (unsigned long run = 0; run < test_runs / 32; run++) {
         sim_seed(test_seed * 7000003 + run);
         any_geometry();
@@ -102,6 +102,7 @@ static void random_histories_collect_and_keep_the_contract(void) {
             }
             history(sim_random(400));
             if (sim_random(2) && drive_supply_cut(80, 1 + sim_random(40))) cuts++;
+            else if (sim_random(5) == 0 && power_down()) drive_cut_dropping_all(), downs++;
             else drive_cut();
             released += drive.collect.released;
             moved += drive.collect.moved_blocks;
@@ -117,7 +118,7 @@ static void random_histories_collect_and_keep_the_contract(void) {
         }
     }
     if (test_runs < 2000) return;
-    CHECK(released > 2000 && moved > 600 && cuts > 20 && checkpoints > 600);
+    CHECK(released > 2000 && moved > 600 && cuts > 20 && checkpoints > 600 && downs > 15);
 }
 
 /* Cut before each operation of a checkpoint, with transactions open, and with what is under way kept, torn or dropped.

@@ -148,15 +148,27 @@ static void wear_page_that_fails_in_a_checkpoint_is_written_again(void) {
     CHECK(ftl_erases_of(&drive.ftl, 20) >= before);
 }
 
+/* The block that pages move to. */
+static uint32_t open_block(void) {
+    for (uint32_t b = 0; b < FTL_MOVE_BLOCKS; b++)
+        if (drive.retire.moves.open[b].block != 0) return drive.retire.moves.open[b].block - 1;
+    return FTL_NO_BLOCK;
+}
+
+/* Nothing is collected, and no erased block waits for that. */
+static bool idle(void) {
+    uint32_t victims = 0;
+    for (uint32_t v = 0; v < FTL_VICTIMS; v++) victims += drive.collect.victim[v].block;
+    return victims == 0 && drive.supply.moves.waiting + drive.supply.moves.coming == 0;
+}
+
 static void cold_pages_move_to_the_most_worn_block(void) {
     sim_new(1, 1, 64, 8, 64);
     mounted();
     for (uint32_t i = 0; i < DRIVE_LPNS; i++) write_one(i);
     write_hot(2000, 2);
     uint32_t i = 0;
-    const struct ftl_moves *moves = &drive.retire.moves;
-    while (moves->open[0].block != 0 || drive.supply.moves.waiting + drive.supply.moves.coming != 0 ||
-           drive.collect.victim[0].block + drive.collect.victim[1].block != 0) {
+    while (open_block() != FTL_NO_BLOCK || !idle()) {
         CHECK(i++ < 4000);
         write_hot(1, 2);
     }
@@ -168,11 +180,11 @@ static void cold_pages_move_to_the_most_worn_block(void) {
     }
     sim.no_collect = true;
     CHECK(ftl_retire_collect(&drive.supply, &drive.retire, block, true, 0));
-    for (i = 0; moves->open[0].left == 0; i++) {
+    for (i = 0; open_block() == FTL_NO_BLOCK; i++) {
         CHECK(i < 200);
         drive_supply(1);
     }
-    CHECK(most > 3 && sim_blocks[moves->open[0].block - 1].erases > most); /* it was erased once more */
+    CHECK(most > 3 && sim_blocks[open_block()].erases > most); /* it was erased once more */
 }
 
 /* A drive of the format before has none. */

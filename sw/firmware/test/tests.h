@@ -14,7 +14,7 @@ struct test {
 extern const struct test wear_tests[], health_tests[], scan_tests[], dies_tests[], bbt_tests[], mount_tests[],
     root_tests[], fading_tests[], retire_tests[], refresh_tests[], patrol_tests[], collect_tests[], replay_tests[],
     cut_tests[], supply_tests[], map_tests[], memtest_tests[], prepared_tests[], group_tests[], foreign_tests[],
-    moves_tests[];
+    moves_tests[], power_down_tests[];
 extern unsigned long test_seed, test_runs;
 
 /* Mounts and must succeed; starts a history. */
@@ -31,5 +31,8 @@ bool says(const char *words);
 /* One block written, durable and complete; the firmware runs until it has nothing left to move. */
 void write_one(uint32_t i);
 void quiet(void);
+
+/* FLUSH, and a CHECKPOINT before power goes off; whether it could be done. */
+bool power_down(void);
 
 #endif

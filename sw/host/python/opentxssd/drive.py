@@ -45,6 +45,7 @@ from opentxssd.commands import (
     Torn,
     TxState,
 )
+from opentxssd.facts import HealthWord
 from opentxssd.library import Cmd, Cpl, load, open_image
 
 BOOT_CLOCKS, COMMAND_CLOCKS, CLOSE_CLOCKS = 50_000_000, 20_000_000, 50_000_000
@@ -360,8 +361,22 @@ class Drive:
             pass
         return not self.busy
 
+    def checkpoint(self, off=False, clocks=CLOSE_CLOCKS):
+        """CHECKPOINT, and clocks until it has ended; returns whether it could be done. The next start replays what came
+        after it, and what transactions that stay open have before. `off`: the power goes off next; after a `flush` and
+        with nothing open the next start replays nothing.
+
+        CommandError on a drive that takes no writes. DriveError if it has not ended after so many clocks.
+        """
+        number, end = self.command(Opcode.CHECKPOINT, arg=int(off)).result, self.clock + clocks
+        while (ended := self.query(Query.HEALTH + HealthWord.ASKED_CHECKPOINT)) & 0xFF != number:
+            if self.clock > end:
+                raise DriveError(f"no checkpoint after {clocks} clocks")
+            self.step(2000)
+        return ended == number
+
     def close(self, clocks=CLOSE_CLOCKS):
-        """Orderly end: FLUSH, at most so many clocks until nothing is under way, and the drive is closed; returns
-        whether it had become idle. Nothing may follow.
+        """Orderly power-down: FLUSH, RECOVER and a checkpoint before the power goes off, at most so many clocks until
+        nothing is under way, and the drive is closed; returns whether it had become idle. Nothing may follow.
         """
         return self.lib.otx_close(clocks) == 0

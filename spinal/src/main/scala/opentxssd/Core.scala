@@ -148,6 +148,8 @@ class Core(p: OtxParam) extends Component {
   status.dataPages := data.counters.pages
   status.memoryErrors := remap.view.memoryErrors
   status.fault := supply.fault
+  status.asked := data.asked
+  status.logDirty := RegNext(log.dirty, True)
   status.moving := data.moving
   status.pageWanted := data.pageWanted
   status.busy := queue.busy || data.busy || remap.walking || flash.port.busy || ops.map(_.valid).reduce(_ || _)

@@ -53,6 +53,8 @@ case class DriveStatus(p: OtxParam) extends Bundle {
   val memoryErrors = UInt(16 bits) // of table memory, that the remap engine has met
   val flash = Ports.bare(FlashCounters(p))
   val fault = Bool()
+  val asked = UInt(9 bits) // the last CHECKPOINT of the host
+  val logDirty = Bool() // an entry below logHead is not durable, or not complete
   val moving = Bits(2 bits) // a page that firmware has copied has not found its place yet; bit 1: the log may have it
   val pageWanted = Bool() // a page that could not be programmed waits, and no erased page is left
   val busy = Bool() // a command, a NAND operation or a walk is under way; entries that wait for a FLUSH do not count

@@ -34,6 +34,8 @@ import spinal.lib._
   * what needs room when there is some, so Room waits only for what a failing block took away meanwhile. After `fault`
   * no loop here goes on waiting.
   *
+  * CHECKPOINT only counts, and ends: firmware sees `asked`.
+  *
   * Figures: a plain WRITE of one block takes 10 clocks and the engine's PLAIN. Reset loses the command, sequence
   * numbers start again (the generation tells them apart).
   */
@@ -60,6 +62,7 @@ class CommandExecutor(p: OtxParam) extends Component {
   val settled = master port Flow(UInt(6 bits)) // blocks of a WRITE that takes no further page
   val done = master port Stream(Completion())
   val wantsPage, holdsPage = out port Bool() // waits for a page; has one that it has not issued
+  val asked = out port UInt(9 bits) // the last CHECKPOINT: bit 8 its `arg`, 7:0 its `result`
   val evCommit = out port Bool()
   val evCommitEntries = out port UInt(16 bits)
 
@@ -123,7 +126,14 @@ class CommandExecutor(p: OtxParam) extends Component {
   done.valid := state === Finish
   done.tag := cmd.tag
   done.status := status
-  done.result := Mux(cmd.opcode === Opcode.QUERY, query.answer, U(0, 32 bits))
+  private val asks = Reg(UInt(8 bits)) init 0
+  private val off = RegInit(False)
+  asked := (off ## asks).asUInt
+  done.result := cmd.opcode.mux(
+    U(Opcode.QUERY, 8 bits) -> query.answer,
+    U(Opcode.CHECKPOINT, 8 bits) -> asks.resize(32),
+    default -> U(0, 32 bits)
+  )
 
   filled.ready := False
   switch(state) {
@@ -156,6 +166,13 @@ class CommandExecutor(p: OtxParam) extends Component {
         is(Opcode.PREPARE)(when(isOpen)(state := Room) otherwise end(Status.TX_INVALID))
         is(Opcode.RECOVER)(recover())
         is(Opcode.FLUSH)(state := Wait)
+        is(Opcode.CHECKPOINT) {
+          end(fault.mux(StatusCode(Status.READ_ONLY), StatusCode(Status.SUCCESS)))
+          when(!fault) {
+            asks := asks + 1
+            off := cmd.arg(0)
+          }
+        }
         is(Opcode.QUERY) {
           when(query.unknown)(end(Status.INVALID_FIELD)).otherwise(end(Status.SUCCESS))
           when(query.sums) {

@@ -80,6 +80,7 @@ class DataPath(p: OtxParam) extends Component {
   // the log is short
   val moving = out port Bits(2 bits)
   val pageWanted = out port Bool() // the rescue waits for a page, and the allocator has none
+  val asked = out port UInt(9 bits) // of CHECKPOINT: `CommandExecutor`
   val busy = out port Bool()
   val evCommitCmd = out port Bool()
   val evCommitTag, evCommitTxid = out port UInt(5 bits)
@@ -132,6 +133,7 @@ class DataPath(p: OtxParam) extends Component {
   waiter << executor.waiter
   executor.supply := supply
   executor.loss := loss
+  asked := executor.asked
   evCommitCmd := executor.evCommit
   evCommitTag := executor.filled.cmd.tag
   evCommitTxid := view.useTxid

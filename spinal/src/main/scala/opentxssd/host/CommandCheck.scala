@@ -16,6 +16,7 @@ case class CommandCheck(p: OtxParam, cmd: HostCmd, enable: Bool) extends Area {
   val reads = is(Opcode.READ)
   val ranged = writes || reads
   val recovers = is(Opcode.RECOVER)
+  val asks = is(Opcode.CHECKPOINT)
   val namesTx = is(Opcode.BEGIN, Opcode.COMMIT, Opcode.ABORT, Opcode.PREPARE)
   val queriesTx = is(Opcode.QUERY) && (cmd.arg === Query.TX || cmd.arg === Query.TX_WALK)
 
@@ -31,14 +32,14 @@ case class CommandCheck(p: OtxParam, cmd: HostCmd, enable: Bool) extends Area {
   /** Would open a txid that is FREE. */
   val opensTx = is(Opcode.BEGIN) || (writes && cmd.hasTx)
 
-  private val known = ranged || namesTx || recovers || is(Opcode.FLUSH, Opcode.QUERY)
+  private val known = ranged || namesTx || recovers || asks || is(Opcode.FLUSH, Opcode.QUERY)
   private val badLength = ranged && (cmd.count === 0 || cmd.count > OtxParam.maxBlocks)
   private val badFlag = cmd.barrier || cmd.order =/= 0 ||
     (cmd.fua && !writes) ||
     (cmd.commit && !(writesData && cmd.hasTx)) ||
     (cmd.relaxed && !is(Opcode.COMMIT) && !cmd.commit) || (cmd.relaxed && cmd.fua) ||
     (cmd.hasTx && !(ranged || namesTx || queriesTx)) || (!cmd.hasTx && (namesTx || queriesTx))
-  private val badQuery = is(Opcode.QUERY) && Queries.isUnknown(cmd.arg)
+  private val badQuery = is(Opcode.QUERY) && Queries.isUnknown(cmd.arg) || asks && cmd.arg > 1
   private val pastEnd = ranged && (cmd.lba +^ cmd.count) > U(p.lbas, 33 bits)
   private val badTxid = inTx && cmd.txid >= OtxParam.txids
 
