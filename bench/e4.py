@@ -2,14 +2,14 @@
 """e4, recovery: clocks from power-on to ready after a power cut, replay of the log and load of the map apart.
 
 The whole drive of preset sim with its processor and the times of K9F8G08, cut and started again: with nothing written;
-with a log of one entry; of 64 pages with one entry each; of 64 full pages, sequential writes; and once more, when the
-same blocks are in the map and the log is empty. The differences are the parts: a log page, an entry of the log, a map
-page that is full, writing the map (which a start with an empty log does not), and the rest. What the simulator does
-not hold in reasonable time is computed from these parts and marked so: logs longer than 64 pages, larger drives. The
-rest grows with the number of blocks, which are counted and looked up one by one. Firmware does all of this; nothing is
-done by hardware, and pages of one part are not read while another part computes.
+with a log of one entry; of 32 full pages, sequential writes; of 200; and once more, when the same blocks are in the map
+and the log is empty. The differences are the parts: a log page with its 126 entries; the end of a log, whose entries
+are past the watermark and are looked at page by page; a map page that is full; writing the map (which a start with an
+empty log does not); and the rest. What the simulator does not hold in reasonable time is computed from these parts and
+marked so: other lengths of the log, larger drives. The rest grows with the number of blocks.
 
-What an entry costs has in it that its block is in the map then and is counted: so the replay is an upper bound.
+What a log page costs has in it that its blocks are in the map then, which is written: so the replay is an upper bound.
+A log longer than the frames is read twice, in preset sim from about 178 pages on.
 Left out: failing NAND, transactions, prepared transactions, a power-loss capacitor (which the drive has not).
 """
 
@@ -21,12 +21,12 @@ from opentxssd import BLOCK, MAX_BLOCKS, Drive, Opcode
 from soc import geometry
 
 TITLE = "recovery from power-on"
-PRESET, MHZ, PAGES, DEPTH = "sim", 100.0, 64, 8
+PRESET, MHZ, PAGES, DEPTH = "sim", 100.0, (32, 200), 8
 TARGET_MS, DEFAULT_MIB = 10.0, 1.0
 LOGS_MIB = (0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
 CAPACITIES_MIB = (256, 1024, 4096, 16384, 32768)
 PAPERS_MS = "papers at 32 GiB: DiffTx 633, WAL 64, TxFlash 6,957; TxSSD, with capacitors, 0.8"
-LOG_BYTES, MAP_LBAS = 4096, 1024
+LOG_BYTES, LOG_ENTRIES, MAP_LBAS = 4096, 126, 1024
 
 
 def start(drive, seed):
@@ -61,24 +61,21 @@ def measure(preset, pages):
     row("nothing", 1)
     drive.write(0, bytes(BLOCK), fua=1)
     row("one entry", 2)
-    for lba in range(pages):
-        drive.write(lba, bytes(BLOCK), fua=1)
-    row("pages of one entry", 3)
-    sequential(drive, pages * 126 // MAX_BLOCKS * MAX_BLOCKS)
-    row("full pages", 4)
-    row("these blocks in the map", 5)
+    for seed, n in enumerate(pages, 3):
+        sequential(drive, n * LOG_ENTRIES // MAX_BLOCKS * MAX_BLOCKS)
+        row("full pages", seed)
+    row("these blocks in the map", 9)
     return found
 
 
 def parts(found):
-    """Clocks of {log page, its entries apart; entry; map page that is full; the map written; the rest}."""
-    nothing, one, sparse, full, mapped = found
-    page = (sparse[3] - one[3]) / (sparse[1] - one[1])
-    entry = (full[3] - one[3] - page * (full[1] - one[1])) / (full[2] - one[2])
+    """Clocks of {log page that is full; end of the log; map page that is full; the map written; the rest}."""
+    nothing, one, short, long, mapped = found
+    page = (long[3] - short[3]) / (long[1] - short[1])
     return {
-        "page": page - max(entry, 0),
-        "entry": entry,
-        "map_page": (mapped[3] - nothing[3]) / (full[2] / MAP_LBAS),
+        "page": page,
+        "end": short[3] - one[3] - page * (short[1] - one[1]),
+        "map_page": (mapped[3] - nothing[3]) / (long[2] / MAP_LBAS),
         "write": one[3] - nothing[3],
         "rest": nothing[3],
     }
@@ -109,7 +106,7 @@ def run(preset=PRESET, pages=PAGES):
 
     def replay(mib):
         n = mib * 2**20 / LOG_BYTES
-        return n * (p["page"] + 126 * p["entry"])
+        return p["end"] + n * p["page"]
 
     rows += [row("computed", "log of full pages", None, mib, replay(mib), None) for mib in LOGS_MIB]
     for mib in CAPACITIES_MIB:

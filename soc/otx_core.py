@@ -71,6 +71,17 @@ MEANS = {
     "live_count": "Live pages of the block that was asked for; a write sets them (before enable).",
     "live_valid": "live_answer is that of the block that was asked for.",
     "live_answer": "Pages of the block that are in use or may come into use.",
+    "live_scan": "A write asks which of the 32 blocks from this one on have live pages.",
+    "live_mask_valid": "live_mask is the answer.",
+    "live_mask": "Bit n: block n of those has live pages.",
+    "map_frame": "Frame of the next map_op.",
+    "map_page": "Page of the map of the next map_op.",
+    "map_entries": "APPLY: bits 6:0 the first entry, 13:7 the one behind the last.",
+    "map_op": "A write starts it (MapOpcode). Only before enable, and while bit 0 of map_state is 0.",
+    "map_state": (
+        "Bit 0: it is under way; of the last one, bit 1: a word that may not be there, or an error of a memory; bit 2: "
+        "a word of the page is not NONE; bits 14:8: the entry at which APPLY has stopped."
+    ),
     "reads_turn": "A write: reads that begin from now on are new. Only while reads_old is 0.",
     "reads_old": "A read that began before the last turn is under way.",
     "tx_ask": "A write asks for the first log entry of this txid.",
@@ -317,6 +328,20 @@ class OtxCore(LiteXModule):
         ask("live_count", 16, "live_set")
         status("live_valid", 1, "live_count_valid")
         status("live_answer", 16, "live_count_payload")
+        ask("live_scan", 24, "live_scan")
+        status("live_mask_valid", 1, "live_mask_valid")
+        status("live_mask", 32, "live_mask_payload")
+        task = "map_task_payload"
+        ports[f"i_{task}_frame"] = storage("map_frame", 16).storage
+        ports[f"i_{task}_page"] = storage("map_page", 18).storage
+        entries = storage("map_entries", 14).storage
+        ports[f"i_{task}_first"], ports[f"i_{task}_end"] = entries[:7], entries[7:]
+        op = storage("map_op", 3)
+        ports["i_map_task_valid"], ports[f"i_{task}_op"] = op.re, op.storage
+        state = self.map_state = CSRStatus(15, name="map_state", description=MEANS["map_state"])
+        for name, bits in [("busy", slice(0, 1)), ("bad", slice(1, 2)), ("any", slice(2, 3)), ("stop", slice(8, 15))]:
+            ports[f"o_map_state_{name}"] = signal = Signal(bits.stop - bits.start)
+            self.comb += state.status[bits].eq(signal)
         strobe("reads_turn", "reads_turn")
         status("reads_old", 1, "reads_old")
         ask("tx_ask", 5, "tx_ask")

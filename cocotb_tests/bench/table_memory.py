@@ -5,6 +5,9 @@
 Latency is from the address beat (writes: the later of address and data beat) to the answer, drawn for each access;
 answers come in any order. A read takes its data, and a write changes the memory, at its start or at its end, at random:
 the master may not rely on either. Checks the master: stable offers, one access at a time per id and direction.
+
+`in_order`: for a master with one id: accesses of a direction are answered in their order, and writes change the memory
+all at their start or all at their end.
 """
 
 from cocotb_tests.bench.streams import Pin, reader
@@ -14,7 +17,8 @@ LANES = [sum(0xFF << 8 * b for b in range(16) if s >> b & 1) for s in range(1 <<
 
 
 class TableMemory:
-    def __init__(self, dut, rng, latency=(8, 8), stall=0.0):
+    def __init__(self, dut, rng, latency=(8, 8), stall=0.0, in_order=False):
+        self.in_order, self.all_late = in_order, rng.random() < 0.5
         self.rng, self.latency, self.stall = rng, latency, stall
         self.beats = {}  # beat number -> 128 bits
         self.bad = lambda address, write: False  # which accesses answer SLVERR
@@ -60,7 +64,8 @@ class TableMemory:
         return now + self.rng.randint(*self.latency)
 
     def choose(self, queue, now):
-        ready = [x for x in queue if x["due"] <= now] if queue else None
+        candidates = queue[:1] if self.in_order else queue
+        ready = [x for x in candidates if x["due"] <= now]
         if not ready:
             return None
         one = ready[0] if len(ready) == 1 else min(ready, key=lambda x: x["due"])
@@ -116,7 +121,7 @@ class TableMemory:
         beat = self.offer("ar", AR)
         if beat:
             address, ident = self.check(beat)
-            assert all(r["id"] != ident for r in (*self.reads, *([self.read] if self.read else []))), (
+            assert self.in_order or all(r["id"] != ident for r in (*self.reads, *([self.read] if self.read else []))), (
                 f"two reads with id {ident}"
             )
             early = self.rng.random() < 0.5
@@ -133,7 +138,9 @@ class TableMemory:
         beat = self.offer("aw", AR)
         if beat:
             address, ident = self.check(beat)
-            assert all(w["id"] != ident for w in (*self.writes, *self.addresses)), f"two writes with id {ident}"
+            assert self.in_order or all(w["id"] != ident for w in (*self.writes, *self.addresses)), (
+                f"two writes with id {ident}"
+            )
             self.addresses.append(dict(beat=address >> 4, id=ident, bad=self.bad(address, True)))
         beat = self.offer("w", ["data", "strb", "last"])
         if beat:
@@ -141,7 +148,8 @@ class TableMemory:
             self.data.append(beat)
         while self.addresses and self.data:
             w, (value, strobe, _) = self.addresses.pop(0), self.data.pop(0)
-            w |= dict(value=value, strobe=strobe, late=self.rng.random() < 0.5, due=self.due(now))
+            late = self.all_late if self.in_order else self.rng.random() < 0.5
+            w |= dict(value=value, strobe=strobe, late=late, due=self.due(now))
             if not w["late"]:
                 self.store(w)
             self.writes.append(w)

@@ -37,10 +37,16 @@ class Bench(Stepper):
         self.counts, self.pages, self.asked, self.history = dict.fromkeys(range(BLOCKS), 0), {}, 0, deque(maxlen=NEAR)
         self.pins = {
             n: Pin(getattr(dut, n))
-            for n in "picked_valid picked_payload ask_valid ask_payload set_valid set_payload".split()
+            for n in (
+                "picked_valid picked_payload ask_valid ask_payload set_valid set_payload scan_valid scan_payload clear"
+            ).split()
         }
         self.valid, self.count = reader(dut.count_valid), reader(dut.count_payload)
+        self.mask_valid, self.mask, self.clearing = (
+            reader(getattr(dut, n)) for n in ("mask_valid", "mask_payload", "clearing")
+        )
         self.ups = self.add(Source(dut, "up", [], stall, self.rng, lambda b, c: self.begins(b["payload"])))
+        self.loads = self.add(Source(dut, "load", [], stall, self.rng, lambda b, c: self.loaded(b["payload"])))
         self.downs = [
             self.add(Source(dut, f"down_{n}", [], stall, self.rng, lambda b, c: self.ends(b["payload"])))
             for n in range(3)
@@ -62,6 +68,9 @@ class Bench(Stepper):
     def begins(self, page):
         self.counts[page // PAGES] += 1
         self.pages[page] = self.clock
+
+    def loaded(self, page):
+        self.counts[page // PAGES] = min(self.counts[page // PAGES] + 1, PAGES)
 
     def ends(self, page):
         self.counts[page // PAGES] -= 1
@@ -101,10 +110,26 @@ class Bench(Stepper):
         return answer
 
     async def all(self):
-        await self.until(lambda: not any(s.queue for s in (self.ups, *self.downs)))
+        await self.until(lambda: not any(s.queue for s in (self.ups, self.loads, *self.downs)))
         await self.clocks(NEAR)
         for block in range(BLOCKS):
             assert await self.ask(block) == self.counts[block]
+
+    async def clear(self):
+        self.pins["clear"].set(1)
+        await self.step()
+        self.pins["clear"].set(0)
+        assert self.clearing()
+        await self.until(lambda: not self.clearing(), BLOCKS + 4)
+        self.counts = dict.fromkeys(self.counts, 0)
+
+    async def scan(self, block, limit=72):
+        """What it says of 32 blocks, when nothing is under way."""
+        await self.strobe("scan", block)
+        assert not self.mask_valid(), "an old answer"
+        await self.until(self.mask_valid, limit)
+        want = sum((self.counts[(block + n) % BLOCKS] != 0) << n for n in range(32))
+        assert self.mask() == want, f"blocks from {block} on: {self.mask():032b}, want {want:032b}"
 
     def free_page(self):
         while True:
@@ -188,6 +213,51 @@ async def answer_is_of_the_last_question_and_none_stays_when_a_block_is_set(dut)
     b.counts[3] = 7
     assert not b.valid(), "an answer from before the block was set"
     assert await b.ask(3) == 7 and await b.ask(4) == 9
+
+
+@simulated
+async def pages_of_the_map_count_up_to_all_of_a_block(dut):
+    b = await Bench(dut).begin()
+    for n in range(PAGES + 3):
+        b.loads.queue += [{"payload": 11 * PAGES + n % PAGES}, {"payload": 12 * PAGES}]
+        await b.clocks(4)
+        if n in (1, PAGES - 1, PAGES):
+            await b.all()
+    await b.all()
+    assert b.counts[11] == b.counts[12] == PAGES
+    start = b.clock
+    b.loads.queue += [{"payload": (20 + n % 50) * PAGES} for n in range(200)]
+    await b.until(lambda: not b.loads.queue)
+    assert b.clock - start < 410, "not one in every second clock"
+    await b.all()
+
+
+@simulated
+async def clear_makes_all_counts_zero(dut):
+    b = await Bench(dut).begin()
+    for block in range(BLOCKS):
+        await b.set(block, block % PAGES + 1)
+    await b.clear()
+    await b.all()
+
+
+@simulated
+async def scan_says_which_of_32_blocks_are_in_use(dut):
+    b = await Bench(dut).begin()
+    for block in (0, 1, 31, 33, 63, 64, BLOCKS - 1):
+        await b.set(block, 1 + block % PAGES)
+    for block in (0, 1, 2, 32, 33, 64, BLOCKS - 32, BLOCKS - 31):
+        await b.scan(block)
+    await b.strobe("scan", 0)
+    await b.clocks(20)
+    await b.scan(32)  # the last question counts
+    b.loads.queue += [{"payload": (40 + n) * PAGES} for n in range(20)]
+    assert await b.ask(33) == b.counts[33]
+    await b.all()
+    await b.strobe("scan", 31)
+    assert await b.ask(63) == 1 + 63 % PAGES, "a question beside it"
+    await b.until(b.mask_valid, 80)
+    assert b.mask() == sum((b.counts[31 + n] != 0) << n for n in range(32))
 
 
 async def random_events(dut, seed, count, stall):

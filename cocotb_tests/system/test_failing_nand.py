@@ -105,6 +105,7 @@ def test_data_of_a_failing_program_is_there_and_its_block_is_left():
     f = Filling("quick", 3, places=places)
     assert [f.fill() for _ in range(3)] == [f.blocks] * 3
     assert f.drive.idle()
+    f.drive.step(20_000)  # firmware writes the last one into its table
     fails = f.drive.faults_seen()["program_fails"]
     f.restart(cut=True)
     f.verify()

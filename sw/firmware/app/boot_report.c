@@ -203,6 +203,7 @@ void boot_report_error(enum ftl_error error, const struct ftl_report *r) {
         case FTL_ERR_VERSION: console_text("the root is of another format; nothing was changed"); break;
         case FTL_ERR_GEOMETRY: console_text("the root is of a drive of another geometry; nothing was changed"); break;
         case FTL_ERR_MAP: console_text("a map page that the root names cannot be read; nothing was changed"); break;
+        case FTL_ERR_MEMORY: console_text("a memory answers with errors"); break;
         case FTL_ERR_LOG: console_text("a log page contradicts itself; nothing was changed"); break;
         case FTL_ERR_GAP:
             console_text(

@@ -156,6 +156,27 @@ uint32_t ftl_blocks_count_bad(struct ftl *f) {
     return n;
 }
 
+/* Each question is asked while the answer to the one before is put away. */
+static void put_counted(struct ftl *f, enum set first, enum set second) {
+    const struct ftl_geometry *g = &f->geometry;
+    uint32_t words = f->blocks.words, all = g->dies * words;
+    hal_live_scan(0);
+    for (uint32_t die = 0, w = 0, n = 1; n <= all; n++) {
+        uint32_t counted = hal_live_mask(), here_die = die, here = w, left = g->blocks - 32 * w;
+        w = w + 1 == words ? 0 : w + 1;
+        if (w == 0) die++;
+        if (n < all) hal_live_scan(ftl_block_id(g, die, 32 * w));
+        if (left < 32) counted &= (1u << left) - 1u;
+        if (counted == 0) continue;
+        *word_of(f, first, here_die, here) |= counted;
+        if (second != first) *word_of(f, second, here_die, here) |= counted;
+    }
+}
+
+void ftl_blocks_counted_busy(struct ftl *f) { put_counted(f, SET_BUSY, SET_BUSY); }
+
+void ftl_blocks_counted_data(struct ftl *f) { put_counted(f, SET_LIVE, SET_DATA); }
+
 void ftl_blocks_live_is_busy(struct ftl *f) {
     for (uint32_t die = 0; die < f->geometry.dies; die++)
         for (uint32_t w = 0; w < f->blocks.words; w++) *word_of(f, SET_LIVE, die, w) = *word_of(f, SET_BUSY, die, w);
@@ -212,11 +233,12 @@ static uint32_t cost(enum choice choice, uint32_t erases, uint32_t middle) {
 static uint32_t choose(struct ftl *f, uint32_t die, enum choice choice) {
     struct ftl_blocks *b = &f->blocks;
     uint32_t id[FTL_WEAR_WINDOW + 32], erases[FTL_WEAR_WINDOW + 32], seen = 0, sum = 0, w = b->cursor[die];
+    const uint32_t first = ftl_block_id(&f->geometry, die, 0), *counts = ftl_erases(f, die, 0);
     for (uint32_t n = 0; n < b->words && seen < FTL_WEAR_WINDOW; n++, w = w + 1 == b->words ? 0 : w + 1)
         for (uint32_t bits = ~closed(f, die, w), block = 32 * w; bits != 0; bits >>= 1, block++) {
             if (!(bits & 1u)) continue;
-            id[seen] = ftl_block_id(&f->geometry, die, block);
-            sum += erases[seen] = ftl_erases_of(f, id[seen]);
+            id[seen] = first + block;
+            sum += erases[seen] = counts[block];
             seen++;
         }
     if (seen == 0) return FTL_NO_BLOCK;

@@ -59,6 +59,10 @@ void ftl_blocks_none_bad(struct ftl *f);
 uint32_t ftl_blocks_good(struct ftl *f);
 uint32_t ftl_blocks_count_bad(struct ftl *f);
 
+/* The blocks whose pages the hardware has counted (hal.h: hal_live_scan) come into BUSY; into LIVE and DATA. */
+void ftl_blocks_counted_busy(struct ftl *f);
+void ftl_blocks_counted_data(struct ftl *f);
+
 /* LIVE := BUSY (the map stays as it is), LIVE := nothing (the map is written anew). */
 void ftl_blocks_live_is_busy(struct ftl *f);
 void ftl_blocks_none_live(struct ftl *f);

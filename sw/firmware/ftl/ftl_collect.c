@@ -4,36 +4,13 @@
 #include "ftl_blocks.h"
 #include "ftl_wear.h"
 
-#define BLOCKS_OF_FRAME (2 * FTL_PAGE_WORDS) /* counts of 16 bits */
-
-/* The count of a block, in the frames that a mount may use. */
-static uint16_t *count_of(uint32_t block_id) {
-    return (uint16_t *)hal_frame(FTL_FRAME_POOL + block_id / BLOCKS_OF_FRAME) + block_id % BLOCKS_OF_FRAME;
-}
-
-uint32_t ftl_collect_frames(const struct ftl_geometry *g) {
-    return ftl_block_id(g, g->dies - 1, g->blocks - 1) / BLOCKS_OF_FRAME + 1;
-}
-
 void ftl_collect_count(struct ftl *f) {
-    const struct ftl_geometry *g = &f->geometry;
-    for (uint32_t die = 0; die < g->dies; die++)
-        for (uint32_t b = 0; b < g->blocks; b++) *count_of(ftl_block_id(g, die, b)) = 0;
-    for (uint32_t lpn = 0; lpn < g->lbas; lpn++) {
-        uint32_t word = hal_map()[lpn];
-        if (word != FTL_WORD_NONE) ++*count_of(FTL_WORD_VALUE(word) >> g->page_bits);
-    }
     for (uint32_t t = 0; t < FTL_TXIDS; t++)
         for (uint32_t i = 0; i < f->prepared.items[t]; i++) {
-            uint32_t word = hal_tx_area(t)[2 * i + 1];
-            if (word != FTL_WORD_NONE) ++*count_of(FTL_WORD_VALUE(word) >> g->page_bits);
+            uint32_t word = hal_tx_area(t)[2 * i + 1], block = FTL_WORD_VALUE(word) >> f->geometry.page_bits;
+            if (word != FTL_WORD_NONE) hal_live_set(block, hal_live(block) + 1);
         }
-    for (uint32_t die = 0; die < g->dies; die++)
-        for (uint32_t b = 0; b < g->blocks; b++) {
-            uint32_t id = ftl_block_id(g, die, b), n = *count_of(id);
-            hal_live_set(id, n);
-            if (n != 0) ftl_blocks_close(f, id);
-        }
+    ftl_blocks_counted_data(f);
 }
 
 static bool has_ticket(const struct ftl_collect *c, uint32_t block) {

@@ -59,11 +59,8 @@ struct ftl_collect {
     uint32_t levelled;               /* victims that were chosen for their wear */
 };
 
-/* Frames of a mount that ftl_collect_count() uses. */
-uint32_t ftl_collect_frames(const struct ftl_geometry *g);
-
-/* Before hal_enable(), after ftl_blocks_settle(): the blocks that the map or a prepared transaction names become DATA,
- * and the hardware gets the counts of their pages. */
+/* Before hal_enable() and ftl_blocks_settle(), when the hardware has counted the pages of the map (ftl_map.h): counts
+ * those of prepared transactions too; the blocks of both become LIVE and DATA. */
 void ftl_collect_count(struct ftl *f);
 
 /* One round: never waits for the NAND. */

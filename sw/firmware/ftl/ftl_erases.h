@@ -10,7 +10,7 @@
 uint32_t ftl_erases_pages(const struct ftl_geometry *g);
 /* All counts 0, in the frames from this one on. */
 void ftl_erases_init(struct ftl *f, uint32_t first_frame);
-/* The word of a block. */
+/* The word of a block; those of a die follow one another. */
 uint32_t *ftl_erases(const struct ftl *f, uint32_t die, uint32_t block);
 uint32_t ftl_erases_of(const struct ftl *f, uint32_t block_id);
 

@@ -24,31 +24,13 @@ static void holds_map(struct ftl *f, uint32_t block_id) {
     if (ftl_blocks_unwanted(f, block_id)) f->map_must_move = true;
 }
 
-static uint32_t words_of(const struct ftl *f, uint32_t map_page) {
-    uint32_t left = f->geometry.lbas - map_page * FTL_PAGE_WORDS;
-    return left < FTL_PAGE_WORDS ? left : FTL_PAGE_WORDS;
+static bool run(enum hal_map_op op, uint32_t frame, uint32_t map_page) {
+    struct hal_map_task t = {.op = op, .frame = frame, .page = map_page};
+    hal_map_start(&t);
+    return !hal_map_wait().bad;
 }
 
-static void fill_none(struct ftl *f, uint32_t map_page) {
-    uint32_t *to = hal_map() + map_page * FTL_PAGE_WORDS, n = words_of(f, map_page);
-    for (; n >= 8; n -= 8, to += 8) to[0] = to[1] = to[2] = to[3] = to[4] = to[5] = to[6] = to[7] = FTL_WORD_NONE;
-    for (; n > 0; n--) *to++ = FTL_WORD_NONE;
-}
-
-static enum ftl_error copy_in(struct ftl *f, uint32_t map_page, uint32_t frame) {
-    const uint32_t *from = hal_frame(frame);
-    uint32_t *to = hal_map() + map_page * FTL_PAGE_WORDS, bits = f->geometry.page_bits;
-    for (uint32_t n = words_of(f, map_page); n > 0; n--) {
-        uint32_t word = *from++;
-        *to++ = word;
-        if (word == FTL_WORD_NONE) continue;
-        uint32_t block = FTL_WORD_VALUE(word) >> bits;
-        if (block == f->blocks.last_busy) continue;
-        if (FTL_WORD_KIND(word) != FTL_WORD_KIND_NAND || !ftl_block_exists(&f->geometry, block)) return FTL_ERR_MAP;
-        ftl_blocks_busy(f, block);
-    }
-    return FTL_OK;
-}
+static enum ftl_error fill_none(uint32_t map_page) { return run(HAL_MAP_FILL, 0, map_page) ? FTL_OK : FTL_ERR_MEMORY; }
 
 /* How directories of f->old_root are written: 1 << copy_bits PPNs for each map page, one behind the other. */
 static uint32_t copy_bits(const struct ftl *f) { return f->old_root.version > 8 ? 1 : 0; }
@@ -60,29 +42,51 @@ struct part {
     uint32_t first, end;
     uint32_t left[FTL_PAGE_WORDS / 32]; /* bit per page from `first` on: it has to be loaded */
 };
+#define NO_PAGE 0xffffffffu
+
+static uint32_t frame_of(uint32_t map_page) { return FTL_FRAME_POOL + map_page % HAL_NAND_DEPTH; }
 
 static bool is_left(const struct part *p, uint32_t map_page) {
     return (p->left[(map_page - p->first) / 32] >> (map_page - p->first) % 32 & 1u) != 0;
 }
 
-/* Loads what is left of a part from that copy: reads stay ahead of the copying. What can be read is left no longer. */
-static void load_copy(struct ftl *f, struct part *p, uint32_t copy) {
+/* Starts reads of what is left, from page `next` up to `end`, as long as there is room; returns where it goes on. */
+static uint32_t read_ahead(struct ftl *f, const struct part *p, uint32_t copy, uint32_t next, uint32_t end) {
     const uint32_t *ppns = hal_frame(FTL_FRAME_DIRECTORY);
     struct hal_nand_op o = {.op = HAL_READ};
-    struct hal_nand_done done;
-    for (uint32_t m = p->first, put = m; m < p->end; m++) {
-        for (; put < p->end && ftl_io_room(&f->io) && put < m + HAL_NAND_DEPTH; put++) {
-            o.ppn = ppns[((put - p->first) << copy_bits(f)) + copy];
-            o.frame = FTL_FRAME_POOL + put % HAL_NAND_DEPTH;
-            if (is_left(p, put)) ftl_io_put(&f->io, &o);
-        }
-        if (!is_left(p, m)) continue;
-        ftl_io_get(&f->io, &done);
-        if (!is_page(f, &done, FTL_KIND_MAP, m)) continue;
-        set_position(f, m, done.sequence);
-        if (copy_in(f, m, FTL_FRAME_POOL + m % HAL_NAND_DEPTH) != FTL_OK) continue;
-        p->left[(m - p->first) / 32] &= ~(1u << (m - p->first) % 32);
+    for (; next < end && next < p->end && ftl_io_room(&f->io); next++) {
+        o.ppn = ppns[((next - p->first) << copy_bits(f)) + copy];
+        o.frame = frame_of(next);
+        if (is_left(p, next)) ftl_io_put(&f->io, &o);
     }
+    return next;
+}
+
+/* The page that the hardware moves into the map is there, and left no longer, unless it is bad: then it has been
+ * counted in vain, and the map, which must move, will be counted anew. */
+static void loaded(struct part *p, uint32_t *page) {
+    if (*page == NO_PAGE) return;
+    if (!hal_map_wait().bad) p->left[(*page - p->first) / 32] &= ~(1u << (*page - p->first) % 32);
+    *page = NO_PAGE;
+}
+
+/* Loads what is left of a part from that copy. While the hardware moves a page into the map, the next ones are read. */
+static void load_copy(struct ftl *f, struct part *p, uint32_t copy) {
+    struct hal_nand_done done;
+    uint32_t moving = NO_PAGE, put = read_ahead(f, p, copy, p->first, p->first + HAL_NAND_DEPTH);
+    for (uint32_t m = p->first; m < p->end; m++) {
+        bool here = is_left(p, m);
+        if (here) ftl_io_get(&f->io, &done);
+        loaded(p, &moving);
+        if (here && is_page(f, &done, FTL_KIND_MAP, m)) {
+            struct hal_map_task t = {.op = HAL_MAP_LOAD, .frame = frame_of(m), .page = m};
+            hal_map_start(&t);
+            set_position(f, m, done.sequence);
+            moving = m;
+        }
+        put = read_ahead(f, p, copy, put, m + HAL_NAND_DEPTH + (moving == m ? 0 : 1));
+    }
+    loaded(p, &moving);
 }
 
 /* Which pages of a directory there are; their blocks become BUSY. */
@@ -128,7 +132,7 @@ static enum ftl_error load_directory(struct ftl *f, uint32_t d, const uint32_t *
     bool any = false;
     enum ftl_error error = look(f, p, &any);
     for (uint32_t m = p->first; m < p->end && error == FTL_OK; m++)
-        if (!is_left(p, m)) fill_none(f, m);
+        if (!is_left(p, m)) error = fill_none(m);
     for (uint32_t c = 0; c < copies(f) && any && error == FTL_OK; c++) {
         load_copy(f, p, c);
         any = any_left(p);
@@ -138,13 +142,14 @@ static enum ftl_error load_directory(struct ftl *f, uint32_t d, const uint32_t *
 }
 
 void ftl_map_plain(const struct ftl *f) {
-    for (uint32_t lpn = 0; lpn < f->geometry.lbas; lpn++) hal_map()[lpn] = ftl_word_plain(hal_map()[lpn]);
+    for (uint32_t m = 0; m < f->geometry.map_pages; m++) (void)run(HAL_MAP_STORE, FTL_FRAME_MAP(f), m);
 }
 
 enum ftl_error ftl_map_load(struct ftl *f) {
     const struct ftl_geometry *g = &f->geometry;
     const uint32_t *ppns = hal_frame(f->old_root.frame) + FTL_ROOT_DIRECTORY, pages = FTL_PAGE_WORDS >> copy_bits(f);
     enum ftl_error error = FTL_OK;
+    (void)run(HAL_MAP_CLEAR, 0, 0);
     f->map.n = 0;
     if (f->old_root.version != 0 && copies(f) < FTL_MAP_COPIES) f->map_must_move = true;
     ftl_wear_load(f, holds_map);
@@ -155,7 +160,8 @@ enum ftl_error ftl_map_load(struct ftl *f) {
             error = load_directory(f, d, ppns + d, &p);
             continue;
         }
-        for (uint32_t m = p.first; m < p.end; m++) fill_none(f, m);
+        for (uint32_t m = p.first; m < p.end && error == FTL_OK; m++) error = fill_none(m);
     }
+    if (error == FTL_OK) ftl_blocks_counted_busy(f);
     return error;
 }

@@ -4,20 +4,13 @@
 #include "ftl_prepared.h"
 #include "ftl_wear.h"
 
-/* Copies one map page into a frame and puts its data blocks into LIVE. False: all of it is NONE. */
-static bool copy_out(struct ftl *f, uint32_t map_page, uint32_t frame) {
-    uint32_t *from = hal_map() + map_page * FTL_PAGE_WORDS;
-    uint32_t *to = hal_frame(frame), left = f->geometry.lbas - map_page * FTL_PAGE_WORDS, bits = f->geometry.page_bits;
-    uint32_t n = left < FTL_PAGE_WORDS ? left : FTL_PAGE_WORDS, any = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t word = from[i], plain = ftl_word_plain(word);
-        if (word != plain) from[i] = word = plain;
-        to[i] = word;
-        any |= word;
-        if (word != FTL_WORD_NONE) ftl_blocks_live(f, FTL_WORD_VALUE(word) >> bits);
-    }
-    for (uint32_t i = n; i < FTL_PAGE_WORDS; i++) to[i] = FTL_WORD_NONE;
-    return any != 0;
+/* One map page into a frame, words of the log's kind plain on both sides. *any: not all of it is NONE. */
+static enum ftl_error copy_out(uint32_t map_page, uint32_t frame, bool *any) {
+    struct hal_map_task t = {.op = HAL_MAP_STORE, .frame = frame, .page = map_page};
+    hal_map_start(&t);
+    struct hal_map_state state = hal_map_wait();
+    *any = state.any;
+    return state.bad ? FTL_ERR_MEMORY : FTL_OK;
 }
 
 /* One directory and its map pages. */
@@ -32,7 +25,9 @@ static enum ftl_error store_directory(struct ftl *f, struct ftl_writer *w, uint3
         /* more frames than operations; after a failure one page at a time, so no frame is filled that is still to be
          * programmed */
         error = w->tries != 0 ? ftl_writer_drain(f, w) : ftl_writer_room(f, w);
-        if (error != FTL_OK || !copy_out(f, m, write.frame)) continue;
+        bool here = false;
+        if (error == FTL_OK) error = copy_out(m, write.frame, &here);
+        if (error != FTL_OK || !here) continue;
         error = ftl_writer_put_twice(f, w, write, ppns + (m - first) * FTL_MAP_COPIES, 1);
         ring = ring + 1 == 2 * HAL_NAND_DEPTH ? 0 : ring + 1;
         any = true;
@@ -51,6 +46,8 @@ enum ftl_error ftl_map_store(struct ftl *f, struct ftl_root *root) {
                            .pages_to_go = FTL_MAP_COPIES * (g->map_pages + g->directories) + ftl_erases_pages(g)};
     uint32_t *root_words = hal_frame(root->frame);
     enum ftl_error error = FTL_OK;
+    struct hal_map_task none = {.op = HAL_MAP_CLEAR};
+    hal_map_start(&none);
     f->map.n = 0;
     for (uint32_t d = 0; d < g->directories && error == FTL_OK; d++)
         error = store_directory(f, &w, d, root_words + FTL_ROOT_DIRECTORY + d);
@@ -63,5 +60,9 @@ enum ftl_error ftl_map_store(struct ftl *f, struct ftl_root *root) {
         if (error == FTL_OK) error = ftl_writer_drain(f, &w);
     }
     if (error == FTL_OK) error = ftl_prepared_store(f, root, &w);
+    while (!ftl_io_empty(&f->io)) { /* after an error: the drive may open, to be read */
+        struct hal_nand_done done;
+        ftl_io_get(&f->io, &done);
+    }
     return error;
 }

@@ -19,8 +19,7 @@
 static bool config_fits(const struct ftl_geometry *g) {
     return g->dies <= FTL_MAX_DIES && g->directories <= FTL_MAX_DIRECTORIES && g->map_pages <= g->tx_slots * 2 &&
            g->frames >= g->firmware_frames + FTL_FRAME_POOL + 2 * HAL_NAND_DEPTH &&
-           (g->tx_slots & (g->tx_slots - 1)) == 0 && g->tx_slots != 0 &&
-           ftl_collect_frames(g) <= g->frames - g->firmware_frames - FTL_FRAME_POOL;
+           (g->tx_slots & (g->tx_slots - 1)) == 0 && g->tx_slots != 0;
 }
 
 /* What is bad: the table, or if there is none the factory marks; and the root with that known. In an anchor that the
@@ -161,8 +160,8 @@ enum ftl_error ftl_mount(struct ftl *f) {
     if (error != FTL_OK) return error;
     ftl_root_leave_old(f);
     f->old_root = root;
-    ftl_blocks_settle(f, clean);
     ftl_collect_count(f);
+    ftl_blocks_settle(f, clean);
     ftl_bbt_write(f); /* a copy whose blocks were in use until now */
     f->report = (struct ftl_report){
         .formatted = blank,

@@ -120,6 +120,26 @@ static enum ftl_error apply(struct ftl *f, struct ftl_replay *r, const struct ft
     }
 }
 
+/* A MAP entry of the head, outside of a transaction and not in the map yet, and the ones like it behind it: hardware
+ * applies them. Moves *entry behind them. */
+static enum ftl_error apply_run(struct ftl *f, struct ftl_replay *r, const uint32_t *page, uint32_t count,
+                                uint32_t *entry) {
+    const uint32_t *words = page + FTL_LOG_ENTRY + *entry * FTL_ENTRY_WORDS;
+    uint64_t first = ftl_get48(page, FTL_LOG_FIRST);
+    struct ftl_entry e = {.kind = words[FTL_ENTRY_KIND] >> FTL_ENTRY_KIND_SHIFT & 0xffu,
+                          .flags = words[FTL_ENTRY_FLAGS] >> FTL_ENTRY_FLAGS_SHIFT & 0xffu};
+    if (e.kind != FTL_MAP || e.flags & FTL_ENTRY_IN_TX || first + *entry < f->old_root.map_first ||
+        first + count > r->log->watermark)
+        return FTL_OK;
+    uint32_t frame = (uint32_t)(page - hal_frame(0)) / FTL_PAGE_WORDS;
+    struct hal_map_task t = {.op = HAL_MAP_APPLY, .frame = frame, .first = *entry, .end = count};
+    hal_map_start(&t);
+    struct hal_map_state state = hal_map_wait();
+    *entry = state.stop;
+    r->counted = true;
+    return state.bad ? FTL_ERR_MEMORY : FTL_OK;
+}
+
 /* Walks the log from (page, entry) on. With `head` it stops at the first entry that belongs to the tail and leaves its
  * place in r. */
 static enum ftl_error walk(struct ftl *f, struct ftl_replay *r, uint32_t k, uint32_t entry, bool head) {
@@ -130,6 +150,9 @@ static enum ftl_error walk(struct ftl *f, struct ftl_replay *r, uint32_t k, uint
         uint64_t first = ftl_get48(page, FTL_LOG_FIRST);
         for (uint32_t count = ftl_log_count(page); entry < count; entry++) {
             struct ftl_entry e;
+            if (head) error = apply_run(f, r, page, count, &entry);
+            if (error != FTL_OK) return error;
+            if (entry == count) break;
             ftl_entry_unpack(page + FTL_LOG_ENTRY + entry * FTL_ENTRY_WORDS, &e);
             bool group = e.kind == FTL_MAP && e.i == 0 && e.n > 1 && !(e.flags & FTL_ENTRY_IN_TX);
             /* a group that reaches past the watermark is judged as a whole */
@@ -155,6 +178,7 @@ enum ftl_error ftl_replay(struct ftl *f, struct ftl_log *log, bool write, struct
     copies = (struct ftl_copies){0};
     enum ftl_error error = ftl_prepared_load(f, &r);
     if (error == FTL_OK) error = walk(f, &r, log->base, 0, true);
+    if (error == FTL_OK && r.counted) ftl_blocks_counted_busy(f);
     if (error == FTL_OK) error = ftl_replay_tail(f, &r, write);
     if (error == FTL_OK) error = walk(f, &r, r.tail_page, r.tail_entry, false);
     if (error == FTL_OK) ftl_prepared_keep(f, &r);

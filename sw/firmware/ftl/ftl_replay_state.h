@@ -22,6 +22,7 @@ struct ftl_replay {
     uint32_t begun[FTL_WATERMARK_RING / 32]; /* by index: its page was begun, and cannot be read */
     uint32_t bad_epoch;
     bool commits_broken; /* a COMMIT did not count: no later one does */
+    bool counted;        /* hardware has applied entries, and has counted the pages of the log among those of the map */
     struct ftl_lost *lost;
     uint32_t tail_page, tail_entry; /* where the tail begins */
     struct ftl_copies *copies;

@@ -123,6 +123,26 @@ uint32_t hal_memory_errors(void);
 uint32_t hal_live(uint32_t block_id);
 /* The same at the start: before hal_enable(), for each block once. */
 void hal_live_set(uint32_t block_id, uint32_t pages);
+/* Which of the 32 blocks from this one on have live pages, one bit each: the question, and its answer when it is there.
+ */
+void hal_live_scan(uint32_t block_id);
+uint32_t hal_live_mask(void);
+
+/* Before hal_enable(): starts what the hardware does with a page of the map, or with entries `first` to `end` - 1 of
+ * the log page in a frame (spinal/.../data/MapPages.scala). One at a time: it waits for the one before. Until that has
+ * ended, neither the frame nor the map may be touched. hal_map_wait() waits for the last one and says how it went. */
+struct hal_map_task {
+    enum hal_map_op op;
+    uint32_t frame, page, first, end;
+};
+struct hal_map_state {
+    bool bad; /* LOAD: a word that may not be there; or a memory has answered with an error */
+    bool any; /* a word of the page is not NONE */
+    uint32_t stop;
+};
+void hal_map_start(const struct hal_map_task *task);
+struct hal_map_state hal_map_wait(void);
+
 /* Reads that begin from now on are new; only when !hal_reads_old(). Old: a read that found its page before the last
  * turn is under way. */
 void hal_reads_turn(void);

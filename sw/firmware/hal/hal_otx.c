@@ -160,6 +160,28 @@ void hal_live_set(uint32_t block_id, uint32_t pages) {
     otx_live_count_write(pages);
 }
 
+void hal_live_scan(uint32_t block_id) { otx_live_scan_write(block_id); }
+
+uint32_t hal_live_mask(void) {
+    while (!otx_live_mask_valid_read()) {}
+    return otx_live_mask_read();
+}
+
+struct hal_map_state hal_map_wait(void) {
+    uint32_t state;
+    do state = otx_map_state_read();
+    while (state & 1u);
+    return (struct hal_map_state){.bad = (state & 2u) != 0, .any = (state & 4u) != 0, .stop = state >> 8};
+}
+
+void hal_map_start(const struct hal_map_task *task) {
+    (void)hal_map_wait();
+    otx_map_frame_write(task->frame);
+    otx_map_page_write(task->page);
+    otx_map_entries_write(task->first | task->end << 7);
+    otx_map_op_write(task->op);
+}
+
 void hal_reads_turn(void) { otx_reads_turn_write(1); }
 
 bool hal_reads_old(void) { return otx_reads_old_read(); }

@@ -19,6 +19,7 @@ enum ftl_error {
     FTL_ERR_VERSION,  /* the root is of another format */
     FTL_ERR_GEOMETRY, /* the root is of a drive of another geometry */
     FTL_ERR_MAP,      /* a directory or map page that the root names cannot be read */
+    FTL_ERR_MEMORY,   /* table memory, or a frame, answers with errors */
     FTL_ERR_LOG,      /* a whole log page says something that cannot be */
     FTL_ERR_GAP,      /* a log page that was complete cannot be read, and pages behind it can */
     FTL_ERR_FADED,    /* a log page can be read once and not again: never the result of a mount */

@@ -16,13 +16,15 @@ static uint32_t turn;
 static bool in_block(uint32_t ppn, uint32_t block) { return ppn != NO_PAGE && ppn >> sim.g.page_bits == block; }
 
 /* A copy counts from its SWAP on, as in the hardware (Rescue.scala: live). */
-uint32_t hal_live(uint32_t block_id) {
+static uint32_t live(uint32_t block_id) {
     uint32_t n = map_references(block_id);
     for (uint32_t i = 0; i < hw.datas; i++) n += in_block(hw.data[i].ppn, block_id) && !map_names(hw.data[i].ppn);
     for (uint32_t i = 0; i < hw.fails; i++) n += in_block(hw.failed[i].ppn, block_id) && !map_names(hw.failed[i].ppn);
     if (hw.relocate != 0) n += in_block(hw.rescue_ppn, block_id);
     return n;
 }
+
+uint32_t hal_live(uint32_t block_id) { return sim.enabled ? live(block_id) : sim_live[block_id]; }
 
 bool hal_fault(void) { return hw.stopped; }
 
@@ -38,7 +40,7 @@ void hal_reads_turn(void) {
 }
 
 static void erased(uint32_t block_id) {
-    CHECK(hal_live(block_id) == 0);
+    CHECK(live(block_id) == 0);
     for (uint32_t i = 0; i < READS; i++) CHECK(!read_of[i].busy || !in_block(read_of[i].ppn, block_id));
 }
 

@@ -159,6 +159,7 @@ void sim_power_on(void) {
     memset(sim.count, 0, sizeof sim.count);
     memset(sim.programs, 0, sizeof sim.programs);
     if (sim_touched) memset(sim_touched, 0, block_ids());
+    sim_map_power_on();
     memset(frames, 0xa5, sizeof frames);
     memset(map, 0xa5, sizeof map);
     memset(tx_area, 0xa5, sizeof tx_area);
@@ -420,8 +421,14 @@ int sim_mount(struct ftl *f) {
     return error;
 }
 
-uint32_t *hal_frame(uint32_t frame) { return frames[frame]; }
-uint32_t *hal_map(void) { return map; }
+uint32_t *hal_frame(uint32_t frame) {
+    CHECK(!sim_map_uses(frame));
+    return frames[frame];
+}
+uint32_t *hal_map(void) {
+    CHECK(!sim_map_busy());
+    return map;
+}
 uint32_t *hal_tx_area(uint32_t txid) {
     CHECK(txid < FTL_TXIDS && sim.g.tx_slots * 4 <= 1024);
     return tx_area[txid];

@@ -82,6 +82,8 @@ struct sim {
     bool no_collect;                            /* blocks do not come back */
     uint32_t memory_errors;                     /* what hal_memory_errors() says */
     bool takes_nothing;                         /* the host takes no completions */
+    uint32_t memory_bad;                        /* the so-manieth task of a mount meets an error of a memory; 0: none */
+    uint32_t memory_hit;                        /* which kind of task it was */
     bool busy;                                  /* a command of the host is under way */
     uint32_t clocks, clocks_per_ask;            /* what hal_clocks() says, and how far it goes on when it is asked */
     uint32_t health[32], data_pages, log_pages; /* what hal_health() was told; counters of the hardware */
@@ -92,7 +94,7 @@ struct sim {
 };
 
 extern struct sim sim;
-extern uint16_t sim_live[SIM_BLOCKS]; /* by block id: hal_live_set() */
+extern uint16_t sim_live[SIM_BLOCKS]; /* by block id: counts of live pages when the drive was enabled */
 extern struct sim_page *sim_pages;    /* by PPN */
 struct sim_block {
     uint8_t mark;     /* 1 + which of the three pages has the factory mark; 0: a good block */
@@ -137,6 +139,11 @@ void sim_spoil(struct sim_page *page);
 void sim_tear(uint32_t ppn, uint32_t kind, uint32_t lpn, uint64_t sequence);
 /* What a power cut may leave of a program that could have ended: a whole page, or one that fades. */
 void sim_may_fade(struct sim_page *page);
+
+/* sim_map.c. Whether a task of the hardware uses that frame; whether any is under way. */
+void sim_map_power_on(void);
+bool sim_map_uses(uint32_t frame);
+bool sim_map_busy(void);
 
 /* Every character of the report comes here. */
 void sim_said(char c);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Map pages and directories stand twice (rule two-maps). */
+#include "ftl_blocks.h"
 #include "map_pages.h"
 #include "tests.h"
 #include "traffic.h"
@@ -108,6 +109,71 @@ static void both_copies_unreadable_are_refused_and_nothing_is_touched(void) {
     }
 }
 
+/* A page that can be read, with a word that no map has: as if it could not be read. */
+static void page_with_a_word_that_cannot_be_is_taken_from_its_copy(void) {
+    uint32_t none = FTL_WORD_NAND(ftl_first_ppn(&sim.g, 0)) | 1u << 28, words[] = {none, 5, FTL_WORD(2u, 3), ~0u};
+    for (uint32_t run = 0; run < 8; run++) {
+        unchanged_drive(1, 0);
+        struct sim_page *page = map_page_named(FTL_KIND_MAP, 0, 0);
+        page->words[run % 2 ? 0 : FTL_PAGE_WORDS - 1] = words[run / 2];
+        CHECK(sim_mount(&drive.ftl) == FTL_OK);
+        drive_judge();
+        CHECK(map_pages_stand_twice() >= 2);
+        for (uint32_t c = 0; c < 2; c++) map_page_named(FTL_KIND_MAP, 0, c)->words[3] = words[run / 2];
+        sim_power_on();
+        CHECK(sim_mount(&drive.ftl) == FTL_ERR_MAP && sim.count[HAL_PROGRAM] == 0 && sim.count[HAL_ERASE] == 0);
+    }
+}
+
+/* In each of the hardware's tasks of a mount in turn: refused, read-only, or a second copy; the next mount has all. */
+static void error_of_table_memory_is_not_overlooked(void) {
+    uint32_t refused = 0, readable = 0, taken = 0, applied = 0;
+    for (uint32_t run = 0; run < 2; run++) {
+        for (uint32_t n = 1;; n++) {
+            unchanged_drive(1, 0);
+            if (run) {
+                CHECK(sim_mount(&drive.ftl) == FTL_OK);
+                drive_start();
+                for (uint32_t k = 0; k < 4; k++)
+                    for (uint32_t i = 0; i < DRIVE_LPNS; i++) write_one(i);
+                drive_cut_dropping_all();
+            }
+            sim.memory_bad = n;
+            int error = sim_mount(&drive.ftl);
+            if (sim.memory_bad != 0) break;
+            if (sim.memory_hit == HAL_MAP_LOAD) taken++;
+            else if (sim.memory_hit == HAL_MAP_STORE) readable++;
+            else refused++;
+            if (sim.memory_hit == HAL_MAP_LOAD) {
+                CHECK(error == FTL_OK);
+                continue;
+            }
+            CHECK(error == FTL_ERR_MEMORY && drive.ftl.report.readable == (sim.memory_hit == HAL_MAP_STORE));
+            if (sim.memory_hit != HAL_MAP_STORE) CHECK(sim.count[HAL_PROGRAM] == 0 && sim.count[HAL_ERASE] == 0);
+            if (sim.memory_hit == HAL_MAP_APPLY) applied++;
+            sim_power_on();
+            CHECK(sim_mount(&drive.ftl) == FTL_OK);
+            drive_judge();
+        }
+        sim.memory_bad = 0;
+    }
+    CHECK(refused >= 2 && readable >= 2 && taken >= 2 && applied >= 2);
+}
+
+/* The hardware says of 32 blocks at a time which have live pages: of two dies, when they are small. */
+static void dies_of_sixteen_blocks(void) {
+    sim_new(8, 8, 16, 8, 2048);
+    mounted();
+    for (uint32_t n = 0; n < 3; n++) {
+        for (uint32_t i = 0; i < DRIVE_LPNS; i++) write_one(i);
+        remounted();
+        for (uint32_t die = 0; die < sim.g.dies; die++)
+            CHECK((ftl_blocks_data_word(&drive.ftl, die, 0) & 0xffff0000u) == 0);
+        drive_judge();
+        drive_start();
+    }
+}
+
 /* Pages stand once there, and directories have a PPN for each. The first mount writes them twice. */
 static void format_8_is_taken_cut_at_every_operation(void) {
     unchanged_drive(1, 0);
@@ -166,6 +232,10 @@ const struct test map_tests[] = {
     {"unreadable copies of different pages of the map harm nobody", errors_in_different_pages_harm_nobody},
     {"a map page without a readable copy is refused, and nothing is touched",
      both_copies_unreadable_are_refused_and_nothing_is_touched},
+    {"a map page with a word that cannot be is taken from its copy",
+     page_with_a_word_that_cannot_be_is_taken_from_its_copy},
+    {"a map of dies with sixteen blocks each", dies_of_sixteen_blocks},
+    {"an error of table memory is not overlooked", error_of_table_memory_is_not_overlooked},
     {"a drive of format 8 is taken, cut at every operation", format_8_is_taken_cut_at_every_operation},
     {"random histories with an error in the map", random_histories_with_an_error_in_the_map},
     {0},

@@ -66,7 +66,14 @@ class Core(p: OtxParam) extends Component {
   queue.txState := remap.view.txState
   remap.restored << firmware.reclaim.prepared
   remap.tx << Core.settled(StreamArbiterFactory().roundRobin.transactionLock.onArgs(log.tx, data.tx))
-  table << remap.table.pipelined(
+  private val mapper = data.mapping.asUInt // at the mount, in which the engine has nothing to do
+  private val tables = Axi4(p.remap.tableAxi)
+  tables.ar << StreamMux(mapper, Seq(remap.table.ar, data.mapTable.ar))
+  tables.aw << StreamMux(mapper, Seq(remap.table.aw, data.mapTable.aw))
+  tables.w << StreamMux(mapper, Seq(remap.table.w, data.mapTable.w))
+  for ((r, to) <- StreamDemux(tables.r, mapper, 2).zip(Seq(remap.table.r, data.mapTable.r))) to << r
+  for ((b, to) <- StreamDemux(tables.b, mapper, 2).zip(Seq(remap.table.b, data.mapTable.b))) to << b
+  table << tables.pipelined(
     ar = StreamPipe.FULL,
     aw = StreamPipe.HALF,
     w = StreamPipe.HALF,

@@ -32,7 +32,8 @@ case class HealthWord() extends Bundle {
   * txid is PREPARED with so many entries in its table (`TxStatus`). `note` (one clock): append an entry that means
   * nothing, and make the log durable past it, with `noteUrgent` also in what is reserved of the log; `noting` until it
   * is appended, and then no `note`. `health`: a word that
-  * QUERY answers (`QueryAnswer`).
+  * QUERY answers (`QueryAnswer`). `mapTask`, `mapState`: `MapPages`, and CLEAR, all counts 0; `liveScan`, `liveMask`:
+  * `LiveCounts`.
   */
 case class ReclaimPort() extends Bundle with IMasterSlave {
   val liveAsk = Flow(UInt(24 bits))
@@ -46,12 +47,16 @@ case class ReclaimPort() extends Bundle with IMasterSlave {
   val found = Flow(Bits(32 bits))
   val prepared = Flow(TxRestored())
   val note, noteUrgent, noting = Bool()
+  val mapTask = Flow(MapTask())
+  val mapState = MapState()
+  val liveScan = Flow(UInt(24 bits))
+  val liveMask = Flow(Bits(32 bits))
   val health = Flow(HealthWord())
 
   override def asMaster(): Unit = {
-    master(liveAsk, liveSet, txAsk, lookup, prepared, health)
-    slave(liveCount, found)
+    master(liveAsk, liveSet, txAsk, lookup, prepared, health, mapTask, liveScan)
+    slave(liveCount, found, liveMask)
     out(readsTurn, note, noteUrgent)
-    in(readsOld, txOpen, txFirst, noting)
+    in(readsOld, txOpen, txFirst, noting, mapState)
   }
 }

@@ -69,6 +69,8 @@ class DataPath(p: OtxParam) extends Component {
   val write, read = master port Stream(FlashOp())
   val writeDone, readDone = slave port Stream(FlashDone())
   val frame = master port Axi4(p.axi)
+  val mapTable = master port Axi4(p.remap.tableAxi)
+  val mapping = out port Bool() // table memory's port is that of `mapTable`
   val move = slave port Stream(PageMove())
   val badBlock = master port Stream(UInt(30 bits)) // any page of it
   val eventWaits = in port Bool()
@@ -95,6 +97,7 @@ class DataPath(p: OtxParam) extends Component {
   private val readReturn = new ReadReturn(p)
   private val rescue = new Rescue
   private val port = new RemapPort(4)
+  private val pages = new MapPages(p)
 
   private val routes = StreamDemux(dpCmd, (dpCmd.opcode === Opcode.READ).asUInt, 2)
   private val others = StreamFifo(HostCmd(), 2, latency = 1) // the next one is here when the one before has its data
@@ -109,11 +112,12 @@ class DataPath(p: OtxParam) extends Component {
   fill.free << pool.free
   fill.fault := fault
   hostData.rdata << readReturn.rdata
-  frame.aw << fill.axi.aw
-  frame.w << fill.axi.w
-  fill.axi.b << frame.b
-  frame.ar << readReturn.axi.ar
-  readReturn.axi.r << frame.r
+  private val mover = pages.state.busy.asUInt // whose frame memory is: no command is under way at the mount
+  frame.aw << StreamMux(mover, Seq(fill.axi.aw, pages.frame.aw))
+  frame.w << StreamMux(mover, Seq(fill.axi.w, pages.frame.w))
+  frame.ar << StreamMux(mover, Seq(readReturn.axi.ar, pages.frame.ar))
+  for ((b, to) <- StreamDemux(frame.b, mover, 2).zip(Seq(fill.axi.b, pages.frame.b))) to << b
+  for ((r, to) <- StreamDemux(frame.r, mover, 2).zip(Seq(readReturn.axi.r, pages.frame.r))) to << r
 
   // Writing commands
   executor.filled << fill.filled.halfPipe()
@@ -126,8 +130,8 @@ class DataPath(p: OtxParam) extends Component {
   pool.describe << executor.describe
   tx << executor.tx
   executor.view <> view
-  private val pages = StreamDemux(alloc, rescue.wantsPage.asUInt, 2)
-  executor.alloc << pages(0)
+  private val taken = StreamDemux(alloc, rescue.wantsPage.asUInt, 2)
+  executor.alloc << taken(0)
   append << executor.append
   executor.head := head
   waiter << executor.waiter
@@ -160,7 +164,7 @@ class DataPath(p: OtxParam) extends Component {
   private val logShort = RegNext(logLeft <= LogReserve.reserved(p)) init True
   // what is reserved of the log is not for these: nothing is lost without them
   rescue.move << move.haltWhen(logShort && !fault)
-  rescue.alloc << pages(1).haltWhen(executor.holdsPage) // pages go to their block in the order in which they were taken
+  rescue.alloc << taken(1).haltWhen(executor.holdsPage) // pages go to their block in the order in which they were taken
   private val noting = RegInit(False) // a note of firmware waits for its place in the log
   private val urgent = RegInit(False) // it may take a page of the log's reserve
   when(reclaim.note) {
@@ -250,6 +254,17 @@ class DataPath(p: OtxParam) extends Component {
   live.ask << reclaim.liveAsk
   live.set << reclaim.liveSet
   reclaim.liveCount << live.count
+  live.load << pages.load
+  live.scan << reclaim.liveScan
+  reclaim.liveMask << live.mask
+  private val clears = reclaim.mapTask.op === MapOpcode.CLEAR
+  live.clear := reclaim.mapTask.valid && clears
+  pages.begin << reclaim.mapTask.throwWhen(clears)
+  reclaim.mapState := pages.state
+  reclaim.mapState.busy.allowOverride
+  reclaim.mapState.busy := pages.state.busy || live.clearing
+  mapTable <> pages.table
+  mapping := pages.state.busy
   reader.turn := reclaim.readsTurn
   executor.health << reclaim.health
   reclaim.readsOld := reader.old
