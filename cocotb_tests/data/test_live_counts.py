@@ -251,6 +251,13 @@ async def scan_says_which_of_32_blocks_are_in_use(dut):
     await b.strobe("scan", 0)
     await b.clocks(20)
     await b.scan(32)  # the last question counts
+    await b.set(40, 1)
+    await b.strobe("scan", 64)  # events of a block in use beside a scan of blocks of which only the first is
+    for _ in range(8):
+        b.loads.queue.append({"payload": 40 * PAGES})
+        await b.clocks(9)
+    await b.until(b.mask_valid, 80)
+    assert b.mask() == 1
     b.loads.queue += [{"payload": (40 + n) * PAGES} for n in range(20)]
     assert await b.ask(33) == b.counts[33]
     await b.all()
