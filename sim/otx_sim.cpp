@@ -61,6 +61,7 @@ struct BlockRef {
 
 std::vector<uint8_t> firmware;
 std::unique_ptr<VerilatedContext> context;
+bool powered;  // not after a power cut, where `top` may stay to be started again
 std::unique_ptr<Votx_sim_top> top;
 #ifdef OTX_TRACE
 std::unique_ptr<VerilatedFstC> recorder;
@@ -289,6 +290,7 @@ int otx_open(const char *image, const char *path, char *message, size_t size) {
 }
 
 void otx_power_on() {
+    powered = true;
     otx_trace(nullptr);
     forget();
     if (another_part()) forget_kept();
@@ -364,6 +366,7 @@ int otx_trace([[maybe_unused]] const char *path) {
 void otx_trace_pause(int pause) { paused = pause != 0; }
 
 void otx_power_cut(uint64_t seed) {
+    powered = false;
     otx_nand_power_cut(seed);
     otx_trace(nullptr);
     forget();
@@ -396,7 +399,7 @@ static void power_down(uint64_t end) {
 
 int otx_close(uint64_t clocks) {
     int result = 0;
-    if (top && top->enabled) {
+    if (powered && top && top->enabled) {
         const uint64_t end = now + clocks;
         const auto idle = [] { return !otx_busy(); };
         while (now < end && slots[0].used) one_clock();
