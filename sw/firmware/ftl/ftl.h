@@ -16,6 +16,7 @@ struct ftl_blocks {
     uint32_t cursor[FTL_MAX_DIES]; /* word at which the search in a die goes on */
     uint32_t free[FTL_MAX_DIES];   /* free blocks per die and in all; counted by ftl_blocks_settle */
     uint32_t total;
+    uint32_t borrowed; /* of the mount reserve */
     bool settled;
     uint32_t last_busy, last_live; /* block last put in, to make the same one again cheap */
 };

@@ -93,7 +93,7 @@ enum ftl_error ftl_blocks_init(struct ftl *f) {
         return FTL_ERR_CONFIG;
     b->last_busy = b->last_live = FTL_NO_BLOCK;
     b->settled = false;
-    b->total = 0;
+    b->total = b->borrowed = 0;
     for (uint32_t s = 0; s < SETS; s++) clear(f, (enum set)s);
     ftl_erases_init(f, first_frame(f, SETS));
     return FTL_OK;
@@ -290,6 +290,30 @@ void ftl_blocks_settle(struct ftl *f, bool (*clean)(struct ftl *f, uint32_t bloc
     count_free(f);
     keep_reserve(f, clean);
     count_free(f);
+}
+
+uint32_t ftl_blocks_borrow(struct ftl *f) {
+    const struct ftl_geometry *g = &f->geometry;
+    if (f->blocks.borrowed == FTL_BORROW) return FTL_NO_BLOCK;
+    for (uint32_t die = 0; die < g->dies; die++)
+        for (uint32_t w = 0; w < f->blocks.words; w++) {
+            uint32_t bits = ftl_blocks_new_word(f, die, w) & ~*word_of(f, SET_BAD, die, w), b = 0;
+            if (bits == 0) continue;
+            while (!(bits >> b & 1u)) b++;
+            uint32_t id = ftl_block_id(g, die, 32 * w + b);
+            put(f, SET_LIVE, id);
+            drop(f, SET_BUSY, id);
+            f->blocks.borrowed++;
+            return id;
+        }
+    return FTL_NO_BLOCK;
+}
+
+void ftl_blocks_give_back(struct ftl *f, uint32_t block_id) {
+    put(f, SET_BUSY, block_id);
+    drop(f, SET_LIVE, block_id);
+    if (block_id == f->blocks.last_live) f->blocks.last_live = FTL_NO_BLOCK;
+    f->blocks.borrowed--;
 }
 
 uint32_t ftl_blocks_take_any(struct ftl *f, uint64_t dies, bool worn) {

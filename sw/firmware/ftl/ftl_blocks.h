@@ -20,6 +20,7 @@
 #define FTL_NO_BLOCK 0xffffffffu
 #define FTL_WEAR_WINDOW 32u /* free blocks of a die that are compared */
 #define FTL_MOUNT_SPARE 4u  /* free blocks that a mount may lose to failing erases and programs */
+#define FTL_BORROW 3u       /* of these, that a checkpoint may take */
 #define FTL_FIRST_TABLE_BLOCK 2u
 #define FTL_ANCHORS 6u /* blocks for roots; two that work are enough */
 /* what is neither data's nor log's nor map's: the first blocks of the only die, or half of it of two */
@@ -74,6 +75,11 @@ bool ftl_blocks_of_old_generation(struct ftl *f, uint32_t block_id);
 /* From now on only LIVE and BAD count, and the mount reserve, of which each die gives its share. `clean` is called for
  * each block that is to be reserve; false: it has become bad. Counts the free blocks beside it. */
 void ftl_blocks_settle(struct ftl *f, bool (*clean)(struct ftl *f, uint32_t block_id));
+
+/* Takes a block of the mount reserve, at most FTL_BORROW; FTL_NO_BLOCK: there is none. It is not erased. As many of the
+ * spare ones a mount that is cut off now has less (FTL_MOUNT_SPARE). Another one, taken and erased, becomes reserve. */
+uint32_t ftl_blocks_borrow(struct ftl *f);
+void ftl_blocks_give_back(struct ftl *f, uint32_t block_id);
 
 /* A block of LIVE gets no further page of a host: it becomes DATA. */
 void ftl_blocks_close(struct ftl *f, uint32_t block_id);

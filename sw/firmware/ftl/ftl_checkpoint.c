@@ -146,6 +146,7 @@ static bool compose(const struct ftl *f, uint32_t page) {
 static void open_block(struct ftl *f, struct ftl_checkpoint *c, uint32_t copy) {
     uint32_t channel = copy == 0 ? 0 : f->geometry.channels - 1,
              block = f->blocks.total > FTL_RESCUE_BLOCKS ? ftl_blocks_take_near(f, channel) : FTL_NO_BLOCK;
+    if (block == FTL_NO_BLOCK && c->urgent) block = ftl_blocks_borrow(f);
     if (block == FTL_NO_BLOCK || c->map.n == FTL_HOLDERS) {
         give_up(f, c);
         return;
@@ -284,6 +285,15 @@ static bool note(struct ftl_supply *s, struct ftl_checkpoint *c, uint64_t end) {
     return true;
 }
 
+/* An erased block becomes mount reserve for one that was borrowed. */
+static void give_back(struct ftl *f, struct ftl_supply *s) {
+    s->hold = true;
+    if (!ftl_io_empty(&f->io)) return;
+    uint32_t block = ftl_blocks_take_near(f, 0);
+    if (ftl_erase_one(f, block)) ftl_blocks_give_back(f, block);
+    else (void)ftl_bbt_mark(f, block);
+}
+
 /* A CHECKPOINT of the host. */
 static void take_ask(struct ftl *f, struct ftl_checkpoint *c, uint64_t head) {
     uint32_t ask = hal_asked();
@@ -360,13 +370,19 @@ void ftl_checkpoint_step(struct ftl *f, struct ftl_supply *s, struct ftl_checkpo
     hal_log_place(&now);
     note_place(f, c, &now);
     if (c->state == FTL_CHECKPOINT_NONE) {
-        bool room = f->blocks.total >= FTL_RESCUE_BLOCKS + ftl_checkpoint_blocks(&f->geometry),
+        uint32_t need = FTL_RESCUE_BLOCKS + ftl_checkpoint_blocks(&f->geometry);
+        if (f->blocks.borrowed != 0 && f->blocks.total > need) {
+            give_back(f, s);
+            return;
+        }
+        bool room = f->blocks.total + (s->log_ended ? FTL_BORROW - f->blocks.borrowed : 0) >= need,
              asked = c->asked && is_time(f, s, c, head, durable == head),
              possible = room && (asked || due(f, s, c, now.page)) && choose_start(f, c, asked && c->off);
         s->no_checkpoint = !possible;
         if (possible && !hal_move_logged()) {
             begin(f, c);
             c->serves = asked;
+            c->urgent = s->log_ended;
         }
         if (asked && !possible) ask_in_vain(f, c);
         c->durable = durable;

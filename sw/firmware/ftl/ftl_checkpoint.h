@@ -32,8 +32,9 @@
  * when the other is erased.
  * A step programs one page or erases one block, when nothing else of the firmware is in flight. A program that fails
  * makes its block bad, and the page is written again in another one. Without a block for it the checkpoint is given up,
- * nothing has changed then, and it begins again when as many blocks are free as it needs. A transaction that stays open
- * keeps the log from its first entry on, and no start is behind that.
+ * nothing has changed then, and it begins again when as many blocks are free as it needs. When the log has no block
+ * left it may borrow of the mount reserve (ftl_blocks.h) what failing blocks took away, and afterwards gives others
+ * back. A transaction that stays open keeps the log from its first entry on, and no start is behind that.
  *
  * By command (hal_asked): one whose start is behind all that was logged when it was asked for. A note closes the open
  * page of the log. When that start is not to be had in FTL_ASK_ROUNDS rounds (a transaction stays open) the best one is
@@ -81,6 +82,7 @@ struct ftl_checkpoint {
     bool asked, off, serves;
     uint32_t rounds; /* for which its start has been waited for */
     uint64_t target; /* where its start should be, or later */
+    bool urgent;     /* it may borrow blocks */
     bool over;       /* table memory has erred: there are no more in this session */
 };
 

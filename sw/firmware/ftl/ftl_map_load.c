@@ -147,7 +147,8 @@ void ftl_map_plain(const struct ftl *f) {
 
 enum ftl_error ftl_map_load(struct ftl *f) {
     const struct ftl_geometry *g = &f->geometry;
-    const uint32_t *ppns = hal_frame(f->old_root.frame) + FTL_ROOT_DIRECTORY, pages = FTL_PAGE_WORDS >> copy_bits(f);
+    const uint32_t *ppns = hal_frame(f->old_root.frame) + FTL_ROOT_DIRECTORY,
+                   pages = FTL_DIRECTORY_PAGES << 1 >> copy_bits(f);
     enum ftl_error error = FTL_OK;
     (void)run(HAL_MAP_CLEAR, 0, 0);
     f->map.n = 0;

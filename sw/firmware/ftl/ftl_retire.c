@@ -28,9 +28,10 @@ void ftl_retire_begin(struct ftl *f, struct ftl_retire *r) {
 static void take_event(struct ftl *f, struct ftl_supply *s, struct ftl_retire *r) {
     uint32_t block;
     if (!hal_bad_block(&block)) return;
-    if (ftl_block_exists(&f->geometry, block) && ftl_bbt_mark(f, block)) {
-        add_job(r, block, hal_log_head());
-        ftl_supply_replace(f, s);
+    if (ftl_block_exists(&f->geometry, block)) {
+        bool first = ftl_bbt_mark(f, block);
+        if (first) add_job(r, block, hal_log_head());
+        ftl_supply_failed(f, s, first);
     }
     hal_bad_block_taken();
 }

@@ -192,14 +192,17 @@ static void supply_data(struct ftl *f, struct ftl_supply *s, bool may_take) {
     s->dry = none;
     s->next_die = die + 1 == g->dies ? 0 : die + 1;
     bool full = none && !could && s->hopeless;
+    /* a page that could not be programmed may wait behind another one: it gets a block when its turn comes */
+    full = full && (hal_log_mark() >= s->failed || hal_page_wanted());
     if (s->full != full) {
         s->full = full;
         hal_full(s->full);
     }
 }
 
-void ftl_supply_replace(const struct ftl *f, struct ftl_supply *s) {
-    s->owed++;
+void ftl_supply_failed(const struct ftl *f, struct ftl_supply *s, bool replace) {
+    s->owed += replace;
+    s->failed = hal_log_head();
     if (!s->full || !data_may(f, s)) return;
     s->full = false;
     hal_full(false);

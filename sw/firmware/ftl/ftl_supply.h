@@ -70,6 +70,7 @@ struct ftl_supply {
     bool starving;             /* the collector finds nothing that makes a free block */
     bool hopeless;             /* nor does a checkpoint */
     bool full;
+    uint64_t failed;       /* the log's head when a program was last heard of that failed: its page has a lower index */
     bool log_ended;        /* no lane gets a further block, and none is on its way */
     uint32_t log_full;     /* bit per lane: the same of it, as the hardware was told */
     bool no_checkpoint;    /* no checkpoint can free the log now */
@@ -99,7 +100,8 @@ uint32_t ftl_supply_kept_from_moves(const struct ftl *f);
 /* Whether free blocks are so few that blocks should be collected. */
 bool ftl_supply_low(const struct ftl *f);
 
-/* A data block failed: data gets another one if there is one; `full` is taken back at once then. */
-void ftl_supply_replace(const struct ftl *f, struct ftl_supply *s);
+/* A program failed. With `replace`, the first one of its block, data gets another one if there is one; `full` is taken
+ * back at once then. Until the log is complete up to here it is said only when a page waits and there is no block. */
+void ftl_supply_failed(const struct ftl *f, struct ftl_supply *s, bool replace);
 
 #endif

@@ -60,7 +60,9 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 #define FTL_MAX_LANES ((uint32_t)OTX_MAX_LANES)
 #define FTL_MAX_DIRECTORIES 256u
 #define FTL_MAP_COPIES 2u                                     /* of a map page, and of a directory */
+#ifndef FTL_DIRECTORY_PAGES                                   /* host tests have fewer */
 #define FTL_DIRECTORY_PAGES (FTL_PAGE_WORDS / FTL_MAP_COPIES) /* map pages of a directory */
+#endif
 #define FTL_MAX_WEAR_PAGES 256u
 #define FTL_ROOT_COPY (FTL_ROOT_SECOND - FTL_ROOT_DIRECTORY) /* from a directory's PPN to that of its copy */
 #define FTL_DOUBTFUL 32u

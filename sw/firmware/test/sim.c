@@ -85,6 +85,13 @@ static void blank_pages(void) {
     for (size_t i = 0; i < page_count(); i++) memset(&sim_pages[i], 0, offsetof(struct sim_page, words));
 }
 
+uint32_t sim_directory_pages;
+
+void sim_directories(uint32_t pages) {
+    sim_directory_pages = pages;
+    ftl_geometry_init(&sim.g);
+}
+
 void sim_new(uint32_t channels, uint32_t ways, uint32_t blocks, uint32_t pages, uint32_t lbas) {
     memset(&sim, 0, sizeof sim);
     sim.g = (struct ftl_geometry){.channels = channels,
@@ -101,7 +108,7 @@ void sim_new(uint32_t channels, uint32_t ways, uint32_t blocks, uint32_t pages, 
                                   .idle_dies = 1,
                                   .checkpoint_pages = channels * ways * blocks * pages / 16,
                                   .spare_bytes = 128};
-    ftl_geometry_init(&sim.g);
+    sim_directories(FTL_PAGE_WORDS / FTL_MAP_COPIES);
     sim.part = part_of(&sim.g);
     blank_pages();
     free(sim_last);

@@ -114,6 +114,8 @@ void sim_seed(uint64_t seed);
 
 /* A new blank drive, of ONFI parts that fit and have all modes. */
 void sim_new(uint32_t channels, uint32_t ways, uint32_t blocks, uint32_t pages, uint32_t lbas);
+/* Of a blank drive: so many map pages have one directory. */
+void sim_directories(uint32_t pages);
 /* The parameter page again, three copies with a right CRC, after a change of bytes of the first one. */
 void sim_part_seal(struct sim_part *part);
 void sim_put(struct sim_part *part, uint32_t at, uint32_t bytes, uint32_t value);

@@ -18,36 +18,46 @@ static uint32_t overwrite(uint32_t writes, uint32_t lpns) {
     return done;
 }
 
-/* A transaction that is open holds the log: it becomes full, and that is said. When the transaction has ended, a
- * checkpoint frees the log by itself, though notes and moves are kept out of what is left of it. */
-static void full_log_comes_back(void) {
+/* A transaction that is open, of txid 7, holds the log until it is full, and that is said. */
+static void fill_log(uint32_t shape, uint32_t seed) {
     static const uint32_t shapes[][5] = {{1, 1, 64, 8, 64}, {2, 2, 40, 8, 64}, {4, 2, 24, 8, 64}};
+    const uint32_t *s = shapes[shape];
+    sim_seed(seed);
+    sim_new(s[0], s[1], s[2], s[3], s[4]);
+    mounted();
+    CHECK(drive_tx_write(7, drive_lpn(9)));
+    uint32_t i = 0;
+    for (; sim.log_full == 0 || !log_is_short(); i++) {
+        CHECK(i < 3000);
+        if (i % 3 == 0 ? drive_write(&(uint32_t){drive_lpn(i % 5)}, 1, true) : drive_trim(drive_lpn(i % 5)))
+            drive_flush();
+        drive_supply(20);
+    }
+    CHECK(i > 20);
+    for (uint32_t n = 0; n < 300; n++) drive_supply(1); /* nothing can free it */
+    CHECK(sim.log_full != 0 && !drive_write(&(uint32_t){drive_lpn(2)}, 1, true));
+}
+
+/* When the transaction has ended, a checkpoint frees the log by itself, though notes and moves are kept out of what is
+ * left of it. So many programs of a kind fail in that, or erases. */
+static void full_log_comes_back(uint32_t kind, uint32_t programs, uint32_t erases) {
     for (uint32_t s = 0; s < 3; s++)
         for (uint32_t end = 0; end < 4; end++) {
-            sim_seed(10 * s + end + 1);
-            sim_new(shapes[s][0], shapes[s][1], shapes[s][2], shapes[s][3], shapes[s][4]);
-            mounted();
-            CHECK(drive_tx_write(7, drive_lpn(9)));
-            uint32_t i = 0;
-            for (; sim.log_full == 0 || !log_is_short(); i++) {
-                CHECK(i < 3000);
-                if (i % 3 == 0 ? drive_write(&(uint32_t){drive_lpn(i % 5)}, 1, true) : drive_trim(drive_lpn(i % 5)))
-                    drive_flush();
-                drive_supply(20);
-            }
-            CHECK(i > 20);
-            for (uint32_t n = 0; n < 300; n++) drive_supply(1); /* nothing can free it */
-            CHECK(sim.log_full != 0 && !drive_write(&(uint32_t){drive_lpn(2)}, 1, true));
+            fill_log(s, 10 * s + end + 1);
             if (end & 1) CHECK(drive_commit(7));
             else drive_abort(7);
             if (end != 0) drive_flush(); /* a COMMIT brings its page to NAND by itself */
             uint32_t done = drive.checkpoint.done;
+            sim.fail_next[kind] = programs;
+            if (erases != 0) sim.fail_erase_at = sim.count[HAL_ERASE] + erases;
             for (uint32_t n = 0; log_is_short() || sim.log_full != 0; n++) {
                 CHECK(n < 4000);
                 drive_supply(1);
                 while (drive_finish_one()) {}
             }
             CHECK(drive.checkpoint.done > done);
+            drive_supply(200);
+            CHECK(drive.ftl.blocks.borrowed == 0);
             for (uint32_t n = 0; n < 40; n++) {
                 while (!drive_write(&(uint32_t){drive_lpn(n % 5)}, 1, true)) drive_supply(20);
                 drive_flush();
@@ -56,6 +66,35 @@ static void full_log_comes_back(void) {
             CHECK(sim_mount(&drive.ftl) == FTL_OK);
             drive_judge();
         }
+}
+
+static void full_log_comes_back_by_itself(void) { full_log_comes_back(FTL_KIND_MAP, 0, 0); }
+
+static void full_log_comes_back_over_failing_blocks(void) {
+    for (uint32_t n = 1; n <= FTL_BORROW; n++) {
+        full_log_comes_back(FTL_KIND_MAP, n, 0);
+        full_log_comes_back(FTL_KIND_DIRECTORY, n, 0);
+        full_log_comes_back(FTL_KIND_MAP, 0, n);
+    }
+}
+
+/* Blocks of the mount reserve are in it then: the next mount has enough. */
+static void full_log_with_failing_blocks_cut_at_every_operation(void) {
+    for (uint32_t s = 0; s < 3; s++) {
+        bool ended = false;
+        for (uint32_t cut = 1; !ended; cut++) {
+            fill_log(s, 100 + cut);
+            CHECK(drive_commit(7));
+            drive_flush();
+            sim.fail_next[FTL_KIND_MAP] = cut % (FTL_BORROW + 1);
+            ended = !drive_supply_cut(600, cut);
+            if (ended) drive_cut();
+            CHECK(sim_mount(&drive.ftl) == FTL_OK);
+            drive_judge();
+            drive_start();
+            for (uint32_t n = 0; n < 12; n++) write_one(n % 5);
+        }
+    }
 }
 
 /* Without checkpoints the log would take the drive before that. */
@@ -304,8 +343,8 @@ static void an_open_transaction_survives_checkpoints(void) {
 
 /* Two pages of one block fail when no block is left for data. The block that comes for it is full of the host's pages
  * before the second one has its turn: without a place for it the watermark stands, and no block comes back. */
-static void page_that_failed_gets_a_block_of_the_reserve(void) {
-    sim_seed(4); /* with some others the log stops: docs/known-gaps.md */
+static void page_that_failed_gets_a_block_of_the_reserve(uint32_t seed) {
+    sim_seed(seed);
     sim_new(1, 1, 64, 8, 64);
     sim.g.checkpoint_pages = 100000;
     mounted();
@@ -338,6 +377,43 @@ static void page_that_failed_gets_a_block_of_the_reserve(void) {
     drive_cut();
     CHECK(sim_mount(&drive.ftl) == FTL_OK);
     drive_judge();
+}
+
+/* Blocks that are free fail, all but so many. */
+static void leave_free(uint32_t blocks) {
+    while (drive.ftl.blocks.total > blocks) {
+        uint32_t die = 0;
+        while (drive.ftl.blocks.free[die] == 0) die++;
+        CHECK(ftl_blocks_bad(&drive.ftl, ftl_blocks_take(&drive.ftl, die)));
+    }
+}
+
+/* Only when its blocks are free, and the last free one is left for a page that fails. */
+static void checkpoint_leaves_the_last_free_block(void) {
+    for (uint32_t lack = 0; lack < 2; lack++)
+        for (uint32_t failing = 0; failing < 4; failing++) {
+            sim_new(2, 1, 64, 8, 64);
+            mounted();
+            for (uint32_t i = 0; i < 20; i++) write_one(i % DRIVE_LPNS);
+            uint32_t done = drive.checkpoint.done, need = FTL_RESCUE_BLOCKS + ftl_checkpoint_blocks(&sim.g);
+            leave_free(need - lack);
+            sim.no_collect = true; /* only checkpoints */
+            sim.asked = 1;
+            sim.fail_next[FTL_KIND_MAP] = failing;
+            for (uint32_t n = 0; n < 400; n++) {
+                ftl_retire_step(&drive.ftl, &drive.supply, &drive.retire);
+                ftl_checkpoint_step(&drive.ftl, &drive.supply, &drive.checkpoint);
+                CHECK(drive.ftl.blocks.total >= FTL_RESCUE_BLOCKS);
+                CHECK(lack == 0 || drive.checkpoint.state == FTL_CHECKPOINT_NONE);
+                note_step();
+                (void)drive_finish_one();
+            }
+            CHECK(drive.checkpoint.done == done + (lack == 0 && failing == 0));
+        }
+}
+
+static void pages_that_failed_get_blocks_of_the_reserve(void) {
+    for (uint32_t seed = 1; seed <= 60; seed++) page_that_failed_gets_a_block_of_the_reserve(seed);
 }
 
 /* One round of the firmware, with nothing of the host. */
@@ -707,10 +783,13 @@ const struct test collect_tests[] = {
     {"a block with an unreadable page is set aside", block_with_an_unreadable_page_is_set_aside},
     {"a COMMIT behind a completion that is not taken survives checkpoints",
      commit_behind_an_untaken_completion_survives_checkpoints},
-    {"a page that failed gets a block of the reserve", page_that_failed_gets_a_block_of_the_reserve},
+    {"a checkpoint leaves the last free block", checkpoint_leaves_the_last_free_block},
+    {"pages that failed get blocks of the reserve", pages_that_failed_get_blocks_of_the_reserve},
     {"an open transaction survives checkpoints", an_open_transaction_survives_checkpoints},
     {"checkpoints cut at every operation lose nothing", checkpoints_cut_at_every_operation_lose_nothing},
-    {"a full log comes back when no transaction holds it", full_log_comes_back},
+    {"a full log comes back when no transaction holds it", full_log_comes_back_by_itself},
+    {"a full log comes back over failing blocks", full_log_comes_back_over_failing_blocks},
+    {"a full log with failing blocks, cut at every operation", full_log_with_failing_blocks_cut_at_every_operation},
     {"random histories collect and keep the contract", random_histories_collect_and_keep_the_contract},
     {0},
 };

@@ -13,6 +13,7 @@ static void each_page_stands_twice_in_different_blocks(void) {
         const uint32_t *s = shapes[run % 4];
         sim_seed(run);
         sim_new(s[0], s[1], s[2], s[3], s[4]);
+        if (run % 4 != 0) sim_directories(1 + run % 2); /* two of shapes 1 and 2 */
         sim.g.checkpoint_pages = 3;
         mounted();
         for (uint32_t n = 0; n < 6; n++) {
@@ -45,6 +46,26 @@ static void unchanged_drive(uint32_t shape, uint32_t age) {
     for (uint32_t n = 0; n <= age; n++) remounted();
     drive_start();
     drive_cut_dropping_all();
+}
+
+/* A mount that keeps the map keeps the blocks of all its pages, also where one holds nothing but a directory's copy. */
+static void blocks_of_all_copies_are_kept(void) {
+    sim_new(2, 2, 84, 8, 2100);
+    sim_directories(1);
+    mounted();
+    for (uint32_t i = 0; i < DRIVE_LPNS; i++) write_one(i);
+    remounted();
+    for (uint32_t n = 0; n < 2; n++) {
+        drive_start();
+        remounted();
+        CHECK(drive.ftl.report.entries == 0 && sim.programs[FTL_KIND_MAP] == 0);
+        for (uint32_t kind = FTL_KIND_MAP; kind <= FTL_KIND_DIRECTORY; kind += FTL_KIND_DIRECTORY - FTL_KIND_MAP)
+            for (uint32_t i = 0; i < 4; i++) {
+                const struct sim_page *page = map_page_named(kind, i / 2, i % 2);
+                CHECK(page != NULL);
+                CHECK(ftl_blocks_is_taken(&drive.ftl, (uint32_t)(page - sim_pages) >> sim.g.page_bits));
+            }
+    }
 }
 
 /* The wear pages say that the block of this page has no erases and all others have: who takes a block takes that one.
@@ -227,6 +248,7 @@ static void random_histories_with_an_error_in_the_map(void) {
 }
 
 const struct test map_tests[] = {
+    {"two-maps: the blocks of all copies are kept", blocks_of_all_copies_are_kept},
     {"map pages and directories stand twice in different blocks", each_page_stands_twice_in_different_blocks},
     {"one unreadable page of the map harms nobody", one_unreadable_page_harms_nobody},
     {"unreadable copies of different pages of the map harm nobody", errors_in_different_pages_harm_nobody},

@@ -62,6 +62,7 @@ void any_geometry(void) {
         {1, 1, 56, 8, 64}, {2, 2, 56, 8, 1100}, {4, 2, 20, 8, 64}, {3, 1, 80, 8, 1100}, {1, 4, 24, 16, 64}};
     const uint32_t *s = shapes[sim_random(5)];
     sim_new(s[0], s[1], s[2], s[3], s[4]);
+    if (sim_random(2)) sim_directories(1);
     sim.g.patrol_clocks = sim_random(2);
     sim.g.cache_ops = sim_random(2); /* two programs of a die at once */
     sim.clocks_per_ask = 1;
