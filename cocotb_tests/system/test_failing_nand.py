@@ -110,10 +110,8 @@ def test_data_of_a_failing_program_is_there_and_its_block_is_left():
     f.restart(cut=True)
     f.verify()
     assert fails >= 4 and bad_blocks(f.drive) >= 4
-    before = f.drive.faults_seen()["program_fails"]
-    assert [f.fill() for _ in range(3)] == [f.blocks] * 3 and f.drive.faults_seen()["program_fails"] <= before + 2, (
-        "a bad block was used again"
-    )
+    assert [f.fill() for _ in range(3)] == [f.blocks] * 3
+    assert f.drive.faults_seen()["program_fails"] <= len(places), "a bad block was used again: a page failed twice"
     f.verify()
 
 

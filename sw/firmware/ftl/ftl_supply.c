@@ -192,8 +192,12 @@ static void supply_data(struct ftl *f, struct ftl_supply *s, bool may_take) {
     s->dry = none;
     s->next_die = die + 1 == g->dies ? 0 : die + 1;
     bool full = none && !could && s->hopeless;
-    /* a page that could not be programmed may wait behind another one: it gets a block when its turn comes */
-    full = full && (hal_log_mark() >= s->failed || hal_page_wanted());
+    /* a page that could not be programmed may wait behind another one: it gets a block when its turn comes. Not for
+     * ever: both may wait for the end of a group that waits for a page */
+    bool waits = full && hal_log_mark() < s->failed && !hal_page_wanted();
+    s->turns = waits ? s->turns + 1 : 0;
+    full = full && (!waits || s->turns > FTL_TURN_ROUNDS);
+    if (waits && full) s->turns = FTL_TURN_ROUNDS + 1;
     if (s->full != full) {
         s->full = full;
         hal_full(s->full);

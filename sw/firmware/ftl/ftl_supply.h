@@ -41,6 +41,7 @@
 #define FTL_LOG_RESERVE 4u
 #define FTL_LOG_LAST 2u
 #define FTL_URGENT_NOTES 3u /* LogReserve.scala */
+#define FTL_TURN_ROUNDS 500u
 #define FTL_PLENTY_SHARE 16u
 #define FTL_AHEAD 2u /* erased blocks that wait per die and per lane */
 /* blocks that a lane of the hardware has behind its current and its next one (LogLanes.scala) */
@@ -70,6 +71,7 @@ struct ftl_supply {
     bool starving;             /* the collector finds nothing that makes a free block */
     bool hopeless;             /* nor does a checkpoint */
     bool full;
+    uint32_t turns;        /* rounds for which `full` was not said because of that: */
     uint64_t failed;       /* the log's head when a program was last heard of that failed: its page has a lower index */
     bool log_ended;        /* no lane gets a further block, and none is on its way */
     uint32_t log_full;     /* bit per lane: the same of it, as the hardware was told */
@@ -101,7 +103,8 @@ uint32_t ftl_supply_kept_from_moves(const struct ftl *f);
 bool ftl_supply_low(const struct ftl *f);
 
 /* A program failed. With `replace`, the first one of its block, data gets another one if there is one; `full` is taken
- * back at once then. Until the log is complete up to here it is said only when a page waits and there is no block. */
+ * back at once then. Until the log is complete up to here it is said only when a page waits and there is no block, or
+ * after FTL_TURN_ROUNDS. */
 void ftl_supply_failed(const struct ftl *f, struct ftl_supply *s, bool replace);
 
 #endif

@@ -8,9 +8,10 @@ struct drive_hw hw;
 
 #define UNTAKEN 16u
 
-uint32_t drive_lpn(uint32_t i) { return i * (sim.g.lbas / DRIVE_LPNS); }
+/* The last one is the last of the drive: map pages and directories at the end have something. */
+uint32_t drive_lpn(uint32_t i) { return i == DRIVE_LPNS - 1 ? sim.g.lbas - 1 : i * (sim.g.lbas / DRIVE_LPNS); }
 
-static uint32_t number_of(uint32_t lpn) { return lpn / (sim.g.lbas / DRIVE_LPNS); }
+uint32_t drive_number(uint32_t lpn) { return lpn == sim.g.lbas - 1 ? DRIVE_LPNS - 1 : lpn / (sim.g.lbas / DRIVE_LPNS); }
 
 static uint32_t value_of(uint32_t lpn, uint32_t word) {
     if (word == FTL_WORD_NONE) return NOTHING;
@@ -95,7 +96,7 @@ void drive_start(void) {
         hw.lane[l].next = pop(&sim.lane[l]);
     }
     for (uint32_t l = 0; l < sim.g.lbas; l++)
-        if (number_of(l) >= DRIVE_LPNS || drive_lpn(number_of(l)) != l) CHECK(hal_map()[l] == FTL_WORD_NONE);
+        if (drive_number(l) >= DRIVE_LPNS || drive_lpn(drive_number(l)) != l) CHECK(hal_map()[l] == FTL_WORD_NONE);
     for (uint32_t i = 0; i < DRIVE_LPNS; i++) drive.before[i] = drive_value(drive_lpn(i));
     for (uint32_t t = 0; t < FTL_TXIDS; t++)
         if (drive_restored(t, &drive.tx[t])) drive.restored |= 1u << t;

@@ -62,6 +62,8 @@ struct drive {
 extern struct drive drive;
 
 uint32_t drive_lpn(uint32_t i);
+/* i, if that is drive_lpn(i). */
+uint32_t drive_number(uint32_t lpn);
 /* Value of a block in the mounted map; checks that the page is whole and the right one. */
 uint32_t drive_value(uint32_t lpn);
 

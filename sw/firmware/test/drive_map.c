@@ -16,8 +16,6 @@ static struct {
 } pending[PENDING];
 static uint32_t pendings;
 
-static uint32_t number_of(uint32_t lpn) { return lpn / (sim.g.lbas / DRIVE_LPNS); }
-
 /* The words that the firmware sees: a chain when a version hangs there. */
 static void show(void) {
     for (uint32_t i = 0; i < DRIVE_LPNS; i++) {
@@ -39,8 +37,8 @@ static uint32_t count(const struct location *l, uint32_t block) {
 }
 
 uint32_t hal_lookup(uint32_t lpn) {
-    const struct location *l = &base[number_of(lpn)];
-    if (drive_lpn(number_of(lpn)) != lpn || l->ppn == NO_PAGE) return FTL_WORD_NONE;
+    const struct location *l = &base[drive_number(lpn)];
+    if (drive_lpn(drive_number(lpn)) != lpn || l->ppn == NO_PAGE) return FTL_WORD_NONE;
     return l->complete ? FTL_WORD_NAND(l->ppn) : FTL_WORD(FTL_WORD_KIND_BUF, 0);
 }
 
@@ -81,7 +79,7 @@ static void start_prepared(void) {
     for (uint32_t t = 0; t < FTL_TXIDS; t++)
         for (uint32_t i = 0; i < drive.tx[t].n; i++) {
             uint32_t word = hal_tx_area(t)[4 * i + 1];
-            open_tx[t][number_of(drive.tx[t].lpn[i])] = (struct location){
+            open_tx[t][drive_number(drive.tx[t].lpn[i])] = (struct location){
                 .held = true, .complete = true, .ppn = word == FTL_WORD_NONE ? NO_PAGE : FTL_WORD_VALUE(word)};
         }
 }
@@ -99,12 +97,12 @@ void map_start(void) {
 }
 
 void map_plain(uint32_t lpn, uint32_t ppn) {
-    base[number_of(lpn)] = (struct location){.held = true, .ppn = ppn, .complete = ppn == NO_PAGE};
+    base[drive_number(lpn)] = (struct location){.held = true, .ppn = ppn, .complete = ppn == NO_PAGE};
     show();
 }
 
 void map_in_tx(uint32_t txid, uint32_t lpn, uint32_t ppn) {
-    open_tx[txid][number_of(lpn)] = (struct location){.held = true, .ppn = ppn, .complete = ppn == NO_PAGE};
+    open_tx[txid][drive_number(lpn)] = (struct location){.held = true, .ppn = ppn, .complete = ppn == NO_PAGE};
     show();
 }
 
@@ -139,7 +137,7 @@ static bool swap(struct location *l, uint32_t from, uint32_t to) {
 }
 
 bool map_swap(uint32_t lpn, uint32_t from, uint32_t to) {
-    uint32_t i = number_of(lpn);
+    uint32_t i = drive_number(lpn);
     bool hit = swap(&base[i], from, to);
     for (uint32_t t = 0; t < FTL_TXIDS; t++) hit = swap(&open_tx[t][i], from, to) || hit;
     for (uint32_t p = 0; p < pendings; p++) hit = swap(&pending[p].at[i], from, to) || hit;

@@ -121,7 +121,7 @@ bool hal_log_note(bool urgent) {
 
 /* The hardware brings a note to NAND by itself. */
 void note_step(void) {
-    if (hw.note <= hw.durable) return;
+    if (hw.note <= hw.durable || sim.log_rests) return;
     if (hw.note > hw.closed && drive_can_close()) drive_close();
     if (sim_random(2)) drive_finish_log();
 }

@@ -79,6 +79,7 @@ struct sim {
     /* a move that was handed over waits: the log is short, or the rescue is busy */
     bool no_moves;
     bool split;                                 /* firmware runs between the entries of a WRITE */
+    bool log_rests;                             /* pages of the log wait, but for drive_finish_one() */
     bool no_collect;                            /* blocks do not come back */
     uint32_t memory_errors;                     /* what hal_memory_errors() says */
     bool takes_nothing;                         /* the host takes no completions */

@@ -38,12 +38,34 @@ static void fill_log(uint32_t shape, uint32_t seed) {
     CHECK(sim.log_full != 0 && !drive_write(&(uint32_t){drive_lpn(2)}, 1, true));
 }
 
+/* The next mount may write to its reserve: no block of it has a page of this generation. */
+static void reserve_is_not_of_this_session(void) {
+    for (uint32_t die = 0; die < sim.g.dies; die++)
+        for (uint32_t b = 0; b < sim.g.blocks; b++) {
+            const struct sim_page *page = &sim_pages[ftl_first_ppn(&sim.g, ftl_block_id(&sim.g, die, b))];
+            if (ftl_blocks_new_word(&drive.ftl, die, b / 32) >> b % 32 & 1u)
+                CHECK(page->state == SIM_BLANK || page->generation != sim.generation);
+        }
+}
+
 /* When the transaction has ended, a checkpoint frees the log by itself, though notes and moves are kept out of what is
  * left of it. So many programs of a kind fail in that, or erases. */
-static void full_log_comes_back(uint32_t kind, uint32_t programs, uint32_t erases) {
+static void full_log_comes_back(uint32_t kind, uint32_t programs, uint32_t erases, bool slow) {
+    uint32_t waits = 0;
     for (uint32_t s = 0; s < 3; s++)
         for (uint32_t end = 0; end < 4; end++) {
             fill_log(s, 10 * s + end + 1);
+            if (end == 2) { /* nothing else makes one due */
+                drive.ftl.geometry.checkpoint_pages = 100000;
+                drive.checkpoint.last = hw.pages - 1;
+            }
+            if (end == 1) { /* a page that moves waits for the log */
+                uint32_t block = FTL_WORD_VALUE(hal_map()[drive_lpn(0)]) >> sim.g.page_bits;
+                if (FTL_WORD_KIND(hal_map()[drive_lpn(0)]) == FTL_WORD_KIND_NAND && hal_live(block) != 0)
+                    CHECK(ftl_retire_collect(&drive.supply, &drive.retire, block, false, 0));
+                drive_supply(100);
+                waits += hw.move.waits;
+            }
             if (end & 1) CHECK(drive_commit(7));
             else drive_abort(7);
             if (end != 0) drive_flush(); /* a COMMIT brings its page to NAND by itself */
@@ -51,13 +73,14 @@ static void full_log_comes_back(uint32_t kind, uint32_t programs, uint32_t erase
             sim.fail_next[kind] = programs;
             if (erases != 0) sim.fail_erase_at = sim.count[HAL_ERASE] + erases;
             for (uint32_t n = 0; log_is_short() || sim.log_full != 0; n++) {
-                CHECK(n < 4000);
+                CHECK(n < 8000);
                 drive_supply(1);
-                while (drive_finish_one()) {}
+                for (uint32_t k = slow ? sim_random(end + 2) : 1000; k > 0 && drive_finish_one(); k--) {}
             }
             CHECK(drive.checkpoint.done > done);
             drive_supply(200);
             CHECK(drive.ftl.blocks.borrowed == 0);
+            reserve_is_not_of_this_session();
             for (uint32_t n = 0; n < 40; n++) {
                 while (!drive_write(&(uint32_t){drive_lpn(n % 5)}, 1, true)) drive_supply(20);
                 drive_flush();
@@ -66,15 +89,36 @@ static void full_log_comes_back(uint32_t kind, uint32_t programs, uint32_t erase
             CHECK(sim_mount(&drive.ftl) == FTL_OK);
             drive_judge();
         }
+    CHECK(waits != 0);
 }
 
-static void full_log_comes_back_by_itself(void) { full_log_comes_back(FTL_KIND_MAP, 0, 0); }
+static void full_log_comes_back_by_itself(void) {
+    full_log_comes_back(FTL_KIND_MAP, 0, 0, false);
+    full_log_comes_back(FTL_KIND_MAP, 0, 0, true);
+}
 
 static void full_log_comes_back_over_failing_blocks(void) {
     for (uint32_t n = 1; n <= FTL_BORROW; n++) {
-        full_log_comes_back(FTL_KIND_MAP, n, 0);
-        full_log_comes_back(FTL_KIND_DIRECTORY, n, 0);
-        full_log_comes_back(FTL_KIND_MAP, 0, n);
+        full_log_comes_back(FTL_KIND_MAP, n, 0, false);
+        full_log_comes_back(FTL_KIND_DIRECTORY, n, 0, true);
+        full_log_comes_back(FTL_KIND_MAP, 0, n, false);
+    }
+}
+
+/* The host's CHECKPOINT asks for notes, too. */
+static void notes_in_a_full_log_are_few(void) {
+    fill_log(0, 1);
+    drive_abort(7);
+    sim.asked = 1;
+    sim.log_rests = true;
+    drive.supply.urgent_notes = FTL_URGENT_NOTES;
+    drive_supply(100); /* hal_log_note() counts them */
+    sim.log_rests = false;
+    drive_flush();
+    for (uint32_t n = 0; log_is_short() || sim.log_full != 0; n++) {
+        CHECK(n < 4000);
+        drive_supply(1);
+        (void)drive_finish_one();
     }
 }
 
@@ -341,17 +385,14 @@ static void an_open_transaction_survives_checkpoints(void) {
     }
 }
 
-/* Two pages of one block fail when no block is left for data. The block that comes for it is full of the host's pages
- * before the second one has its turn: without a place for it the watermark stands, and no block comes back. */
-static void page_that_failed_gets_a_block_of_the_reserve(uint32_t seed) {
+/* Two pages of one block fail when no block is left for data. */
+static void two_pages_fail(uint32_t seed) {
     sim_seed(seed);
     sim_new(1, 1, 64, 8, 64);
     sim.g.checkpoint_pages = 100000;
     mounted();
     sim.no_collect = true;
-    uint32_t n = 0;
-    while (drive_write(&(uint32_t){drive_lpn(n % DRIVE_LPNS)}, 1, true)) {
-        n++;
+    for (uint32_t n = 0; drive_write(&(uint32_t){drive_lpn(n % DRIVE_LPNS)}, 1, true); n++) {
         while (hw.datas > 2) CHECK(drive_finish_one());
         if (drive_can_close()) drive_close();
         drive_finish_log();
@@ -361,6 +402,13 @@ static void page_that_failed_gets_a_block_of_the_reserve(uint32_t seed) {
     drive_finish_data();
     sim.fail_programs = 0;
     CHECK(hw.fails == 2);
+}
+
+/* The block that comes for it is full of the host's pages before the second one has its turn: without a place for it
+ * the watermark stands, and no block comes back. */
+static void page_that_failed_gets_a_block_of_the_reserve(uint32_t seed) {
+    uint32_t n = 0;
+    two_pages_fail(seed);
     for (uint32_t k = 0; k < 50 && hw.rescue_ppn == NO_PAGE; k++) drive_supply(1);
     CHECK(hw.rescue_ppn != NO_PAGE); /* the first one has its page */
     while (drive_write(&(uint32_t){drive_lpn(n++ % DRIVE_LPNS)}, 1, true)) {}
@@ -414,6 +462,27 @@ static void checkpoint_leaves_the_last_free_block(void) {
 
 static void pages_that_failed_get_blocks_of_the_reserve(void) {
     for (uint32_t seed = 1; seed <= 60; seed++) page_that_failed_gets_a_block_of_the_reserve(seed);
+}
+
+/* The place of the first one does not come to its end: the second one's turn does not come. */
+static void full_is_said_though_a_page_waits_for_its_turn(void) {
+    two_pages_fail(1);
+    for (uint32_t k = 0; k < 50 && hw.rescue_ppn == NO_PAGE; k++) drive_supply(1);
+    uint32_t ppn;
+    while (drive_page(&ppn)) {}
+    leave_free(0);
+    drive_supply(20);
+    CHECK(!hal_page_wanted() && hw.fails == 2 && !sim.full);
+    drive_supply(FTL_TURN_ROUNDS);
+    CHECK(sim.full);
+}
+
+/* No block at all: the drive is told, and its log stops. */
+static void pages_that_failed_without_any_block_stop_the_log(void) {
+    two_pages_fail(1);
+    leave_free(0);
+    drive_supply(400);
+    CHECK(hw.stopped);
 }
 
 /* One round of the firmware, with nothing of the host. */
@@ -784,11 +853,14 @@ const struct test collect_tests[] = {
     {"a COMMIT behind a completion that is not taken survives checkpoints",
      commit_behind_an_untaken_completion_survives_checkpoints},
     {"a checkpoint leaves the last free block", checkpoint_leaves_the_last_free_block},
+    {"full is said though a page waits for its turn", full_is_said_though_a_page_waits_for_its_turn},
+    {"pages that failed without any block stop the log", pages_that_failed_without_any_block_stop_the_log},
     {"pages that failed get blocks of the reserve", pages_that_failed_get_blocks_of_the_reserve},
     {"an open transaction survives checkpoints", an_open_transaction_survives_checkpoints},
     {"checkpoints cut at every operation lose nothing", checkpoints_cut_at_every_operation_lose_nothing},
     {"a full log comes back when no transaction holds it", full_log_comes_back_by_itself},
     {"a full log comes back over failing blocks", full_log_comes_back_over_failing_blocks},
+    {"notes in a full log are few", notes_in_a_full_log_are_few},
     {"a full log with failing blocks, cut at every operation", full_log_with_failing_blocks_cut_at_every_operation},
     {"random histories collect and keep the contract", random_histories_collect_and_keep_the_contract},
     {0},

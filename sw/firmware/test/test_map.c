@@ -50,7 +50,7 @@ static void unchanged_drive(uint32_t shape, uint32_t age) {
 
 /* A mount that keeps the map keeps the blocks of all its pages, also where one holds nothing but a directory's copy. */
 static void blocks_of_all_copies_are_kept(void) {
-    sim_new(2, 2, 84, 8, 2100);
+    sim_new(2, 2, 56, 8, 1100);
     sim_directories(1);
     mounted();
     for (uint32_t i = 0; i < DRIVE_LPNS; i++) write_one(i);
