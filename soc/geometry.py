@@ -231,6 +231,13 @@ class Geometry:
         return min(self.channels, NUMBERS["MAX_LANES"])
 
     @property
+    def lane_blocks(self):
+        """Blocks that a lane of the log holds in hardware: so many that its lanes together have a place for both copies
+        of all pages that new writes leave alone, whatever they have used of their first two (LogReserve.scala)."""
+        left_alone = 50 + max(self.pages_per_block, self.lanes * self.pages_per_block // 2)
+        return max(6, 2 - -2 * left_alone // (self.lanes * self.pages_per_block))
+
+    @property
     def page_bits(self):
         return self._bits(self.pages_per_block)
 
@@ -297,8 +304,8 @@ class Geometry:
 
     def derived(self):
         names = (
-            "dies lanes page_bits block_bits ppn_bits raw_pages frames spare_used corrected_bits refresh_at tx_slots "
-            "tx_base table_bytes frame_bytes clock_ps"
+            "dies lanes lane_blocks page_bits block_bits ppn_bits raw_pages frames spare_used corrected_bits "
+            "refresh_at tx_slots tx_base table_bytes frame_bytes clock_ps"
         ).split()
         return {n: getattr(self, n) for n in names}
 
@@ -331,12 +338,12 @@ PRESETS = {
     for g in [
         Geometry("tiny", 1, 1, 112, 16, 1024, **FEW_FRAMES, timing=QUICK, **ONFI, **UNWATCHED),
         Geometry("tiny24", 1, 1, 112, 16, 1024, **FEW_FRAMES, **LONGER, **CAPABLE, timing=QUICK, **ONFI, **UNWATCHED),
-        Geometry("small", 2, 2, 24, 16, 256, **FEW_FRAMES, **MODEL, scramble=1, timing=SUSPENDS, **ONFI, **UNWATCHED),
+        Geometry("small", 2, 2, 26, 16, 256, **FEW_FRAMES, **MODEL, scramble=1, timing=SUSPENDS, **ONFI, **UNWATCHED),
         Geometry(
             "rich",
             2,
             2,
-            26,
+            28,
             16,
             256,
             **FEW_FRAMES,
@@ -364,7 +371,7 @@ PRESETS = {
             **UNWATCHED,
         ),
         Geometry(
-            "quick", 1, 1, 64, 16, 64, **FEW_FRAMES, tx_entries=48, timing=SHORT, **ONFI, **UNWATCHED, **NEAR, **MODEL
+            "quick", 1, 1, 80, 16, 64, **FEW_FRAMES, tx_entries=48, timing=SHORT, **ONFI, **UNWATCHED, **NEAR, **MODEL
         ),
         Geometry(
             "quick4",

@@ -98,7 +98,7 @@ MEANS = {
     "lookup_word": "Its map word, of kind NONE, NAND or BUF.",
     "log_note": (
         "A write appends an entry that means nothing, and makes the log durable past it; 1: also in what is "
-        "reserved of the log. Only while log_noting is 0."
+        "reserved of the log, and then one that waits does so, too; 0: only while log_noting is 0."
     ),
     "health_index": "Number of the next health_word.",
     "health_word": "A write: QUERY HEALTH + health_index answers it.",

@@ -32,7 +32,7 @@ class FirmwareAsks:
     def start_asks(self):
         self.asks = {n: Pin(getattr(self.dut, n)) for n in ASKS}
         self.answers = {n: reader(getattr(self.dut, n)) for n in ANSWERS}
-        self.shown_page, self.notes, self.touched = None, [], set()
+        self.shown_page, self.notes, self.note_from, self.touched = None, [], 0, set()
 
     def drive_asks(self):
         """A page is picked in the clock in which it goes on offer."""
@@ -48,6 +48,8 @@ class FirmwareAsks:
     async def strobe(self, name, payload=None):
         """One clock of a flow or, without `payload`, of a plain signal."""
         pin = self.asks[name if payload is None else f"{name}_valid"]
+        if name == "note":
+            self.note_from = len(self.log)
         if payload is not None:
             self.asks[f"{name}_payload"].set(payload)
         pin.set(1)
@@ -95,6 +97,7 @@ class FirmwareAsks:
         """The entry of a note has no meaning, is between groups and complete as it is appended."""
         want = dict.fromkeys(e, 0) | dict(kind=e["kind"], n=1, room=1, last=1)
         assert e == want and self.open_group is None, e
+        assert self.durable >= self.note_from or self.failed, "what stands before the note is not durable"
         self.notes.append(len(self.log))
         self.complete.add(len(self.log))
         self.log.append(e)

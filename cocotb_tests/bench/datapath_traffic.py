@@ -18,7 +18,8 @@ from cocotb_tests.bench.datapath_bench import (
 from cocotb_tests.bench.datapath_engine import ABORTED, COMMITTED
 from cocotb_tests.bench.spinal import generated
 
-RESERVE = 40 + GEOMETRY.lanes * GEOMETRY.pages_per_block  # log pages that writes leave alone (LogReserve.scala)
+# log pages that writes leave alone (LogReserve.scala)
+RESERVE = 44 + max(GEOMETRY.pages_per_block, GEOMETRY.lanes * GEOMETRY.pages_per_block // 2)
 
 
 def conflict(a, c):

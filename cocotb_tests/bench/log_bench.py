@@ -265,6 +265,8 @@ class Bench:
         location = beat["location_kind"] << 30 | beat["location_value"]
         fields = {k: v for k, v in beat.items() if not k.startswith("location_")}
         self.model.plan.insert(head, Entry(location=location, **fields))
+        for wait in self.later:  # what they wait for is one place further on
+            wait["index"] += wait["index"] > head
         self.model.taken()
         self.moved.append(head)
 
@@ -272,18 +274,26 @@ class Bench:
         index, has, txid = self.outstanding.pop(which)
         self.data_done.queue.append(dict(index=index, hasTx=has, txid=txid, ok=ok))
 
-    def finish_program(self, number, status=0):
-        self.flying.remove(number)
-        self.program_done.queue.append(
-            dict(cookie=number % FRAMES, status=status, kind=0, generation=0, lpn=0, sequence=0)
-        )
+    def finish_copy(self, number, copy=0, status=0):
+        self.flying.remove((number, copy))
+        cookie = copy * FRAMES + number % FRAMES
+        self.program_done.queue.append(dict(cookie=cookie, status=status, kind=0, generation=0, lpn=0, sequence=0))
 
-    async def fails(self, number):
-        """The program of log page `number`, which is under way, fails at all its places."""
+    async def finish_program(self, number):
+        """Both copies are programmed; one may not be under way yet."""
+        for copy in (0, 1):
+            await self.until(lambda copy=copy: (number, copy) in self.flying)
+            self.finish_copy(number, copy)
+
+    async def fails(self, number, copy=0):
+        """The program of a copy of log page `number`, which is under way, fails at all its places; the other's ends."""
+        if self.g["lanes"] > 1:
+            await self.until(lambda: (number, 1 - copy) in self.flying)
+            self.finish_copy(number, 1 - copy)
         for _ in range(PLACES - 1):
-            self.finish_program(number, status=1)
-            await self.until(lambda: number in self.flying)
-        self.finish_program(number, status=1)
+            self.finish_copy(number, copy, status=1)
+            await self.until(lambda: (number, copy) in self.flying)
+        self.finish_copy(number, copy, status=1)
 
     def _waits(self, beat):
         self.model.waiter(**beat)
@@ -292,18 +302,18 @@ class Bench:
     def _program(self, op):
         slot = op["cookie"] % FRAMES
         page = self.model.program(op, bytes(self.memory[slot * PAGE : slot * PAGE + PAGE]))
-        self.times["program", page.number] = self.clock
-        self.flying.append(page.number)
-        self.held.add(slot)
+        self.times.setdefault(("program", page.number), self.clock)
+        self.flying.append((page.number, op["cookie"] // FRAMES))
+        self.held.add(op["cookie"])
 
     def _programmed(self, beat):
-        slot = beat["cookie"]
+        slot = beat["cookie"] % FRAMES
         number = max(n for n in range(len(self.model.pages)) if n % FRAMES == slot)
         assert self.memory[slot * PAGE :].startswith(self.model.images[number]), (
             f"frame of page {number} changed while it was programmed"
         )
-        self.held.discard(slot)
-        self.model.program_done(slot, beat["status"])
+        self.held.discard(beat["cookie"])
+        self.model.program_done(beat["cookie"], beat["status"])
 
     def _tx(self, beat):
         self.model.tx(**beat)
@@ -336,7 +346,9 @@ class Bench:
             )
         if self.bursts and self.auto_memory and self.bursts[0][0] <= self.clock and not self.b.queue:
             _, at, data = self.bursts.popleft()
-            assert at // PAGE not in self.held, f"write into frame {at // PAGE}, which the flash reads"
+            assert not {at // PAGE, at // PAGE + FRAMES} & self.held, (
+                f"write into frame {at // PAGE}, which the flash reads"
+            )
             self.memory[at : at + 32] = data
             self.b.queue.append(dict(id=0, resp=self.b_resp))
 
@@ -348,7 +360,7 @@ class Bench:
             if self.auto_data and self.outstanding and r() < self.finish_rate and len(self.data_done.queue) < 4:
                 self.finish_data(self.rng.randrange(min(len(self.outstanding), 40)))
             if self.auto_program and self.flying and r() < self.finish_rate and not self.program_done.queue:
-                self.finish_program(self.rng.choice(self.flying), int(r() < self.fail_rate))
+                self.finish_copy(*self.rng.choice(self.flying), int(r() < self.fail_rate))
             if self.auto_blocks and r() < 0.02 and not self.block_in.queue:
                 self.blocks(
                     1, [lane for lane, at in enumerate(self.model.at) if len(self.model.blocks[lane]) - at[0] < 5]

@@ -14,10 +14,25 @@ from cocotb_tests.models.log_model import FIRST_PAGES, MAP, RELOCATE, TRIM, WRIT
 
 
 async def to_place(b, page):
-    """The next log page goes to page `page` of a block of lane 0; all before it are done."""
-    while len(b.model.pages) % b.g["lanes"] or b.model.at[0][1] != page:
+    """The copy of the next log page that is returned goes to page `page` of a block of lane 0; all before it are
+    done.
+    """
+    first = {page: 0}
+    if b.g["lanes"] == 1:
+        first[(page - 1) % b.g["pagesPerBlock"]] = 1
+    while 2 * len(b.model.pages) % b.g["lanes"] or b.model.at[0][1] not in first:
         b.group(Entry(kind=TRIM))
         await b.flushed()
+    return first[b.model.at[0][1]]
+
+
+async def to_copy(b, number, copy):
+    """That copy of page `number` is under way, and the other one is not."""
+    await b.until(lambda: (number, 0) in b.flying)
+    if copy or b.g["lanes"] > 1:
+        await b.until(lambda: (number, 1 - copy) in b.flying)
+        b.finish_copy(number, 1 - copy)
+    await b.until(lambda: (number, copy) in b.flying)
 
 
 @cocotb.test()
@@ -27,24 +42,25 @@ async def failed_log_page_goes_to_the_place_after_and_says_so(dut):
     last = b.g["pagesPerBlock"] - 1
     for page in (0, 1, 2, 3, 5, last - 1, last):
         for failures in (1, 2, 3):
-            await to_place(b, page)
+            copy = await to_place(b, page)
             b.auto_program = False
-            number, block = len(b.model.pages), b.model.at[0][0]
+            number, block = len(b.model.pages), b.model.at[0][0] + (copy and not page)
             b.group(Entry(kind=TRIM, lpn=page))
             b.wait(1, len(b.model.plan))
             n = len(b.ended)
-            await b.until(lambda number=number: number in b.flying)
+            which = number, copy
+            await to_copy(b, *which)
             places = [(block, page)]
             for _ in range(failures):
-                b.finish_program(number, status=1)
-                await b.until(lambda number=number: number in b.flying)
+                b.finish_copy(*which, status=1)
+                await b.until(lambda which=which: which in b.flying)
                 at, q = places[-1]
                 places.append((at, q + 1) if q < FIRST_PAGES else (at + 1, 0))
-                assert b.model.placed[number] == places[-1]
+                assert b.model.placed[which] == places[-1]
             assert len(b.ended) == n and not b.model.bad
-            b.finish_program(number)
-            await b.until(lambda n=n: len(b.ended) > n)
+            b.finish_copy(*which)
             b.auto_program = True
+            await b.until(lambda n=n: len(b.ended) > n)
     b.whole()
     assert not int(dut.fault.value)
 
@@ -64,18 +80,17 @@ async def fourth_failure_of_a_log_page_is_a_fault(dut):
 @cocotb.test()
 async def failed_page_waits_for_the_next_block_and_others_go_on(dut):
     b = await bench(dut, blocks=2)
-    await to_place(b, 4)
+    copy = await to_place(b, 4)
     b.auto_program = False
     number = len(b.model.pages)
     b.group(Entry(kind=TRIM))
     b.wait(1, len(b.model.plan))
-    await b.until(lambda: number in b.flying)
-    b.finish_program(number, status=1)
+    await to_copy(b, number, copy)
+    b.finish_copy(number, copy, status=1)
     await b.clocks(200)
-    assert not b.flying and number in b.model.again
+    assert not b.flying and (number, copy) in b.model.again
     b.blocks(1)
-    await b.until(lambda: number in b.flying)
-    b.finish_program(number)
+    await b.until(lambda: (number, copy) in b.flying)
     b.auto_program = True
     await b.flushed()
     b.whole()
@@ -87,8 +102,8 @@ async def event_that_is_not_taken_holds_the_page_only(dut):
     b.auto_program, b.bad.on = False, False
     b.group(Entry(kind=TRIM))
     b.wait(1, 1)
-    await b.until(lambda: b.flying)
-    b.finish_program(0, status=1)
+    await to_copy(b, 0, 0)
+    b.finish_copy(0, status=1)
     await b.clocks(100)
     assert not b.flying
     b.group(*plain(5))
@@ -101,20 +116,73 @@ async def event_that_is_not_taken_holds_the_page_only(dut):
 
 
 @cocotb.test()
-async def watermark_of_a_page_that_is_placed_late_names_no_later_entry(dut):
+async def a_copy_that_is_placed_late_has_the_watermark_of_the_other(dut):
+    """Also when entries have become complete and durable since: both copies are the same but for places."""
+    b = await bench(dut)
+    b.group(*[Entry(kind=TRIM) for _ in range(4)])
+    await b.flushed()
+    b.auto_program = b.auto_data = False
+    b.group(*plain(2), Entry(kind=TRIM))
+    b.wait(1, 5)
+    await to_copy(b, 1, 0)
+    assert b.model.pages[1].watermark == 4
+    b.auto_data = True
+    await b.until(lambda: b.model.watermark == 7)
+    await b.clocks(60)
+    for _ in range(2):
+        b.finish_copy(1, status=1)
+        await b.until(lambda: (1, 0) in b.flying)
+        assert b.model.pages[1].watermark == 4
+    b.auto_program = True
+    await b.flushed()
+
+
+@cocotb.test()
+async def both_copies_fail_one_after_the_other_and_each_is_placed_again(dut):
     b = await bench(dut)
     b.auto_program = False
     b.group(Entry(kind=TRIM))
     b.wait(1, 1)
-    await b.until(lambda: b.flying)
-    b.group(*[Entry(kind=TRIM) for _ in range(9)])
-    await b.until(lambda: b.model.watermark == 10)
-    await b.clocks(60)
-    b.finish_program(0, status=1)
-    await b.until(lambda: b.flying)
-    assert b.model.pages[0].watermark == 1
+    if b.g["lanes"] == 1:
+        for copy in (0, 1):
+            for _ in range(2):
+                await b.until(lambda copy=copy: (0, copy) in b.flying)
+                b.finish_copy(0, copy, status=1)
+            await b.until(lambda copy=copy: (0, copy) in b.flying)
+            b.finish_copy(0, copy)
+    else:
+        await b.until(lambda: (0, 1) in b.flying)
+        b.finish_copy(0, 1, status=1)
+        await b.clocks(100)
+        assert b.flying == [(0, 0)], "its frame is still read for the other copy"
+        b.finish_copy(0, 0, status=1)
+        await b.until(lambda: b.flying)
+        assert len(b.flying) == 1
     b.auto_program = True
     await b.flushed()
+    assert sum(n - 1 for n in b.model.tries.values()) >= 2
+    b.whole()
+
+
+@cocotb.test()
+async def a_lane_alone_takes_both_copies_and_later_ones_have_two_lanes_again(dut):
+    b = await bench(dut, blocks=2)
+    if b.g["lanes"] == 1:
+        return
+    b.blocks(3, [0])
+    while not b.model.alone:
+        b.group(Entry(kind=TRIM))
+        await b.flushed()
+    number = b.model.alone[0]
+    assert b.model.lane[number, 0] == b.model.lane[number, 1] == 0
+    b.blocks(1)
+    await b.clocks(30)
+    for _ in range(3):
+        b.group(Entry(kind=TRIM))
+        await b.flushed()
+        number = len(b.model.pages) - 1
+        assert b.model.lane[number, 0] != b.model.lane[number, 1]
+    b.whole()
 
 
 @cocotb.test()
@@ -175,8 +243,9 @@ def others(b):
 async def an_entry_without_a_place_waits_for_a_block_and_is_a_fault_when_none_will_come(dut):
     b = await bench(dut, blocks=2)
     for round_ in range(2):
-        for n in range(b.g["lanes"] * b.g["pagesPerBlock"]):
-            assert int(dut.logLeft.value) == b.g["lanes"] * b.g["pagesPerBlock"] - n, "as many pages as can be placed"
+        for n in range(b.g["lanes"] * b.g["pagesPerBlock"] // 2):
+            left = b.g["lanes"] * b.g["pagesPerBlock"] // 2 - n
+            assert int(dut.logLeft.value) == left, "as many pages as can be placed"
             b.group(Entry(kind=TRIM, lpn=n))
             await b.flushed()
             await b.clocks(10)
@@ -188,7 +257,7 @@ async def an_entry_without_a_place_waits_for_a_block_and_is_a_fault_when_none_wi
         if round_ == 0:
             b.blocks(1)
             await b.flushed()
-            for n in range(b.g["lanes"] * b.g["pagesPerBlock"] - 1):
+            for n in range(b.g["lanes"] * b.g["pagesPerBlock"] // 2 - 1):
                 b.group(Entry(kind=TRIM, lpn=n))
                 await b.flushed()
             b.blocks(1)
@@ -204,22 +273,22 @@ async def an_entry_without_a_place_waits_for_a_block_and_is_a_fault_when_none_wi
 async def a_page_without_a_place_waits_for_a_block_and_is_a_fault_when_none_will_come(dut):
     b = await bench(dut, blocks=2)
     for lacks in (False, True):
-        await to_place(b, 5)
+        copy = await to_place(b, 5)
         b.auto_program = False
         number = len(b.model.pages)
         b.group(Entry(kind=TRIM))
         b.wait(1, len(b.model.plan))
-        await b.until(lambda number=number: number in b.flying)
-        b.finish_program(number, status=1)  # the block is left, and the next one has none behind it
+        await to_copy(b, number, copy)
+        b.finish_copy(number, copy, status=1)  # the block is left, and the next one has none behind it
         dut.noMore.value = others(b)
         await b.clocks(300)
-        assert number not in b.flying and not int(dut.fault.value)
+        assert not b.flying and not int(dut.fault.value)
         if not lacks:
             b.blocks(1)
-            await b.until(lambda number=number: number in b.flying)
-            b.finish_program(number)
+            await b.until(lambda which=(number, copy): which in b.flying)
             b.auto_program = True
             await b.until(lambda: b.model.durable == len(b.model.plan))
+            await b.clocks(20)
     dut.noMore.value = 1
     b.model.fault = True
     await b.until(lambda: b.ended and b.ended[-1][2] == WRITE_FAULT, 60)

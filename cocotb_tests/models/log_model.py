@@ -59,8 +59,7 @@ class Page:
     number: int
     first: int
     watermark: int
-    current: int
-    next: int
+    names: list  # (block, next block, page) of the place of each copy; zeroes where it has none
     entries: list
 
     def encode(self):
@@ -72,7 +71,10 @@ class Page:
             number=self.number,
             count=len(self.entries),
         )
-        head = pack("LogHeader", **who, first=self.first, watermark=self.watermark, block=self.current, next=self.next)
+        (block, nxt, page), (second_block, second_next, second_page) = self.names
+        where = dict(block=block, next=nxt, page=page)
+        where |= dict(second_block=second_block, second_next=second_next, second_page=second_page)
+        head = pack("LogHeader", **who, first=self.first, watermark=self.watermark, **where)
         return head + b"".join(e.encode() for e in self.entries)
 
     @classmethod
@@ -88,8 +90,7 @@ class Page:
             number,
             head["first"],
             head["watermark"],
-            head["block"],
-            head["next"],
+            [tuple(head[s + f] for f in ("block", "next", "page")) for s in ("", "second_")],
             entries,
         )
 
@@ -106,9 +107,11 @@ class LogModel:
         self.relaxed = []  # indexes of the RELAXED COMMITs that were shown
         self.fault = False
         self.at = [(0, 0)] * lanes  # place of the next page of each lane: how manieth block, page
-        self.placed, self.flying, self.again, self.tries, self.lane = {}, set(), set(), {}, {}  # by page number
-        self.bad = deque()  # blocks of failed pages that were not reported
-        self.placed_first, self.repeated = {}, []  # first place of each page; pages that were placed again
+        # by (page number, copy); promised: places that a header has named and that are not written yet
+        self.placed, self.flying, self.again, self.tries, self.lane, self.promised = {}, set(), set(), {}, {}, {}
+        self.bad = deque()  # blocks of failed copies that were not reported
+        self.placed_first, self.repeated = {}, []  # first place of each copy; copies that were placed again
+        self.alone = []  # pages whose second copy was placed after the first
 
     # what goes in
     # ------------------------------------------------------------------------------------------------------
@@ -134,16 +137,16 @@ class LogModel:
             self.watermark += 1
 
     def program_done(self, cookie, status):
-        number = max(n for n in range(len(self.pages)) if n % FRAMES == cookie)
-        self.flying.discard(number)
+        which = max(n for n in range(len(self.pages)) if n % FRAMES == cookie % FRAMES), cookie // FRAMES
+        self.flying.discard(which)
         if not status:
-            self.finished.add(number)
+            self.finished.add(which)
             return
-        lane, (b, q) = self.lane[number], self.placed[number]
-        if self.tries[number] == PLACES:
+        lane, (b, q) = self.lane[which], self.placed[which]
+        if self.tries[which] == PLACES:
             self.fault = True
             return
-        self.again.add(number)
+        self.again.add(which)
         self.bad.append(self.blocks[lane][b])
         if q >= FIRST_PAGES and q != self.pages_per_block - 1:
             self.at[lane] = (b + 1, 0)
@@ -159,38 +162,43 @@ class LogModel:
             self.waits.append(index)
 
     @property
-    def durable(self):
+    def retired(self):
+        """Pages that have two copies, as all before them have."""
         n = 0
-        while n in self.finished:
+        while {(n, 0), (n, 1)} <= self.finished:
             n += 1
+        return n
+
+    @property
+    def durable(self):
+        n = self.retired
         return self.pages[n - 1].first + len(self.pages[n - 1].entries) if n else 0
 
     @property
     def durable_mark(self):
         """The highest watermark that stands in a page that is done, as are all before it."""
-        n = 0
-        while n in self.finished:
-            n += 1
-        return max((page.watermark for page in self.pages[:n]), default=0)
+        return max((page.watermark for page in self.pages[: self.retired]), default=0)
 
     def is_place(self, page, first, lanes):
         """Was this where the log went on? `page` is the first that had no place, `first` the index of its first entry,
         `lanes` block and page of the next place of each lane.
-        To be asked when later pages have places and none was placed again."""
+        A second copy of an earlier page may be there. To be asked when later pages have places and no copy was placed
+        again."""
         for lane, place in enumerate(lanes):
-            later = [n for n in range(page, len(self.pages)) if self.lane[n] == lane]
-            if later and self.placed_first[later[0]] != place:
+            later = [(n, c) for n in range(page, len(self.pages)) for c in (0, 1) if self.lane.get((n, c)) == lane]
+            second = [self.placed_first.get((n, 1)) for n in range(page)]
+            if later and self.placed_first[later[0]] != place and place not in second:
                 return False
         return self.pages[page].first == first
 
     @property
     def left(self):
-        """Log pages that can still be placed, each lane until it has no next block."""
+        """Log pages of two copies that can still be placed, each lane until it has no next block."""
         whole = [
             (len(blocks) - 1 - b) * self.pages_per_block - q
             for blocks, (b, q) in zip(self.blocks, self.at, strict=True)
         ]
-        return sum(max(0, n) for n in whole)
+        return sum(max(0, n) for n in whole) // 2
 
     def _after(self, b, q):
         return (b, q + 1) if q + 1 < self.pages_per_block else (b + 1, 0)
@@ -199,62 +207,78 @@ class LogModel:
         b, page = self.at[lane]
         return self.blocks[lane][b] * self.pages_per_block + page if b < len(self.blocks[lane]) else None
 
-    def _place(self, number, ppn):
-        """(current, next, page) of the place that log page `number` gets now: the next one of any lane, or of its lane
-        if it was placed before."""
-        lanes = range(self.lanes) if number not in self.lane else [self.lane[number]]
+    def _place(self, which, ppn):
+        """The place that a copy gets now: the next one of any lane, or of its lane if it was placed before."""
+        number, copy = which
+        lanes = range(self.lanes) if which not in self.lane else [self.lane[which]]
         lane = next((lane for lane in lanes if self._next_ppn(lane) == ppn), None)
-        assert lane is not None, f"page {number} is written to {ppn:#x}, where no lane of {list(lanes)} goes on"
-        self.lane[number] = lane
+        assert lane is not None, f"page {which} is written to {ppn:#x}, where no lane of {list(lanes)} goes on"
+        self.lane[which] = lane
         b, page = self.at[lane]
-        assert len(self.blocks[lane]) >= b + 2, f"page {number} written to a lane without a next block"
-        assert not any(self.lane[n] == lane for n in self.flying), f"page {number}: a page of its lane is under way"
-        assert number < self.lanes or number - self.lanes in self.finished, (
-            f"page {number} before {number - self.lanes}"
-        )
-        self.placed[number], self.tries[number] = (b, page), self.tries.get(number, 0) + 1
-        self.placed_first.setdefault(number, (self.blocks[lane][b], page))
+        assert len(self.blocks[lane]) >= b + 2, f"page {which} written to a lane without a next block"
+        assert not any(self.lane[w] == lane for w in self.flying), f"page {which}: a page of its lane is under way"
+        window = (self.lanes + 1) // 2
+        assert number - window < self.retired, f"page {which} before {number - window}"
+        self.placed[which], self.tries[which] = (b, page), self.tries.get(which, 0) + 1
+        self.placed_first.setdefault(which, (self.blocks[lane][b], page))
         self.at[lane] = self._after(b, page)
-        self.flying.add(number)
-        return (*self.blocks[lane][b : b + 2], page)
+        self.flying.add(which)
+
+    def _name(self, which):
+        if which not in self.placed:
+            return 0, 0, 0
+        b, page = self.placed[which]
+        return (*self.blocks[self.lane[which]][b : b + 2], page)
 
     # what comes out
     # ------------------------------------------------------------------------------------------------------
     def program(self, op, image):
-        again = next((n for n in self.again if n % FRAMES == op["cookie"]), None)
-        number = len(self.pages) if again is None else again
-        self.again.discard(number)
-        self.repeated += [] if again is None else [number]
-        current, nxt, page = self._place(number, op["ppn"])
-        slot = number % FRAMES
-        ppn = current * self.pages_per_block + page
-        want = dict(
-            op=PROGRAM, ppn=ppn, frame=self.frame_base + slot, kind=KIND_LOG, lpn=number, sequence=0, cookie=slot
-        )
-        assert op == want, f"page {number}: {op}, not {want}"
+        slot, copy = op["cookie"] % FRAMES, op["cookie"] // FRAMES
+        again = next((n for n in range(len(self.pages)) if n % FRAMES == slot and (n, copy) in self.again), None)
+        older = [n for n in range(len(self.pages)) if n % FRAMES == slot and (n, 1) not in self.finished]
+        number = again if again is not None else older[-1] if copy and older else len(self.pages)
+        old, which = number < len(self.pages), (number, copy)
         got = Page.decode(image)
+        if which in self.promised:
+            assert self.promised.pop(which) == op["ppn"], f"page {which} is not where its header says"
+            assert image.startswith(self.images[number]), f"the copies of page {number} differ"
+        else:
+            assert not any(n == number for n, _ in self.flying), f"frame of page {number} changed while it was read"
+            self.again.discard(which)
+            self.repeated += [] if again is None else [which]
+            self._place(which, op["ppn"])
+            if not old and any(got.names[1]):
+                block, _, page = got.names[1]
+                self.promised[number, 1] = block * self.pages_per_block + page
+                self._place((number, 1), self.promised[number, 1])
+            elif not old:
+                self.alone.append(number)
+        names = [self._name((number, c)) for c in (0, 1)]
+        ppn = names[copy][0] * self.pages_per_block + names[copy][2]
+        who = dict(lpn=number, sequence=0, cookie=op["cookie"])
+        want = dict(op=PROGRAM, ppn=ppn, frame=self.frame_base + slot, kind=KIND_LOG, **who)
+        assert op == want, f"page {which}: {op}, not {want}"
         before = self.pages[number - 1] if number else None
         first = before.first + len(before.entries) if before else 0
         end = first + len(got.entries)
         assert end <= self.head
-        mark = self.pages[number].watermark if again is not None else before.watermark if before else 0
-        assert mark <= got.watermark <= min(self.watermark, end), (
-            f"page {number}: watermark {got.watermark}, complete are {self.watermark}"
+        mark = self.pages[number].watermark if old else before.watermark if before else 0
+        most = mark if old else min(self.watermark, self.durable)
+        assert mark <= got.watermark <= most, (
+            f"page {number}: watermark {got.watermark}, complete and twice there are {most}"
         )
-        golden = Page(
-            self.drive, self.generation, number, first, got.watermark, current, nxt, self.plan[first:end]
-        ).encode()
+        golden = Page(self.drive, self.generation, number, first, got.watermark, names, self.plan[first:end]).encode()
         assert bytes(image[: len(golden)]) == golden, f"page {number} is not byte-exact"
         assert self.plan[end - 1].last, f"page {number} ends inside a group"
         full = len(got.entries) == MOST or any(len(got.entries) + e.room > MOST for e in self._next(end))
         assert full or any(first < w for w in self.waits), (
             f"page {number} closed with {len(got.entries)} entries and nobody waits"
         )
-        if again is not None:
+        if old:
             assert got.entries == self.pages[number].entries
             self.pages[number], self.images[number] = got, bytes(image[: len(golden)])
             return got
-        assert number < FRAMES or number - FRAMES in self.finished, f"page {number}: more than {FRAMES} pages under way"
+        assert number - FRAMES < self.retired, f"page {number}: more than {FRAMES} pages under way"
         self.pages.append(got)
         self.images.append(bytes(image[: len(golden)]))
         return got

@@ -100,7 +100,7 @@ def test_data_of_a_failing_program_is_there_and_its_block_is_left():
     """All pages of some blocks fail: writes go on, the blocks' live pages move, and a restart knows the blocks."""
     places = [
         Place(Fault.PROGRAM_FAILS, 0, block, page)
-        for block, page in [(24, 3), (25, 0), (26, 15), (27, 7), (28, 1), (28, 2), (32, 5)]
+        for block, page in [(18, 3), (19, 0), (23, 15), (24, 7), (37, 1), (37, 2), (38, 5), (41, 9), (42, 4)]
     ]
     f = Filling("quick", 3, places=places)
     assert [f.fill() for _ in range(3)] == [f.blocks] * 3

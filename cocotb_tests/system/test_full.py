@@ -45,7 +45,7 @@ def test_at_the_end_of_the_log_everything_is_answered_and_what_was_acknowledged_
     print(
         f"{n} commands with FUA until CAPACITY; {longest} clocks were the most that one took beside programs and erases"
     )
-    assert status == Status.CAPACITY and n > 300 and longest < 2 * STEP
+    assert status == Status.CAPACITY and n > 200 and longest < 2 * STEP
     assert drive.query(Query.PAGES_LEFT) > 0, "data has room"
 
     def refused(*txids):

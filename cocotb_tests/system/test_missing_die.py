@@ -158,6 +158,6 @@ def test_settings_that_cannot_be_are_refused_in_words():
         replace(RICH, missing_dies=4)
     assert replace(RICH, lbas=1200).lbas == 1200
     with pytest.raises(
-        geometry.GeometryError, match="1200 blocks of capacity leave 48 of 1248 pages spare without 1 of the dies"
+        geometry.GeometryError, match="1200 blocks of capacity leave 144 of 1344 pages spare without 1 of the dies"
     ):
         replace(RICH, lbas=1200, missing_dies=1)

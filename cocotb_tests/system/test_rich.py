@@ -26,7 +26,7 @@ AREA = 64
 
 
 def test_all_that_a_part_can_do_and_all_that_can_go_wrong_with_it():
-    drive = Drive("rich", faults=Faults(seed=11, **FAULTS))
+    drive = Drive("rich", faults=Faults(seed=12, **FAULTS))
     for turn, cut in enumerate((Cut.ANY, Cut.UNREADABLE)):
         filled(drive, turn + 1, AREA)
         tags = [drive.submit(Opcode.READ, lba, 8) for lba in range(0, AREA, 8)]  # reads beside the programs that follow

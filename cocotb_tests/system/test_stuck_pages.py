@@ -137,11 +137,32 @@ def test_one_stuck_page_of_a_root_changes_nothing(drive, kind, copy):
     assert drive.read(1) == data(99)
 
 
+def log_pages(drive):
+    """Both places of each page of the log."""
+    found = {}
+    for row in rows(drive, Torn.LOG)[0]:
+        number = unpack("LogHeader", pages(drive, Torn.LOG)[row][:HEADER])["number"]
+        found.setdefault(number, []).append(row)
+    return [found[number] for number in sorted(found)]
+
+
+@pytest.mark.parametrize("copy", range(2))
+def test_one_stuck_copy_of_each_log_page_changes_nothing(drive, copy):
+    """One error in each page, all at once."""
+    assert stick(drive, [both[(n + copy) % 2] for n, both in enumerate(log_pages(drive))])
+    assert "begun" not in drive.uart and " 0 dropped" in drive.uart and drive.query(Query.LOST_LOG_PAGES) == 0
+    assert held(drive) == (list(range(ALL)), [])
+    drive.set_faults(None)
+    drive.power_cut(3)
+    drive.power_on()
+    assert held(drive) == (list(range(ALL)), [])
+
+
 @pytest.mark.parametrize("at", range(ALL - OLD - 1))
 def test_a_stuck_page_inside_the_log_is_a_gap_that_is_said_and_nothing_changes(drive, at):
-    log, programs = rows(drive, Torn.LOG)[0], drive.lib.otx_nand_count(1)
-    assert len(log) == ALL - OLD
-    assert stick(drive, [log[at]])
+    log, programs = log_pages(drive), drive.lib.otx_nand_count(1)
+    assert len(log) == ALL - OLD and all(len(both) == 2 for both in log)
+    assert stick(drive, log[at])
     assert drive.uart.splitlines()[-3:] == [
         "otx: 1 log page was begun and cannot be read",
         "otx: read-only: a log page that was complete cannot be read, and what is behind it is left out; nothing was "
@@ -169,10 +190,11 @@ def of_another_drive(page, generations):
 
 @pytest.mark.parametrize("generations", range(2))
 def test_a_log_page_of_another_drive_is_never_taken_and_is_said(drive, generations):
-    log = rows(drive, Torn.LOG)[0]
-    own = pages(drive, Torn.LOG)[log[3]]
-    assert own == stored(own[:BLOCK], kind=PageKind.LOG, generation=generation(own), lpn=3, sequence=0)
-    put(drive, log[3], of_another_drive(own, generations))
+    both = log_pages(drive)[3]
+    own = [pages(drive, Torn.LOG)[row] for row in both]
+    for row, page in zip(both, own, strict=True):
+        assert page == stored(page[:BLOCK], kind=PageKind.LOG, generation=generation(page), lpn=3, sequence=0)
+        put(drive, row, of_another_drive(page, generations))
     drive.power_cut(2)
     drive.power_on()
     assert drive.uart.splitlines()[-3:] == [
@@ -183,15 +205,16 @@ def test_a_log_page_of_another_drive_is_never_taken_and_is_said(drive, generatio
     ]
     assert drive.query(Query.LOST_LOG_PAGES) == 1
     assert held(drive) == (list(range(OLD + 3)), list(range(OLD + 3, ALL)))
-    put(drive, log[3], own)
+    for row, page in zip(both, own, strict=True):
+        put(drive, row, page)
     drive.power_cut(3)
     drive.power_on()
     assert held(drive) == (list(range(ALL)), []) and "another drive" not in drive.uart
 
 
 def test_a_stuck_last_page_of_the_log_is_said_until_the_log_goes_on(drive):
-    """It may have been cut in its program or gone bad: nobody can tell, until log pages stand twice."""
-    assert stick(drive, [rows(drive, Torn.LOG)[0][-1]])
+    """Both copies: they may have been cut in their programs or gone bad, nobody can tell."""
+    assert stick(drive, log_pages(drive)[-1])
     for seed in range(2):
         assert drive.query(Query.LOST_LOG_PAGES) == 1
         assert held(drive) == (list(range(ALL - 1)), [ALL - 1])

@@ -44,6 +44,7 @@ int main(void) {
         .frames = OTX_FRAMES,
         .firmware_frames = OTX_FIRMWARE_FRAMES,
         .tx_slots = OTX_TX_SLOTS,
+        .lane_blocks = OTX_LANE_BLOCKS,
         .nand_id = id_of(OTX_NAND_ID),
         .nand_modes = OTX_NAND_MODES,
         .cache_ops = OTX_CACHE_OPS,

@@ -349,9 +349,9 @@ static void ask_in_vain(const struct ftl *f, struct ftl_checkpoint *c) {
 /* Whether it is time. */
 static bool due(const struct ftl *f, const struct ftl_supply *s, const struct ftl_checkpoint *c, uint32_t page) {
     uint32_t pages = page - c->last;
+    uint32_t block_each = f->geometry.lanes * f->geometry.pages / FTL_LOG_COPIES; /* pages in a block of each lane */
     return pages >= f->geometry.checkpoint_pages || (s->log_ended && pages != 0) ||
-           (s->starving && pages >= f->geometry.lanes * f->geometry.pages) ||
-           (ftl_supply_low(f) && pages >= 2 * f->geometry.lanes * f->geometry.pages);
+           (s->starving && pages >= block_each) || (ftl_supply_low(f) && pages >= 2 * block_each);
 }
 
 void ftl_checkpoint_step(struct ftl *f, struct ftl_supply *s, struct ftl_checkpoint *c) {

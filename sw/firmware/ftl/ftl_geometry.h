@@ -15,6 +15,7 @@ struct ftl_geometry {
     uint32_t channels, ways, blocks, pages, lbas; /* blocks per way, pages per block */
     uint32_t frames, firmware_frames;             /* all frames; the last ones are the firmware's for good */
     uint32_t tx_slots;                            /* 16-byte slots of a txid's work area, a power of two */
+    uint32_t lane_blocks;                         /* that a lane of the log has in the hardware */
     /* of the part whose own times the controller has; five bytes, first one lowest */
     uint64_t nand_id;
     uint32_t nand_modes; /* bit m: SDR timing mode m may be used on this board */

@@ -11,18 +11,21 @@ struct lane {
     uint32_t block, next, page; /* next: FTL_NO_BLOCK until a page of the block has named it */
 };
 
-/* A place that is read ahead, and which page of this log is there; NO_PAGE: none, or one that is not near. */
+/* A place that is read ahead, and which page of this log is there; NO_PAGE: none, or one that is further on. Whether it
+ * was read into that page's frame: the first of its copies is. */
 struct place {
     uint32_t ppn, number;
+    bool read;
 };
 #define NO_PAGE 0xffffffffu
 
 static uint32_t frame_of(const struct ftl *f, uint32_t k) { return FTL_FRAME_POOL + k % ftl_pool_frames(f); }
 
-/* Of the page that is number k of those that count. */
+/* Of the page that is number k of those that count: where it was found, and where its other copy is, FTL_NO_PPN: none
+ * is known. */
 static uint32_t *ppn_place(const struct ftl *f, uint32_t k) {
-    uint32_t half = f->geometry.tx_slots * 2;
-    return hal_tx_area(1 + k / half) + half + k % half;
+    uint32_t half = f->geometry.tx_slots;
+    return hal_tx_area(1 + k / half) + 2 * half + k % half * FTL_LOG_COPIES;
 }
 
 static bool step(const struct ftl *f, struct lane *lane, uint32_t *ppn) {
@@ -66,19 +69,20 @@ static void read_places(struct ftl *f, uint32_t k, struct place *places, uint32_
     for (uint32_t i = 0; i < n; i++) {
         struct hal_nand_done d;
         ftl_io_get(&f->io, &d);
-        bool near = is_ours(f, &d) && d.lpn - k < RUN && !(found >> (d.lpn - k) & 1u);
-        places[i].number = near ? d.lpn : NO_PAGE;
+        bool near = is_ours(f, &d) && d.lpn - k < RUN, earlier = is_ours(f, &d) && d.lpn < k;
+        places[i].number = near || earlier ? d.lpn : NO_PAGE;
+        places[i].read = near && !(found >> (d.lpn - k) & 1u);
         if (near) found |= 1u << (d.lpn - k);
     }
     for (uint32_t i = 0; i < n; i++) {
         struct hal_nand_op o = {.op = HAL_READ, .ppn = places[i].ppn, .frame = frame_of(f, places[i].number)};
-        if (places[i].number != NO_PAGE) ftl_io_put(&f->io, &o);
+        if (places[i].read) ftl_io_put(&f->io, &o);
     }
     for (uint32_t i = 0; i < n; i++) {
         struct hal_nand_done d;
-        if (places[i].number == NO_PAGE) continue;
+        if (!places[i].read) continue;
         ftl_io_get(&f->io, &d);
-        if (!is_ours(f, &d) || d.lpn != places[i].number) places[i].number = NO_PAGE;
+        places[i].read = is_ours(f, &d) && d.lpn == places[i].number;
     }
 }
 
@@ -92,24 +96,72 @@ static bool header_is_ours(const struct ftl *f, uint32_t k, const uint32_t *page
            page[FTL_LOG_NUMBER] == k;
 }
 
-/* Takes page log->pages, which is in its frame, into the log; the lane goes on after it. */
-static enum ftl_error accept(struct ftl *f, struct ftl_log *log, struct lane *lane, uint32_t ppn,
+static bool twice(const struct ftl *f) { return f->old_root.version >= FTL_LOG_TWICE; }
+
+/* Where a header says that a copy is, and what its lane's next block is. False: nowhere. */
+static bool named(const struct ftl *f, const uint32_t *page, uint32_t copy, struct lane *lane) {
+    const struct ftl_geometry *g = &f->geometry;
+    lane->block = page[copy == 0 ? FTL_LOG_BLOCK : FTL_LOG_SECOND_BLOCK];
+    lane->next = page[copy == 0 ? FTL_LOG_NEXT : FTL_LOG_SECOND_NEXT];
+    lane->page = page[FTL_LOG_PAGE] >> (copy == 0 ? FTL_LOG_PAGE_SHIFT : FTL_LOG_SECOND_PAGE_SHIFT) & 0xffffu;
+    return (copy == 0 || (twice(f) && lane->block != 0)) && ftl_block_exists(g, lane->block) &&
+           ftl_block_exists(g, lane->next) && lane->page < g->pages;
+}
+
+/* Which copy the page at `ppn` is, by its header: FTL_LOG_COPIES if it is none. */
+static uint32_t which_copy(const struct ftl *f, const uint32_t *page, uint32_t ppn, struct lane *at) {
+    const struct ftl_geometry *g = &f->geometry;
+    uint32_t copy = 0;
+    while (copy < FTL_LOG_COPIES && !(named(f, page, copy, at) && at->block == ppn >> g->page_bits &&
+                                      (at->page == (ppn & (g->pages - 1u)) || !twice(f))))
+        copy++;
+    return copy;
+}
+
+/* A copy is at `at`: the lane that it is in goes on after it, if it has not come further. */
+static void pass_by(struct lane *lanes, uint32_t n, const struct lane *at) {
+    for (uint32_t l = 0; l < n; l++) {
+        bool here = lanes[l].block == at->block;
+        if (!here && lanes[l].next != at->block) continue;
+        if (!here) lanes[l] = (struct lane){.block = at->block};
+        lanes[l].next = at->next;
+        if (lanes[l].page <= at->page) lanes[l].page = at->page + 1;
+    }
+}
+
+/* Takes page log->pages, found at `ppn`, which is in its frame, into the log; its lanes go on after its copies. */
+static enum ftl_error accept(struct ftl *f, struct ftl_log *log, struct lane *lanes, uint32_t l, uint32_t ppn,
                              const uint32_t *page) {
     const struct ftl_geometry *g = &f->geometry;
     uint64_t mark = ftl_get48(page, FTL_LOG_WATERMARK);
-    uint32_t count = ftl_log_count(page), block = ppn >> g->page_bits;
-    if (page[FTL_LOG_BLOCK] != block) return FTL_ERR_LOG;
+    uint32_t count = ftl_log_count(page), k = log->pages - log->base;
+    struct lane at, other;
+    uint32_t copy = which_copy(f, page, ppn, &at);
+    if (copy == FTL_LOG_COPIES) return FTL_ERR_LOG;
     if (count > FTL_LOG_ENTRIES || ftl_get48(page, FTL_LOG_FIRST) != log->entries || mark > log->entries + count)
         return FTL_ERR_LOG;
-    if (!ftl_block_exists(g, page[FTL_LOG_NEXT])) return FTL_ERR_LOG;
-    if (log->pages - log->base >= (FTL_TXIDS - 2) * g->tx_slots * 2) return FTL_ERR_LOG;
-    *lane = (struct lane){.block = block, .next = page[FTL_LOG_NEXT], .page = (ppn & (g->pages - 1u)) + 1u};
-    ftl_blocks_busy(f, lane->next);
-    *ppn_place(f, log->pages - log->base) = ppn;
+    if (k >= (FTL_TXIDS - 2) * g->tx_slots) return FTL_ERR_LOG;
+    lanes[l] = (struct lane){.block = at.block, .next = at.next, .page = (ppn & (g->pages - 1u)) + 1u};
+    ftl_blocks_busy(f, at.next);
+    ppn_place(f, k)[0] = ppn;
+    ppn_place(f, k)[1] = FTL_NO_PPN;
+    if (named(f, page, 1 - copy, &other)) {
+        pass_by(lanes, f->old_root.lanes, &other);
+        ftl_blocks_busy(f, other.block);
+        ftl_blocks_busy(f, other.next);
+        ppn_place(f, k)[1] = ftl_first_ppn(g, other.block) + other.page;
+    }
     log->pages++;
     log->entries += count;
     if (mark > log->watermark) log->watermark = mark;
     return FTL_OK;
+}
+
+/* A page that is in the log stands here, too. */
+static void other_copy(const struct ftl *f, const struct ftl_log *log, uint32_t number, uint32_t ppn) {
+    if (number < log->base || number >= log->pages) return;
+    uint32_t *at = ppn_place(f, number - log->base);
+    if (at[0] != ppn) at[1] = ppn;
 }
 
 /* Reads a page of this log, whichever it is, into the frame of page k. False: there is none; *begun: but something,
@@ -130,25 +182,31 @@ static bool read_any(struct ftl *f, uint32_t k, uint32_t ppn, uint32_t *number, 
 }
 
 /* Looks further in a lane, from where it goes on, for page log->pages; its place in *ppn, its words in its frame. On
- * the way a better copy of the lane's page before may name the block after the next one. Not found: *beyond is set when
+ * the way copies of pages before may name the block after the next one. Not found: *beyond is set when
  * a page `end` or later is there. Counts what cannot be read. */
 static bool look_further(struct ftl *f, struct ftl_log *log, const struct lane *lane, uint32_t end, uint32_t *ppn,
                          bool *beyond) {
     const struct ftl_geometry *g = &f->geometry;
     const uint32_t *page = hal_frame(frame_of(f, log->pages));
     uint32_t unread = 0, foreign = 0;
-    bool later = false;
+    bool later = false, blank = false; /* the place before, in the same block, is blank */
     struct lane at = *lane;
     for (uint32_t n = 0; n <= 2 * FTL_LOG_PLACES && !later && step(f, &at, ppn); n++) {
         uint32_t number;
         bool begun, other, ours = read_any(f, log->pages, *ppn, &number, &begun, &other);
         if (ours && number == log->pages && number < log->limit) return true;
+        struct lane here;
         if (ours && number >= end) later = true;
         unread += begun && !ours;
         foreign += other;
-        if (ours && page[FTL_LOG_BLOCK] == at.block && ftl_block_exists(g, page[FTL_LOG_NEXT]))
-            ftl_blocks_busy(f, at.next = page[FTL_LOG_NEXT]); /* and the page may be right behind it */
-        else if (!begun && at.page > FTL_LOG_RETRY_PAGE) /* at.page is one past the place */ at.page = g->pages;
+        if (ours && which_copy(f, page, *ppn, &here) != FTL_LOG_COPIES) {
+            ftl_blocks_busy(f, at.next = here.next); /* and the page may be right behind it */
+            if (twice(f) && number < log->pages) n--;
+            if (number < log->pages) other_copy(f, log, number, *ppn);
+        }
+        /* at.page is one past the place. Two blank places: the block was left; one may be a copy that went bad */
+        if (!begun && at.page > FTL_LOG_RETRY_PAGE && (blank || !twice(f))) at.page = g->pages;
+        blank = !begun && at.page > FTL_LOG_RETRY_PAGE && at.page < g->pages;
         if (n == FTL_LOG_PLACES && unread == 0) break; /* blank at all places that the page could have */
     }
     log->unread += unread;
@@ -160,14 +218,28 @@ static bool look_further(struct ftl *f, struct ftl_log *log, const struct lane *
 /* Looks for page log->pages at all places that it may have in any lane: the lane, or the number of lanes: the log ends,
  * or has a gap if there is a page that was begun when the missing one was complete. */
 static uint32_t find_next(struct ftl *f, struct ftl_log *log, const struct lane *lanes, uint32_t *ppn) {
-    uint32_t n = f->old_root.lanes, end = log->pages + n;
+    uint32_t n = f->old_root.lanes, end = log->pages + (twice(f) ? FTL_LOG_WINDOW(n) : n);
     bool beyond = false;
     log->unread = log->foreign = 0;
     for (uint32_t l = 0; l < n; l++)
         if (look_further(f, log, &lanes[l], end, ppn, &beyond)) return l;
+    log->begun = log->unread;
+    if (twice(f)) { /* one of two copies is missed by nobody */
+        log->unread /= FTL_LOG_COPIES;
+        log->foreign /= FTL_LOG_COPIES;
+    }
     if ((beyond || log->pages == log->limit) && log->unread == 0) log->unread = 1;
     log->gap = beyond;
     return n;
+}
+
+/* The places of a lane that are still before it: those that it has not passed. */
+static uint32_t first_ahead(const struct ftl *f, const struct place *places, uint32_t first, uint32_t end,
+                            struct lane at) {
+    uint32_t ppn;
+    if (!step(f, &at, &ppn)) return end;
+    while (first < end && places[first].ppn != ppn) first++;
+    return first;
 }
 
 /* Takes the pages that follow one another at the next places of the lanes; *taken: how many. */
@@ -185,17 +257,20 @@ static enum ftl_error take_ahead(struct ftl *f, struct ftl_log *log, struct lane
     for (*taken = 0, l = 0; l < n && log->pages < log->limit;) {
         const struct place *p = &places[first[l]];
         const uint32_t *page = hal_frame(frame_of(f, log->pages));
-        if (first[l] == ends[l] || p->number != log->pages || !header_is_ours(f, p->number, page)) {
+        bool ahead = first[l] != ends[l], passed = ahead && p->number < log->pages;
+        if (!passed && !(ahead && p->read && p->number == log->pages && header_is_ours(f, p->number, page))) {
             l++;
             continue;
         }
-        struct lane here = lanes[l];
-        /* two pages of a block name different next ones */
-        if (!step(f, &here, &ppn) || ppn != p->ppn) return FTL_ERR_LOG;
-        enum ftl_error error = accept(f, log, &lanes[l], ppn, page);
-        if (error != FTL_OK) return error;
-        first[l]++;
-        ++*taken;
+        if (passed) {
+            other_copy(f, log, p->number, p->ppn);
+            (void)step(f, &lanes[l], &ppn);
+        } else {
+            enum ftl_error error = accept(f, log, lanes, l, p->ppn, page);
+            if (error != FTL_OK) return error;
+            ++*taken;
+        }
+        for (l = 0; l < n; l++) first[l] = first_ahead(f, places, first[l], ends[l], lanes[l]);
         l = 0;
     }
     return FTL_OK;
@@ -205,6 +280,8 @@ enum ftl_error ftl_log_scan(struct ftl *f, struct ftl_log *log) {
     const struct ftl_root *r = &f->old_root;
     struct lane lanes[FTL_MAX_LANES];
     *log = (struct ftl_log){.limit = log->limit,
+                            .faded = log->faded,
+                            .again = log->again,
                             .base = r->log_page,
                             .pages = r->log_page,
                             .entries = r->log_first,
@@ -225,7 +302,7 @@ enum ftl_error ftl_log_scan(struct ftl *f, struct ftl_log *log) {
         if (taken != 0 && log->pages < log->limit) continue;
         uint32_t l = find_next(f, log, lanes, &ppn);
         if (l == r->lanes) break;
-        error = accept(f, log, &lanes[l], ppn, hal_frame(frame_of(f, log->pages)));
+        error = accept(f, log, lanes, l, ppn, hal_frame(frame_of(f, log->pages)));
         if (error != FTL_OK) return error;
     }
     if (log->watermark + FTL_WATERMARK_RING < log->entries) return FTL_ERR_LOG;
@@ -237,12 +314,15 @@ bool ftl_log_has(const struct ftl_log *log, uint32_t k) { return k - log->window
 
 enum ftl_error ftl_log_page(struct ftl *f, struct ftl_log *log, uint32_t k, const uint32_t **page) {
     for (uint32_t tries = 0; !ftl_log_has(log, k); tries++) {
-        uint32_t ppns[RUN], n = 0;
-        if (tries == READS) {
-            log->limit = k;
+        uint32_t ppns[RUN], n = 0, other = ppn_place(f, k - log->base)[1];
+        if (tries == (other == FTL_NO_PPN ? READS : FTL_LOG_COPIES * READS)) {
+            if (log->faded != k) log->again = 0; /* another copy may stand where no header names it */
+            log->faded = k;
+            if (++log->again >= (twice(f) ? FTL_LOG_COPIES : 1)) log->limit = k;
             return FTL_ERR_FADED;
         }
-        for (; n < RUN && k + n < log->pages; n++) ppns[n] = *ppn_place(f, k + n - log->base);
+        for (; n < RUN && k + n < log->pages; n++) ppns[n] = ppn_place(f, k + n - log->base)[0];
+        if (tries >= READS) ppns[0] = other;
         log->window = k;
         log->window_pages = read_run(f, k, ppns, n);
     }

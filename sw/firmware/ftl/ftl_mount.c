@@ -85,7 +85,8 @@ static enum ftl_error new_generation(struct ftl *f, bool blank, bool changed, co
  * written. */
 static enum ftl_error recover(struct ftl *f, struct ftl_log *log, struct ftl_lost *lost) {
     enum ftl_error error, readable = FTL_OK; /* readable: why the drive will be read-only */
-    log->limit = FTL_NO_LIMIT;
+    log->limit = log->faded = FTL_NO_LIMIT;
+    log->again = 0;
     do {
         *lost = (struct ftl_lost){0};
         error = ftl_map_load(f);
@@ -150,7 +151,7 @@ enum ftl_error ftl_mount(struct ftl *f) {
     hal_identity(f->old_root.drive_id, &lost);
     if (error != FTL_OK) return error;
     uint32_t entries = (uint32_t)(log.entries - f->old_root.log_first);
-    bool orderly = blank || (f->old_root.off == log.entries + 1 && log.unread == 0);
+    bool orderly = blank || (f->old_root.off == log.entries + 1 && log.begun == 0 && log.unread == 0);
     f->health.cuts += !orderly;
     bool changed = log.entries != f->old_root.map_first || f->map_must_move || f->old_root.prepared[0] != 0;
     error = new_generation(f, blank, changed, &lost, &root);

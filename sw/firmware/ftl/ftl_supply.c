@@ -65,10 +65,13 @@ static bool may_erase(const struct ftl *f, const struct ftl_supply *s, uint32_t 
     return (lanes & ~with) != 0 || (lanes & ~(1ull << die)) == 0;
 }
 
-/* Where a lane's next block is from: a die of its channel if one has a free block. */
+/* Where a lane's next block is from: the die of its channel with the most free blocks, so that dies wear alike; another
+ * one if there is none. */
 static uint32_t die_of_lane(const struct ftl *f, uint32_t lane) {
     const struct ftl_geometry *g = &f->geometry;
-    uint32_t die = lane * g->ways % g->dies;
+    uint32_t first = lane * g->ways % g->dies, die = first;
+    for (uint32_t way = 1; way < g->ways; way++)
+        if (f->blocks.free[first + way] > f->blocks.free[die]) die = first + way;
     for (uint32_t n = 0; n < g->dies && f->blocks.free[die] == 0; n++) die = die + 1 == g->dies ? 0 : die + 1;
     return die;
 }
@@ -141,7 +144,7 @@ uint32_t ftl_supply_kept(const struct ftl *f) { return ftl_supply_kept_from_move
 
 uint32_t ftl_supply_needed(const struct ftl_geometry *g) {
     uint32_t data = (g->lbas + g->pages - 1) / g->pages + 2 * ftl_dies_used(g),
-             log = (FTL_LOG_RESERVE + FTL_LANE_AHEAD + FTL_AHEAD) * g->lanes;
+             log = (FTL_LOG_RESERVE + g->lane_blocks - FTL_LANE_FIRST + FTL_AHEAD) * g->lanes;
     return data + log + 2 * ftl_blocks_mount_reserve(g) - FTL_MOUNT_SPARE + FTL_RESCUE_BLOCKS +
            ftl_checkpoint_blocks(g) + FTL_COLLECT_BLOCKS;
 }

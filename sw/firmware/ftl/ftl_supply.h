@@ -43,9 +43,8 @@
 #define FTL_URGENT_NOTES 3u /* LogReserve.scala */
 #define FTL_TURN_ROUNDS 500u
 #define FTL_PLENTY_SHARE 16u
-#define FTL_AHEAD 2u /* erased blocks that wait per die and per lane */
-/* blocks that a lane of the hardware has behind its current and its next one (LogLanes.scala) */
-#define FTL_LANE_AHEAD 4u
+#define FTL_AHEAD 2u      /* erased blocks that wait per die and per lane */
+#define FTL_LANE_FIRST 2u /* blocks of a lane that the mount takes (LogLanes.scala: the current and the next one) */
 
 struct ftl_queue {
     uint32_t block[FTL_AHEAD];

@@ -166,7 +166,8 @@ uint32_t hal_asked(void);
 
 /* A word of the drive's health: QUERY answers it. */
 void hal_health(enum ftl_health_word index, uint32_t word);
-/* Pages sent to NAND for hosts, log pages begun, in this session, modulo 2^32; reads with corrected bits, with many. */
+/* Pages sent to NAND for hosts, pages of the log that are programmed, both copies counted, in this session, modulo
+ * 2^32; reads with corrected bits, with many. */
 uint32_t hal_data_pages(void);
 uint32_t hal_log_pages(void);
 uint32_t hal_corrected_reads(void);

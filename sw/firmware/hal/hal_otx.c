@@ -113,7 +113,7 @@ uint64_t hal_log_durable_mark(void) { COUNTER(log_durable_mark); }
 bool hal_log_dirty(void) { return otx_log_dirty_read() != 0; }
 
 bool hal_log_note(bool urgent) {
-    if (otx_log_noting_read()) return false;
+    if (!urgent && otx_log_noting_read()) return false; /* one that waits becomes urgent */
     otx_log_note_write(urgent);
     return true;
 }
@@ -230,7 +230,7 @@ uint32_t hal_asked(void) { return otx_asked_read(); }
 
 uint32_t hal_data_pages(void) { return otx_data_pages_read(); }
 
-uint32_t hal_log_pages(void) { return otx_log_pages_read(); }
+uint32_t hal_log_pages(void) { return FTL_LOG_COPIES * otx_log_pages_read(); }
 
 uint32_t hal_corrected_reads(void) { return otx_corrected_reads_read(); }
 

@@ -138,7 +138,7 @@ uint32_t drive_pages_left(void) {
 
 void hw_advance(void) {
     while (hw.watermark < hw.head && hw.done[hw.watermark]) hw.watermark++;
-    while (hw.flights != 0 && hw.flight[0].done) {
+    while (hw.flights != 0 && hw.flight[0].copy[0].done && hw.flight[0].copy[1].done) {
         hw.durable = hw.flight[0].end;
         if (hw.flight[0].mark > hw.durable_mark) hw.durable_mark = hw.flight[0].mark;
         hw.flights--;
@@ -179,59 +179,80 @@ uint64_t drive_append(struct ftl_entry e) {
     return hw.head - 1;
 }
 
-/* A lane has one page under way. */
-static bool can_take(uint32_t l) {
-    for (uint32_t i = 0; i < hw.flights; i++)
-        if (!hw.flight[i].done && hw.flight[i].lane == l) return false;
-    return hw.lane[l].page < sim.g.pages || sim.lane[l].n != 0;
+static bool usable(uint32_t l) { return hw.lane[l].page < sim.g.pages || sim.lane[l].n != 0; }
+
+static uint32_t lanes_usable(void) {
+    uint32_t n = 0;
+    for (uint32_t l = 0; l < sim.g.lanes; l++) n += usable(l);
+    return n;
 }
 
-/* Where the next page goes: any lane that can take one. */
-static uint32_t next_lane(void) {
-    uint32_t n = 0;
-    while (n < sim.g.lanes && !can_take((hw.wish + n) % sim.g.lanes)) n++;
-    return n < sim.g.lanes ? (hw.wish + n) % sim.g.lanes : sim.g.lanes;
+/* A lane has one copy under way. */
+static bool can_take(uint32_t l) {
+    for (uint32_t i = 0; i < 2 * hw.flights; i++) {
+        const struct log_copy *c = &hw.flight[i / 2].copy[i % 2];
+        if (!c->done && c->lane == l) return false;
+    }
+    return usable(l);
+}
+
+/* Where the next copy goes: any lane that can take one, but `other`; NO_LANE: there is none. */
+static uint32_t next_lane(uint32_t other) {
+    for (uint32_t n = 0; n < sim.g.lanes; n++) {
+        uint32_t l = (hw.wish + n) % sim.g.lanes;
+        if (l != other && can_take(l)) return l;
+    }
+    return NO_LANE;
 }
 
 void drive_group(uint32_t n) { hw.group_end = hw.head + n; }
 
 bool drive_group_open(void) { return hw.head < hw.group_end; }
 
-/* A page has a place only when the one `lanes` before it is complete. */
+/* A page has a place only when those so many before it stand twice, and it gets two lanes when there are two. */
 bool drive_can_close(void) {
-    return !drive_group_open() && hw.closed < hw.head && hw.flights < LOG_FLIGHT && hw.flights < sim.g.lanes &&
-           next_lane() < sim.g.lanes && !hw.stopped;
+    for (uint32_t i = 0; i < 2 * hw.flights; i++) /* a second copy goes before a new page */
+        if (hw.flight[i / 2].copy[i % 2].lane == NO_LANE && !hw.flight[i / 2].copy[i % 2].done) return false;
+    uint32_t l = next_lane(NO_LANE);
+    return !drive_group_open() && hw.closed < hw.head && hw.flights < LOG_FLIGHT &&
+           hw.flights < (sim.log_once ? sim.g.lanes : FTL_LOG_WINDOW(sim.g.lanes)) && l != NO_LANE &&
+           (sim.log_once || lanes_usable() == 1 || next_lane(l) != NO_LANE) && !hw.stopped;
 }
 
 uint32_t drive_next_log_ppn(void) {
-    uint32_t l = next_lane();
-    if (l == sim.g.lanes) l = hw.wish;
+    uint32_t l = next_lane(NO_LANE);
+    if (l == NO_LANE) l = hw.wish;
     return ftl_first_ppn(&sim.g, hw.lane[l].block) + hw.lane[l].page;
 }
 
-/* The page goes to the lane's next place. */
-static void place(struct log_flight *p) {
-    uint32_t l = p->lane;
-    p->ppn = NO_PAGE;
+/* The copy goes to its lane's next place, or, for the first time, to that of any; when the other one, which is read
+ * from the same frame, has ended or is placed with it. */
+static void place(struct log_flight *p, uint32_t copy, bool both) {
+    struct log_copy *c = &p->copy[copy], *other = &p->copy[1 - copy];
+    if (!both && other->ppn != NO_PAGE && !other->done) return;
+    if (c->lane == NO_LANE) c->lane = next_lane(both ? other->lane : NO_LANE);
+    if (c->lane == NO_LANE) return;
+    uint32_t l = c->lane;
     if (hw.lane[l].page == sim.g.pages) {
         if (sim.lane[l].n == 0) return;
         hw.lane[l].block = hw.lane[l].next;
         hw.lane[l].next = pop(&sim.lane[l]);
         hw.lane[l].page = 0;
     }
-    p->ppn = ftl_first_ppn(&sim.g, hw.lane[l].block) + hw.lane[l].page++;
-    p->words[FTL_LOG_BLOCK] = hw.lane[l].block;
-    p->words[FTL_LOG_NEXT] = hw.lane[l].next;
+    uint32_t row = hw.lane[l].page++;
+    c->ppn = ftl_first_ppn(&sim.g, hw.lane[l].block) + row;
+    p->words[copy == 0 ? FTL_LOG_BLOCK : FTL_LOG_SECOND_BLOCK] = hw.lane[l].block;
+    p->words[copy == 0 ? FTL_LOG_NEXT : FTL_LOG_SECOND_NEXT] = hw.lane[l].next;
+    uint32_t shift = copy == 0 ? FTL_LOG_PAGE_SHIFT : FTL_LOG_SECOND_PAGE_SHIFT;
+    if (!sim.log_once) p->words[FTL_LOG_PAGE] = (p->words[FTL_LOG_PAGE] & ~(0xffffu << shift)) | row << shift;
 }
 
 void drive_close(void) {
     CHECK(drive_can_close());
-    uint32_t l = next_lane();
     struct log_flight *p = &hw.flight[hw.flights++];
     memset(p, 0, sizeof *p);
     p->number = hw.pages++;
-    p->lane = l;
-    hw.wish = sim_random(sim.g.lanes);
+    for (uint32_t c = 0; c < 2; c++) p->copy[c] = (struct log_copy){.ppn = NO_PAGE, .lane = NO_LANE};
     p->first = hw.closed;
     uint32_t count = 0;
     while (hw.closed < hw.head && count + hw.entry[hw.closed].n <= FTL_LOG_ENTRIES) {
@@ -239,7 +260,7 @@ void drive_close(void) {
         while (hw.closed < hw.head && hw.entry[hw.closed].i != 0);
     }
     p->end = hw.closed;
-    p->mark = hw.watermark < p->end ? hw.watermark : p->end; /* LogPages.scala: no entry of a later page */
+    p->mark = hw.watermark < hw.durable ? hw.watermark : hw.durable; /* LogPages.scala: rule mark-log */
     p->words[FTL_LOG_MAGIC] = FTL_LOG_MAGIC_LO;
     p->words[FTL_LOG_MAGIC + 1] = FTL_LOG_MAGIC_HI;
     p->words[FTL_LOG_DRIVE_ID] = sim.drive_id;
@@ -248,7 +269,11 @@ void drive_close(void) {
     p->words[FTL_LOG_COUNT] = count << FTL_LOG_COUNT_SHIFT;
     ftl_put48(p->words, FTL_LOG_FIRST, p->first);
     ftl_put48(p->words, FTL_LOG_WATERMARK, p->mark);
-    place(p);
+    bool both = lanes_usable() > 1 && !sim.log_once;
+    p->copy[1].done = sim.log_once;
+    place(p, 0, both);
+    if (both) place(p, 1, true);
+    hw.wish = sim_random(sim.g.lanes);
 }
 
 /* The lane has no place and will get none. */
@@ -260,9 +285,17 @@ static bool is_over(uint32_t l) {
 static bool no_place(void) {
     uint32_t over = 0;
     for (uint32_t l = 0; l < sim.g.lanes; l++) over += is_over(l);
-    for (uint32_t i = 0; i < hw.flights; i++)
-        if (hw.flight[i].ppn == NO_PAGE && is_over(hw.flight[i].lane)) return true;
+    for (uint32_t i = 0; i < 2 * hw.flights; i++) {
+        const struct log_copy *c = &hw.flight[i / 2].copy[i % 2];
+        if (c->ppn == NO_PAGE && c->lane != NO_LANE && is_over(c->lane)) return true;
+    }
     return over == sim.g.lanes;
+}
+
+static bool waits_for_place(void) {
+    for (uint32_t i = 0; i < 2 * hw.flights; i++)
+        if (!hw.flight[i / 2].copy[i % 2].done && hw.flight[i / 2].copy[i % 2].ppn == NO_PAGE) return true;
+    return false;
 }
 
 /* Firmware runs and programs end while a group waits for its next page. */
@@ -281,15 +314,20 @@ static bool first_of_die(uint32_t data) {
     return true;
 }
 
-static bool first_log_of_die(uint32_t flight) {
-    uint32_t die = ftl_die_of(&sim.g, hw.flight[flight].ppn >> sim.g.page_bits);
-    if (hw.flight[flight].ppn == NO_PAGE) place(&hw.flight[flight]);
-    if (hw.flight[flight].ppn == NO_PAGE || hw.stopped) return false;
-    for (uint32_t i = 0; i < flight; i++)
-        if (!hw.flight[i].done && hw.flight[i].ppn != NO_PAGE &&
-            ftl_die_of(&sim.g, hw.flight[i].ppn >> sim.g.page_bits) == die)
+/* `at`: twice the flight, and which copy. */
+static struct log_copy *copy_at(uint32_t at) { return &hw.flight[at / 2].copy[at % 2]; }
+
+static bool first_log_of_die(uint32_t at) {
+    struct log_copy *c = copy_at(at);
+    if (c->done) return false;
+    if (c->ppn == NO_PAGE && !hw.stopped) place(&hw.flight[at / 2], at % 2, false);
+    if (c->ppn == NO_PAGE || hw.stopped) return false;
+    uint32_t die = ftl_die_of(&sim.g, c->ppn >> sim.g.page_bits);
+    for (uint32_t i = 0; i < at; i++)
+        if (!copy_at(i)->done && copy_at(i)->ppn != NO_PAGE &&
+            ftl_die_of(&sim.g, copy_at(i)->ppn >> sim.g.page_bits) == die)
             return false;
-    return !hw.flight[flight].done;
+    return true;
 }
 
 static void finish_data(uint32_t i) {
@@ -310,23 +348,24 @@ static void finish_data(uint32_t i) {
     memmove(&hw.data[i], &hw.data[i + 1], (hw.datas - i) * sizeof hw.data[0]);
 }
 
-static void finish_log(uint32_t i) {
-    struct log_flight *p = &hw.flight[i];
-    struct sim_page *page = sim_program(p->ppn, FTL_KIND_LOG, p->number, 0);
+static void finish_log(uint32_t at) {
+    struct log_flight *p = &hw.flight[at / 2];
+    struct log_copy *c = copy_at(at);
+    struct sim_page *page = sim_program(c->ppn, FTL_KIND_LOG, p->number, 0);
     sim.log_pages++;
     memcpy(page->words, p->words, sizeof p->words);
-    p->done = !sim_program_fails(FTL_KIND_LOG);
-    if (p->done) return;
+    c->done = !sim_program_fails(FTL_KIND_LOG);
+    if (c->done) return;
     sim_spoil(page);
-    fail_event(p->ppn);
-    uint32_t l = p->lane;
-    if ((p->ppn & (sim.g.pages - 1)) >= FTL_LOG_RETRY_PAGE) hw.lane[l].page = sim.g.pages;
-    if (++p->places == LOG_PLACES) hw.stopped = true;
-    else place(p);
+    fail_event(c->ppn);
+    if ((c->ppn & (sim.g.pages - 1)) >= FTL_LOG_RETRY_PAGE) hw.lane[c->lane].page = sim.g.pages;
+    c->ppn = NO_PAGE;
+    if (++c->places == LOG_PLACES) hw.stopped = true;
+    else place(p, at % 2, false);
 }
 
 bool drive_finish_one(void) {
-    uint32_t n = hw.datas + hw.flights, at = n ? sim_random(n) : 0;
+    uint32_t n = hw.datas + 2 * hw.flights, at = n ? sim_random(n) : 0;
     if (sim_random(4) == 0 && fail_step()) return true;
     for (uint32_t i = 0; i < n; i++, at = (at + 1) % n) {
         bool data = at < hw.datas;
@@ -340,13 +379,15 @@ bool drive_finish_one(void) {
 }
 
 void drive_finish_log(void) {
-    for (uint32_t i = 0; i < hw.flights; i++)
-        for (uint32_t tries = 0; !hw.flight[i].done && !hw.stopped; tries++) {
-            if (hw.flight[i].ppn == NO_PAGE) place(&hw.flight[i]);
-            if (hw.flight[i].ppn == NO_PAGE) break; /* it waits for a block */
-            finish_log(i);
+    for (uint32_t i = 0; i < 4 * hw.flights; i++) { /* a first copy that waits for the second is met again */
+        uint32_t at = i / 4 * 2 + i % 2;
+        for (uint32_t tries = 0; !copy_at(at)->done && !hw.stopped; tries++) {
+            if (copy_at(at)->ppn == NO_PAGE) place(&hw.flight[at / 2], at % 2, false);
+            if (copy_at(at)->ppn == NO_PAGE) break; /* it waits for a block */
+            finish_log(at);
             CHECK(tries < 8);
         }
+    }
     hw_advance();
 }
 
@@ -381,9 +422,10 @@ static bool committing(uint32_t lpn) {
 }
 
 bool log_is_short(void) {
+    uint32_t places = 0;
     for (uint32_t l = 0; l < sim.g.lanes; l++)
-        if (sim.lane[l].n != 0) return false;
-    return true;
+        places += (sim.lane[l].n + 1) * sim.g.pages - hw.lane[l].page; /* the last block is named only */
+    return places <= FTL_LOG_COPIES * LOG_KEPT;
 }
 
 static bool no_room(uint32_t pages) {
@@ -557,8 +599,7 @@ void drive_flush(void) {
     for (uint32_t tries = 0; !hw.stopped && (hw.durable < upto || hw.watermark < upto); tries++) {
         CHECK(tries < 100000);
         drive_supply(2);
-        if (no_place() && (hw.closed < upto || (hw.flights != 0 && hw.flight[hw.flights - 1].ppn == NO_PAGE)))
-            hw.stopped = true;
+        if (no_place() && (hw.closed < upto || waits_for_place())) hw.stopped = true;
         if ((hw.closed < upto || fail_wants_close()) && drive_can_close()) drive_close();
         else drive_finish_one();
     }
@@ -567,14 +608,14 @@ void drive_flush(void) {
 }
 
 static void tear(void) {
-    for (uint32_t i = 0; i < hw.flights; i++) {
+    for (uint32_t i = 0; i < 2 * hw.flights; i++) {
         uint32_t luck = sim_random(3);
         if (!first_log_of_die(i) || luck == 0) continue;
-        uint32_t ppn = hw.flight[i].ppn; /* one that fails gets another place */
+        uint32_t ppn = copy_at(i)->ppn; /* one that fails gets another place */
         if (luck == 1) finish_log(i);
         if (luck == 1) sim_may_fade(&sim_pages[ppn]);
-        else sim_tear(hw.flight[i].ppn, FTL_KIND_LOG, hw.flight[i].number, 0);
-        hw.flight[i].done = true;
+        else sim_tear(ppn, FTL_KIND_LOG, hw.flight[i / 2].number, 0);
+        copy_at(i)->done = true;
     }
     /* pages of a die that were under way: the next one begins only when there is place for it */
     uint32_t at_once = sim.g.cache_ops || sim.g.planes > 1 ? 2 : 1, busy[FTL_MAX_DIES] = {0};
@@ -614,6 +655,26 @@ void drive_tear_first(void) {
     sim_tear(hw.data[0].ppn, FTL_KIND_DATA, hw.data[0].lpn, hw.data[0].sequence);
     sim_pages[hw.data[0].ppn].state = SIM_TORN;
     sim_power_on();
+}
+
+struct drive_copies drive_log_page(uint32_t number) {
+    struct drive_copies of = {.n = 0};
+    for (struct sim_page *p = NULL; (p = sim_next(p, FTL_KIND_LOG)) != NULL;) {
+        if (p->state != SIM_WHOLE || p->generation != drive.ftl.report.generation || p->lpn != number) continue;
+        CHECK(of.n < 8);
+        of.was[of.n] = *p;
+        of.copy[of.n++] = p;
+    }
+    CHECK(of.n >= FTL_LOG_COPIES);
+    return of;
+}
+
+void drive_log_spoil(struct drive_copies *of, enum sim_state state) {
+    for (uint32_t i = 0; i < of->n; i++) of->copy[i]->state = state;
+}
+
+void drive_log_mend(const struct drive_copies *of) {
+    for (uint32_t i = 0; i < of->n; i++) *of->copy[i] = of->was[i];
 }
 
 void drive_cut_dropping_all(void) { sim_power_on(); }

@@ -110,6 +110,16 @@ void drive_data_under_way(uint32_t ppn, uint32_t lpn, uint64_t sequence, uint64_
 void drive_hold(uint64_t index);
 void drive_release(uint64_t index);
 uint32_t drive_next_log_ppn(void);
+
+/* The whole copies of log page `number` of the generation that was opened last, by rising PPN: two, when none failed
+ * and read well. */
+struct drive_copies {
+    struct sim_page *copy[8], was[8];
+    uint32_t n;
+};
+struct drive_copies drive_log_page(uint32_t number);
+void drive_log_spoil(struct drive_copies *of, enum sim_state state); /* of all of them, */
+void drive_log_mend(const struct drive_copies *of);                  /* and what they were */
 /* The host has read this page with many corrected bits; what does not fit is forgotten. */
 void drive_weak(uint32_t ppn);
 /* Read number i, 0 to 7, of a block begins (false: it is busy, or the block is not on NAND) and ends; 1 to 7 do so by

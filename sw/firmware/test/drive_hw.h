@@ -8,17 +8,24 @@
 
 #define LOG_FLIGHT 4u
 #define LOG_PLACES 4u
+#define LOG_KEPT 12u /* log pages that writes leave alone (LogReserve.scala, with fewer transactions here) */
 #define DATA_FLIGHT 256u
 #define EVENTS 64u
 #define WEAK 8u
 #define NO_PAGE 0xffffffffu
+#define NO_LANE FTL_MAX_LANES
 #define PENDING 64u
 
+struct log_copy {
+    uint32_t ppn, lane, places; /* ppn NO_PAGE: it waits for a place, the first time in `lane` NO_LANE */
+    bool done;
+};
+
 struct log_flight {
-    uint32_t ppn, number, lane, places; /* ppn NO_PAGE: it waits for a block */
+    struct log_copy copy[2];
+    uint32_t number;
     uint64_t first, end, mark;
     uint32_t words[FTL_PAGE_WORDS];
-    bool done;
 };
 
 struct data_flight {
@@ -34,6 +41,7 @@ struct drive_hw {
     uint64_t mark_read;    /* what the next hal_log_mark() answers */
     uint64_t durable_mark; /* the highest watermark of a durable log page */
     uint64_t note;         /* the log is to become durable up to here */
+    bool note_waits;       /* then a note is appended */
     uint32_t pages;
     bool stopped; /* a log page has failed in all its places */
     struct log_flight flight[LOG_FLIGHT];

@@ -77,7 +77,7 @@ void reads_step(void) {
 
 void hal_log_place(struct hal_log_place *place) {
     uint32_t n = 0;
-    while (n < hw.flights && (hw.flight[n].ppn != NO_PAGE || hw.flight[n].places != 0)) n++;
+    while (n < hw.flights && (hw.flight[n].copy[0].ppn != NO_PAGE || hw.flight[n].copy[0].places != 0)) n++;
     place->page = n < hw.flights ? hw.flight[n].number : hw.pages;
     place->first = n < hw.flights ? hw.flight[n].first : hw.closed;
     for (uint32_t l = 0; l < sim.g.lanes; l++) {
@@ -114,13 +114,19 @@ bool hal_log_note(bool urgent) {
     CHECK(!urgent || drive.supply.urgent_notes < FTL_URGENT_NOTES);
     if (drive_group_open() || (!urgent && log_is_short())) return false;
     if (hw.stopped || hw.head + 2 > DRIVE_LOG || sim_random(4) == 0) return false;
-    drive_append((struct ftl_entry){.kind = FTL_NOTE, .n = 1});
+    if (hw.note_waits) return false;
+    hw.note_waits = true;
     hw.note = hw.head;
     return true;
 }
 
-/* The hardware brings a note to NAND by itself. */
+/* The hardware brings a note to NAND by itself, when what stands before it is durable. */
 void note_step(void) {
+    if (hw.note_waits && hw.durable >= hw.note && !drive_group_open() && hw.head + 2 <= DRIVE_LOG) {
+        drive_append((struct ftl_entry){.kind = FTL_NOTE, .n = 1});
+        hw.note_waits = false;
+        hw.note = hw.head;
+    }
     if (hw.note <= hw.durable || sim.log_rests) return;
     if (hw.note > hw.closed && drive_can_close()) drive_close();
     if (sim_random(2)) drive_finish_log();

@@ -78,6 +78,7 @@ struct sim {
     bool stays;                                /* what a power cut leaves whole does not fade */
     /* a move that was handed over waits: the log is short, or the rescue is busy */
     bool no_moves;
+    bool log_once;                              /* log pages stand once, as a drive of format 9 has them */
     bool split;                                 /* firmware runs between the entries of a WRITE */
     bool log_rests;                             /* pages of the log wait, but for drive_finish_one() */
     bool no_collect;                            /* blocks do not come back */

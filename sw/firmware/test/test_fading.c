@@ -7,6 +7,7 @@
 #include "ftl_bbt.h"
 #include "ftl_blocks.h"
 #include "ftl_root.h"
+#include "drive_hw.h"
 #include "tests.h"
 
 static struct sim_page *pages_of(uint32_t n) { return &sim_pages[ftl_first_ppn(&sim.g, ftl_anchor(&sim.g, n))]; }
@@ -245,17 +246,6 @@ static void older_root_that_looked_blank_never_comes_back(void) {
     CHECK(sim_mount(&drive.ftl) == FTL_ERR_NO_ROOT);
 }
 
-/* PPN of log page `number` of the generation that is open. */
-static uint32_t log_page(uint32_t number) {
-    for (uint32_t ppn = 0; ppn < sim.g.dies << (sim.g.block_bits + sim.g.page_bits); ppn++) {
-        const struct sim_page *p = &sim_pages[ppn];
-        if (p->state == SIM_WHOLE && p->kind == FTL_KIND_LOG && p->generation == sim.generation && p->lpn == number)
-            return ppn;
-    }
-    CHECK(!"no such log page");
-    return 0;
-}
-
 /* One acknowledged write in each of `pages` log pages. */
 static void log_pages(uint32_t pages) {
     for (uint32_t n = 0; n < pages; n++) write_one(n % DRIVE_LPNS);
@@ -269,16 +259,18 @@ static void gap_in_the_log_is_said_and_nothing_is_touched(void) {
             sim_new(channels, 1, 52, 8, 64);
             mounted();
             log_pages(14 + channels);
-            uint32_t ppn = log_page(at / 2);
-            bool blank = at % 2;
+            struct drive_copies of = drive_log_page(at / 2);
+            bool blank = at % 2, late = false;
             /* there the log goes on in the next block */
-            if (blank && ppn % sim.g.pages >= FTL_LOG_RETRY_PAGE) continue;
+            for (uint32_t c = 0; c < of.n; c++)
+                late = late || (of.copy[c] - sim_pages) % sim.g.pages >= FTL_LOG_RETRY_PAGE;
+            if (blank && late) continue;
             sim_power_on();
-            sim_pages[ppn].state = blank ? SIM_TORN_BLANK : SIM_TORN;
+            drive_log_spoil(&of, blank ? SIM_TORN_BLANK : SIM_TORN);
             CHECK(sim_mount(&drive.ftl) == FTL_ERR_GAP && sim.read_only && sim.lost_log_pages >= 1 &&
                   drive.ftl.report.readable);
             CHECK(sim.count[HAL_PROGRAM] == 0 && sim.count[HAL_ERASE] == 0);
-            sim_pages[ppn].state = SIM_WHOLE;
+            drive_log_mend(&of);
             remounted();
             CHECK(sim.lost_log_pages == 0 && sim.dropped == 0);
             drive_judge();
@@ -290,9 +282,9 @@ static void unreadable_end_of_the_log_is_said(void) {
     sim_new(2, 1, 36, 8, 64);
     mounted();
     log_pages(7);
-    uint32_t ppn = log_page(6);
+    struct drive_copies of = drive_log_page(6);
     sim_power_on();
-    sim_pages[ppn].state = SIM_TORN;
+    drive_log_spoil(&of, SIM_TORN);
     CHECK(sim_mount(&drive.ftl) == FTL_OK && sim.lost_log_pages == 1);
     for (uint32_t n = 0; n < 2; n++) { /* the root says it until a log page exists */
         remounted();
@@ -307,17 +299,18 @@ static void unreadable_end_of_the_log_is_said(void) {
 /* A log longer than the frames, whose last page reads a few times only: the drive opens, with it or without it. */
 static void fading_last_page_of_a_long_log(void) {
     for (uint32_t reads = 1; reads < 12; reads++) {
-        sim_new(1, 1, 80, 16, 64);
+        sim_new(1, 1, 120, 16, 64);
         mounted();
         log_pages(SIM_FRAMES + 40);
         struct drive history = drive;
         CHECK(drive_write(&(uint32_t){drive_lpn(4)}, 1, true));
         drive_finish_data();
         drive_close();
-        uint32_t ppn = drive_next_log_ppn() - 1;
         drive_finish_log();
+        struct drive_copies of = drive_log_page(hw.pages - 1);
         sim_power_on();
-        sim_pages[ppn].fades = reads;
+        of.copy[0]->state = SIM_TORN;
+        of.copy[1]->fades = reads;
         struct drive with = drive;
         CHECK(sim_mount(&drive.ftl) == FTL_OK);
         struct ftl ftl = drive.ftl;
@@ -349,20 +342,20 @@ static void blocks_that_the_log_goes_on_in_are_kept(void) {
     sim_forget(&at_cut);
 }
 
-/* The last page of a log longer than the frames is read once, then three times not, then well: the log ends there, and
- * that is said. */
+/* The last page of a log longer than the frames is read once, then not any more, and its other copy not at all: the log
+ * ends there, and that is said. */
 static void log_page_that_could_not_be_read_again_ends_the_log(void) {
-    sim_new(1, 1, 80, 16, 64);
+    sim_new(1, 1, 120, 16, 64);
     sim.no_collect = true;
     mounted();
     log_pages(SIM_FRAMES + 40);
     const struct drive_item *last = &drive.item[drive.items - 1], *before = last - DRIVE_LPNS;
     CHECK(last->lpn[0] == before->lpn[0]);
-    uint32_t ppn = log_page(SIM_FRAMES + 39);
+    struct drive_copies of = drive_log_page(SIM_FRAMES + 39);
     sim_power_on();
-    sim_pages[ppn].fades = 3; /* its OOB and its words are read by the scan */
-    sim_pages[ppn].heals = 4; /* it fails in the window of the page before it, too */
-    CHECK(sim_mount(&drive.ftl) == FTL_OK && sim_pages[ppn].state != SIM_TORN);
+    of.copy[1]->state = SIM_TORN;
+    of.copy[0]->fades = 3; /* its OOB and its words are read by the scan */
+    CHECK(sim_mount(&drive.ftl) == FTL_OK);
     CHECK(sim.lost_log_pages == 1 && drive_value(last->lpn[0]) == before->value[0]);
 }
 
@@ -376,14 +369,14 @@ static void log_page_unread_in_one_mount_and_read_in_the_next(void) {
         mounted();
         for (uint32_t n = 0; n < 3; n++) log_pages(5);
         /* its entry is below no watermark of another page, and the last to name its block */
-        uint32_t number = 14, ppn = log_page(number);
+        struct drive_copies of = drive_log_page(14);
         sim_power_on();
-        sim_pages[ppn].state = SIM_TORN;
+        drive_log_spoil(&of, SIM_TORN);
         sim.cut_at = cut;
         ended = sim_mount(&drive.ftl) != -1;
         sim.cut_at = 0;
         if (ended) break;
-        sim_pages[ppn].state = SIM_WHOLE;
+        drive_log_mend(&of);
         CHECK(sim_mount(&drive.ftl) == FTL_OK);
         /* the first mount got as far as its root, and says so */
         if (sim.lost_log_pages != 0) drive.item[drive.items - 1].must = false;
@@ -411,15 +404,15 @@ static void block_that_only_an_unread_log_page_names_is_kept(void) {
         sim_new(2, 1, 36, 8, 64);
         mounted();
         write_one(3);
-        uint32_t ppn = log_page(0);
+        struct drive_copies of = drive_log_page(0);
         all_others_are_bad(block_of(data_page(drive_lpn(3))));
         sim_power_on();
-        sim_pages[ppn].state = SIM_TORN;
+        drive_log_spoil(&of, SIM_TORN);
         sim.cut_at = cut;
         ended = sim_mount(&drive.ftl) != -1;
         sim.cut_at = 0;
         if (ended) break;
-        sim_pages[ppn].state = SIM_WHOLE;
+        drive_log_mend(&of);
         CHECK(sim_mount(&drive.ftl) == FTL_OK);
         if (sim.lost_log_pages == 0) drive_judge();
     }
@@ -495,13 +488,14 @@ static void reserve_has_no_block_that_a_cut_mount_has_written(void) {
     drive_close();
     drive_finish_log();
     drive_finish_data();
-    uint32_t ppn = log_page(0);
+    struct drive_copies of = drive_log_page(0);
     drive_cut_dropping_all();
     struct sim_copy at_cut = sim_save();
     directories = 0;
     for (uint32_t cut = 150; directories == 0; cut++) { /* until it is between map and root */
         sim_restore(&at_cut);
-        sim_pages[ppn].fades = 3; /* it reads the log, and the next one cannot */
+        of.copy[1]->state = SIM_TORN;
+        of.copy[0]->fades = 3; /* it reads the log, and the next one cannot */
         sim.cut_at = cut;
         sim.on_cut = count_directories;
         CHECK(sim_mount(&drive.ftl) == -1);

@@ -2,18 +2,10 @@
 /* Log pages of another drive, each with a good CRC, at places where this drive's log could be: they are never taken for
  * this drive's, and the report says that they are there. */
 #include "boot_report.h"
+#include "drive_hw.h"
 #include "tests.h"
 
 #define MANY 14u
-
-/* Log page `number` of the generation that was open last. */
-static struct sim_page *log_page(uint32_t number) {
-    uint32_t generation = drive.ftl.report.generation;
-    struct sim_page *p = NULL;
-    while ((p = sim_next(p, FTL_KIND_LOG)) != NULL && (p->generation != generation || p->lpn != number)) {}
-    CHECK(p != NULL);
-    return p;
-}
 
 /* A log of `pages` pages, an acknowledged write in each; then the power is off. */
 static void begin(uint32_t channels, uint32_t pages) {
@@ -24,12 +16,15 @@ static void begin(uint32_t channels, uint32_t pages) {
     sim_power_on();
 }
 
-/* The page is that of another drive, of the same generation there or of another. */
-static void make_foreign(struct sim_page *p, bool same_generation) {
-    p->words[FTL_LOG_DRIVE_ID] += 5;
-    if (same_generation) return;
-    p->generation += 3;
-    p->words[FTL_LOG_GENERATION] += 3;
+/* Both copies are those of another drive, of the same generation there or of another. */
+static void make_foreign(struct drive_copies *of, bool same_generation) {
+    for (uint32_t i = 0; i < of->n; i++) {
+        struct sim_page *p = of->copy[i];
+        p->words[FTL_LOG_DRIVE_ID] += 5;
+        if (same_generation) continue;
+        p->generation += 3;
+        p->words[FTL_LOG_GENERATION] += 3;
+    }
 }
 
 /* One with later pages of this drive behind it is a gap; nothing is touched, and without it nothing is lost. */
@@ -37,15 +32,15 @@ static void inside_the_log_it_is_a_gap(void) {
     for (uint32_t channels = 1; channels < 4; channels++)
         for (uint32_t at = 0; at < 2 * MANY; at++) {
             begin(channels, MANY + channels);
-            struct sim_page *p = log_page(at / 2), was = *p;
-            make_foreign(p, at % 2);
+            struct drive_copies of = drive_log_page(at / 2);
+            make_foreign(&of, at % 2);
             CHECK(sim_mount(&drive.ftl) == FTL_ERR_GAP && drive.ftl.report.readable && sim.read_only);
             CHECK(sim.count[HAL_PROGRAM] == 0 && sim.count[HAL_ERASE] == 0 && sim.lost_log_pages == 1);
             (void)says("");
             sim_said('|'); /* where it begins */
             boot_report_error(FTL_ERR_GAP, &drive.ftl.report);
             CHECK(says("|otx: 1 log page is of another drive and is left out\notx: read-only: "));
-            *p = was;
+            drive_log_mend(&of);
             remounted();
             CHECK(sim.lost_log_pages == 0 && sim.dropped == 0 && drive.ftl.report.lost.foreign == 0);
             drive_judge();
@@ -58,11 +53,12 @@ static void behind_the_log_it_ends_it(void) {
         sim_new(2, 1, 36, 8, 64);
         mounted();
         write_one(0);
-        uint32_t ppn = drive_next_log_ppn(), value = drive_value(drive_lpn(0));
+        uint32_t number = hw.pages, value = drive_value(drive_lpn(0));
         CHECK(value != NOTHING && drive_trim(drive_lpn(0)));
         drive_close();
         drive_finish_log();
-        make_foreign(&sim_pages[ppn], same);
+        struct drive_copies of = drive_log_page(number);
+        make_foreign(&of, same);
         drive_cut_dropping_all();
         CHECK(sim_mount(&drive.ftl) == FTL_OK && drive_value(drive_lpn(0)) == value && sim.dropped == 0);
         CHECK(drive.ftl.report.entries == 1 && sim.lost_log_pages == 1);
@@ -76,8 +72,9 @@ static void behind_the_log_it_ends_it(void) {
 /* Beside one that cannot be read at all each is said by its own line. */
 static void what_cannot_be_read_is_said_apart(void) {
     begin(2, MANY);
-    log_page(6)->state = SIM_TORN;
-    make_foreign(log_page(7), true);
+    struct drive_copies torn = drive_log_page(6), foreign = drive_log_page(7);
+    drive_log_spoil(&torn, SIM_TORN);
+    make_foreign(&foreign, true);
     CHECK(sim_mount(&drive.ftl) == FTL_ERR_GAP);
     (void)says("");
     sim_said('|'); /* where it begins */

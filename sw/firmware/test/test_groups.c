@@ -87,7 +87,7 @@ static bool ticket_waits(uint32_t blocks, uint32_t k) {
 /* The only live page of a block is replaced by a group that may be dropped. */
 static void ticket_waits_for_the_whole_group(void) {
     uint32_t seen = 0;
-    for (uint32_t blocks = 52; blocks < 72; blocks += 2)
+    for (uint32_t blocks = 68; blocks < 92; blocks += 2)
         for (uint32_t k = 0; k < 9; k++) seen += ticket_waits(blocks, k);
     CHECK(seen > 3);
 }

@@ -194,6 +194,7 @@ static void entries_of_the_report_are_those_of_its_log_pages(void) {
     for (struct sim_page *p = NULL; (p = sim_next(p, FTL_KIND_LOG)) != NULL;)
         if (p->generation == generation && last - p->lpn < drive.ftl.report.log_pages)
             entries += p->words[FTL_LOG_COUNT] >> FTL_LOG_COUNT_SHIFT & 0xffffu;
+    entries /= FTL_LOG_COPIES;
     CHECK(last >= drive.ftl.report.log_pages && drive.ftl.report.entries == entries);
 }
 

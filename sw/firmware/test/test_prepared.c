@@ -351,9 +351,10 @@ static void read_only_drive_shows_it(void) {
     CHECK(drive_tx_write(3, drive_lpn(0)) && drive_prepare(3));
     drive_flush();
     for (uint32_t i = 0; i < 8; i++) write_one(1);
-    uint32_t ppn = drive_next_log_ppn();
+    uint32_t number = hw.pages;
     for (uint32_t i = 0; i < 8; i++) write_one(1);
-    sim_pages[ppn].state = SIM_TORN;
+    struct drive_copies of = drive_log_page(number);
+    drive_log_spoil(&of, SIM_TORN);
     drive_cut_dropping_all();
     CHECK(sim_mount(&drive.ftl) == FTL_ERR_GAP && sim.read_only && is_prepared(3) && own(3, 0) != NOTHING + 1);
 }

@@ -7,7 +7,7 @@ static uint32_t ppn_of(uint32_t i) { return FTL_WORD_VALUE(hal_map()[drive_lpn(i
 
 /* LPNs 0 to 5 on NAND, the firmware at rest. */
 static void six_pages(void) {
-    sim_new(1, 1, 56, 8, 64);
+    sim_new(1, 1, 84, 8, 64);
     mounted();
     for (uint32_t i = 0; i < 6; i++) write_one(i);
     for (uint32_t i = 0; i < 200; i++) drive_supply(1);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Directed logs. `entry` helpers log what no history makes: missing pages, wrong counts, RELOCATE, epochs. */
+#include "drive_hw.h"
 #include "tests.h"
 
 /* A plain or transaction MAP entry of LPN number i whose data page is complete or never starts; the PPN. */
@@ -221,12 +222,15 @@ static void stale_log_page_of_an_older_generation_is_not_taken(void) {
         drive_flush();
         /* the page that would come next, as a dead generation left it: right number and place, a TRIM of what was
          * written */
-        struct sim_page *p = &sim_pages[drive_next_log_ppn()];
+        uint32_t number = hw.pages;
         CHECK(drive_trim(drive_lpn(0)));
         drive_close();
         drive_finish_log();
-        p->generation -= where & 1;
-        p->words[FTL_LOG_GENERATION] -= where >> 1;
+        struct drive_copies of = drive_log_page(number);
+        for (uint32_t c = 0; c < of.n; c++) {
+            of.copy[c]->generation -= where & 1;
+            of.copy[c]->words[FTL_LOG_GENERATION] -= where >> 1;
+        }
         remounted();
         CHECK(value(0) && sim.dropped == 0 && drive.ftl.report.entries == 1);
     }
@@ -236,11 +240,12 @@ static void log_page_of_another_drive_is_not_taken(void) {
     begin();
     CHECK(drive_write(&(uint32_t){drive_lpn(0)}, 1, true));
     drive_flush();
-    struct sim_page *p = &sim_pages[drive_next_log_ppn()];
+    uint32_t number = hw.pages;
     CHECK(drive_trim(drive_lpn(0)));
     drive_close();
     drive_finish_log();
-    p->words[FTL_LOG_DRIVE_ID]++;
+    struct drive_copies of = drive_log_page(number);
+    for (uint32_t c = 0; c < of.n; c++) of.copy[c]->words[FTL_LOG_DRIVE_ID]++;
     remounted();
     CHECK(value(0));
 }
@@ -257,15 +262,16 @@ static void stale_data_page_of_an_older_generation_is_not_taken(void) {
 }
 
 static void log_ends_before_a_torn_page(void) {
-    begin();
+    sim_new(4, 1, 48, 8, 64);
+    mounted();
     for (uint32_t i = 0; i < 4; i++) {
         CHECK(drive_write(&(uint32_t){drive_lpn(i)}, 1, true));
-        uint32_t ppn = drive_next_log_ppn();
         drive_close();
         drive_finish_data();
         drive_finish_log();
-        if (i == 2) sim_pages[ppn].state = SIM_TORN;
     }
+    struct drive_copies of = drive_log_page(hw.pages - 2);
+    drive_log_spoil(&of, SIM_TORN);
     remounted();
     CHECK(value(0) && value(1) && !value(2) && !value(3) && drive.ftl.report.log_pages == 2);
 }
@@ -285,7 +291,7 @@ static void pages_below_the_watermark_are_not_read_back(void) {
 static void long_log_over_many_blocks_and_lanes_is_replayed(void) {
     static const uint32_t channels[] = {1, 2, 3, 4, 6};
     for (uint32_t c = 0; c < 5; c++) {
-        sim_new(channels[c], c & 1 ? 2 : 1, 80, 8, 64);
+        sim_new(channels[c], c & 1 ? 2 : 1, 110, 8, 64);
         sim.no_collect = true;
         mounted();
         for (uint32_t i = 0; i < 150; i++) {

@@ -255,7 +255,7 @@ static void log_page_at_the_last_of_its_places_is_found(void) {
             copies++;
             if (ppn != good) p->state = SIM_TORN_BLANK;
         }
-        CHECK(copies == 4 && sim_pages[good].kind == FTL_KIND_LOG && sim_pages[good].lpn == at + 1);
+        CHECK(copies == 5 && sim_pages[good].kind == FTL_KIND_LOG && sim_pages[good].lpn == at + 1);
         remounted();
         drive_judge();
         CHECK(drive.ftl.report.log_pages == at + 2 && drive.ftl.report.lost.log_pages == 0);

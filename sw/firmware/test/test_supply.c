@@ -112,7 +112,8 @@ static void drive_of_few_blocks_takes_what_it_promises(void) {
             /* all have data, and no block has others: data gets some, also when the log takes its own first */
             if (session == 0 && lbas == DRIVE_LPNS)
                 CHECK(drive.ftl.report.blocks_free >
-                      ftl_supply_kept(&drive.ftl) + (FTL_LOG_RESERVE + FTL_LANE_AHEAD + FTL_AHEAD) * sim.g.lanes);
+                      ftl_supply_kept(&drive.ftl) +
+                          (FTL_LOG_RESERVE + sim.g.lane_blocks - FTL_LANE_FIRST + FTL_AHEAD) * sim.g.lanes);
             drive_start();
             CHECK(fill(DRIVE_LPNS) == DRIVE_LPNS);
         }

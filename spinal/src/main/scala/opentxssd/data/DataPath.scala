@@ -169,11 +169,21 @@ class DataPath(p: OtxParam) extends Component {
   private val urgent = RegInit(False) // it may take a page of the log's reserve
   when(reclaim.note) {
     noting := True
-    urgent := reclaim.noteUrgent
+    urgent := reclaim.noteUrgent || noting && urgent
   }
+  // The log becomes durable up to here first, so that the page with the note may bring that watermark (rule mark-log)
+  private val noteTo, noteFrom = Reg(UInt(48 bits)) init 0
+  private val begun = RegInit(False)
+  private val behind = RegNext(durable >= noteFrom) init False
   // what is offered stays, or the rescue behind it would wait for the log's room; LogReserve counts it
   private val offered = RegInit(False)
-  when(noting && (!logShort || urgent || fault))(offered := True)
+  when(noting && !begun && (!logShort || urgent || fault)) {
+    begun := True
+    behind := False
+    noteFrom := head
+    noteTo := head
+  }
+  when(begun && (behind || fault))(offered := True)
   private val note = Stream(LogAppend())
   note.valid := offered
   note.payload.assignFromBits(B(0, widthOf(note.payload) bits))
@@ -182,9 +192,9 @@ class DataPath(p: OtxParam) extends Component {
   note.n := 1
   note.room := 1
   note.last := True
-  private val noteTo = Reg(UInt(48 bits)) init 0
   when(note.fire) {
     noting := False
+    begun := False
     offered := False
     noteTo := head + 1
   }

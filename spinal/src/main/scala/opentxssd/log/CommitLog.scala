@@ -32,6 +32,8 @@ import spinal.lib.bus.amba4.axi._
   * records. group: a page is not closed between a group's first entry and its `last`, and closes before a group that
   * does not fit.
   *
+  * Twice: each page has two copies, in two lanes, and counts as programmed when both are (`LogPages`).
+  *
   * Watermark and counts: MAP entries are outstanding until `pageDone`; those with `inTx` count for txid `serial[4:0]`,
   * `pageDone` with `hasTx` counts down. `pageDone` waits in a clock in which an entry is appended.
   *
@@ -46,8 +48,8 @@ import spinal.lib.bus.amba4.axi._
   * pages that can still be started, the open one included; two clocks late. `pages`: log pages that are durable.
   * `evRecord`: a COMMIT entry is appended; `evDurable`: the conditions of the oldest COMMIT wait are met.
   *
-  * Log pages go to lanes whose die is idle, as `dieNow` says, or near to it (`LogPages`), with `idleDies` low to lanes
-  * in turn. An entry or page has no place when no lane has one; a page that failed has its own lane only.
+  * Log pages go to two lanes whose die is idle, as `dieNow` says, or near to it (`LogPages`), with `idleDies` low to
+  * lanes in turn. An entry or page has no place when no lane has one; a page that failed has its own lane only.
   *
   * `durableMark`: the highest watermark in a durable page. `place`: where the log goes on (`LogPlaceView`).
   *

@@ -5,8 +5,8 @@ import opentxssd._
 import spinal.core._
 import spinal.lib._
 
-/** Where log pages go: per lane a queue of erased blocks (current, next and four behind them) and the page to write
-  * next in the current one.
+/** Where log pages go: per lane a queue of erased blocks (current, next and those behind them, `laneBlocks` in all) and
+  * the page to write next in the current one.
   *
   * `current`, `next` and `page` are the place of the next page of lane `lane`; `available` is high when that lane has a
   * current and a next block. `advance` takes that place. A block is used up after its last page; the next one becomes
@@ -15,8 +15,8 @@ import spinal.lib._
   *
   * `block` is taken when the lane has room (`room`, one bit per lane); a block for a lane that does not exist is taken
   * and ignored. A block that was taken counts in the next clock. `usable`: the lanes with a current and a next block.
-  * `left`: how many log pages can still be placed, in any lane, when `waiting` ones have been, `some`: one or more; two
-  * clocks late.
+  * `left`: how many log pages can still be placed, two copies of each, in any lane, when `waiting` copies have been,
+  * `some`: one or more; two clocks late.
   *
   * `noMore`: no further block comes to this lane. `over`: so it is for lane `lane`; `ends`: for all of them (a clock
   * late).
@@ -31,13 +31,15 @@ import spinal.lib._
   */
 class LogLanes(p: OtxParam) extends Component {
   setDefinitionName("otx_log_lanes")
-  private val depth = 6
+  private val depth = p.laneBlocks
+  private val ring = 16 // places of a lane's blocks
+  require(depth < ring && p.lanes * ((depth - 2) * p.pagesPerBlock + 1) > 2 * LogReserve.open(p), "lanes are too short")
   private val idBits = p.blockBits + p.dieBits
 
   val block = slave port Stream(LogBlock())
   val room = out port Bits(p.lanes bits)
   val lane = in port UInt(2 bits)
-  val waiting = in port UInt(3 bits)
+  val waiting = in port UInt(4 bits)
   val available = out port Bool()
   val usable = out port Bits(p.lanes bits)
   val dieNow = Vec.fill(p.dies)(in port UInt(2 bits))
@@ -54,12 +56,12 @@ class LogLanes(p: OtxParam) extends Component {
   val shownBlock = out port UInt(idBits bits)
   val shownPage = out port UInt(p.pageBits bits)
 
-  private val ids = Mem(UInt(idBits bits), 32) // {lane, place in its ring of 8}
-  private val first = List.fill(p.lanes)(Reg(UInt(3 bits)) init 0) // place of the current block
-  private val count = List.fill(p.lanes)(Reg(UInt(3 bits)) init 0) // blocks of the lane
+  private val ids = Mem(UInt(idBits bits), 4 * ring) // {lane, place in its ring}
+  private val first = List.fill(p.lanes)(Reg(UInt(4 bits)) init 0) // place of the current block
+  private val count = List.fill(p.lanes)(Reg(UInt(4 bits)) init 0) // blocks of the lane
   private val pages = List.fill(p.lanes)(Reg(UInt(p.pageBits bits)) init 0)
 
-  private val readAt, writeAt = UInt(3 bits)
+  private val readAt, writeAt = UInt(4 bits)
   private val pushed = block.fire && block.lane <= p.lanes - 1
   readAt := 0
   writeAt := 0
@@ -107,8 +109,8 @@ class LogLanes(p: OtxParam) extends Component {
   private val taken = RegNext(waiting) init 0
   over := (0 until p.lanes).map(l => lane === l && noMore(l)).reduce(_ || _)
   ends := RegNext(noMore.andR) init False
-  some := RegNext(all > taken) init False
-  left := RegNext(Mux(all > taken, all - taken, U(0)).resize(32)) init 0
+  some := RegNext(all > taken + 1) init False
+  left := RegNext((Mux(all > taken, all - taken, U(0)) >> 1).resize(32)) init 0
 
   // one lane per clock: the die of its current block, then what that does
   private val looked = Reg(UInt(2 bits)) init 0

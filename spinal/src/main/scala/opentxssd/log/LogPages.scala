@@ -6,36 +6,45 @@ import opentxssd.flash.{FlashDone, FlashOp}
 import spinal.core._
 import spinal.lib._
 
-/** Where a log page was last sent. */
+/** Where a copy of a log page was last sent, and the block that its lane had behind that. */
 case class LogPlace(p: OtxParam) extends Bundle {
   val ppn = UInt(p.ppnBits bits)
+  val next = UInt(p.blockBits + p.dieBits bits)
   val lane = UInt(2 bits)
 }
 
 /** The log pages under way: at most four, the open one included, each in frame (page number modulo 4).
   *
-  * `closed` ends the open page (`closed.payload`: index after its last entry); the page after it is open then. Closed
-  * pages are placed in page order, when the page `lanes` before has retired (rule log-end), in a lane that has no page
-  * under way: the next page of the lane (`LogLanes`), then the header's second half, which names the lane's blocks,
-  * then `program` when all of it is in memory. Done beats may come in any order, at any time and are remembered; pages
-  * retire in page order. So `durable`, the number of entries in retired pages, is always a prefix of the log.
+  * `closed` ends the open page (`closed.payload`: index after its last entry); the page after it is open then. Each
+  * closed page is programmed twice, in two lanes (rule log-twice, decision 029). Closed pages are placed in page
+  * order, when the page `window` before has retired (rule log-end), in lanes that have no copy under way: the next
+  * page of each lane (`LogLanes`), then the header's second half, which names the blocks of both lanes, then
+  * `program` of both copies when all of it is in memory. Done beats may come in any order, at any time and are
+  * remembered; pages retire in page order, when both copies are programmed. So `durable`, the number of entries in
+  * retired pages, is always a prefix of the log, and stands twice.
   *
-  * Which lane (decision 024): `usable` says which have a place, `near` what the die of each does (`WayQueue`: `now`). A
-  * lane whose die is idle, else one whose die is not erased; if there are only erased ones, and a lane that is not has
-  * a page under way, that is waited for; among equals in turn. With `idleDies` low: the next usable one in turn, which
-  * is waited for when it has a page under way. Nobody waits for ever: a program ends.
+  * Which lanes (decision 024): `usable` says which have a place, `near` what the die of each does (`WayQueue`:
+  * `now`). A lane whose die is idle, else one whose die is not erased; if there are only erased ones, and a lane that
+  * is not has a copy under way, that is waited for; among equals in turn. With `idleDies` low: the next usable one in
+  * turn, which is waited for when it has a copy under way. The second copy's lane is chosen so from all but the
+  * first's. Nobody waits for ever: a program ends. When one lane only is usable, it gets both copies, one after the
+  * other.
   *
-  * A page whose program fails is placed again before any new page (decision 011): in the next page of its block, or
-  * from page 3 of a block on in the lane's next block. Its block goes to `badBlock` first. `failed` for one clock: the
-  * fourth place failed too; the page never retires.
+  * A copy whose program fails is placed again before any new page (decision 011), when the other copy has ended, for
+  * that is read from the same frame: in the next page of its block, or from page 3 of a block on in the lane's next
+  * block. Its block goes to `badBlock` first. `failed` for one clock: the fourth place of a copy failed too; the page
+  * never retires.
   *
-  * `durableMark`: the highest watermark that stands in a retired page. `nextPage`: the first page that has no place
-  * yet, the open one or a closed one; `nextFirst`: index of its first entry.
+  * A page's watermark is the lower one of `watermark` and `durable`, as its first header has it: entries below it stand
+  * in pages that have two copies (rule mark-log). `durableMark`: the highest watermark that stands in a retired page.
+  * `nextPage`: the first page that has no place yet, the open one or a closed one; `nextFirst`: index of its first
+  * entry. From the clock on in which a page's first copy has a place it is not `nextPage`.
   *
   * `page`: number of the open page. `frameFree`: its frame is free. `nextFree`: the frame of the page after it is.
-  * `waiting`: closed pages without a place. `stranded`: one waits, and no lane is usable. `pages`: pages retired.
-  * `closed` to header 3 clocks, header taken to `program` 1 clock after the last answer of the memory; done beat to
-  * `durable`: 2 clocks. Reset: page 0 is open and nothing is durable.
+  * `waiting`: copies without a place of closed pages. `stranded`: a page waits, and no lane is usable. `pages`: pages
+  * retired.
+  * `closed` to header 6 clocks, header taken to the first `program` 1 clock after the last answer of the memory, to the
+  * second one clock more; done beat to `durable`: 2 clocks. Reset: page 0 is open and nothing is durable.
   */
 class LogPages(p: OtxParam) extends Component {
   setDefinitionName("otx_log_pages")
@@ -45,7 +54,7 @@ class LogPages(p: OtxParam) extends Component {
   val frameFree, nextFree = out port Bool()
   // places
   val lane = out port UInt(2 bits)
-  val waiting = out port UInt(3 bits)
+  val waiting = out port UInt(4 bits)
   val available = in port Bool()
   val usable = in port Bits(p.lanes bits)
   val near = Vec.fill(p.lanes)(in port UInt(2 bits))
@@ -53,7 +62,7 @@ class LogPages(p: OtxParam) extends Component {
   val current, next = in port UInt(p.blockBits + p.dieBits bits)
   val lanePage = in port UInt(p.pageBits bits)
   val advance, skip = out port Bool()
-  val lacks = out port Bool() // a page waits for a block of `lane`
+  val lacks = out port Bool() // a copy waits for a block of `lane`
   val stranded = out port Bool()
   val badBlock = master port Stream(UInt(24 bits))
   // the header's second half
@@ -69,14 +78,19 @@ class LogPages(p: OtxParam) extends Component {
   val nextFirst = out port UInt(48 bits)
   val pages = out port UInt(32 bits)
 
+  private def ofFrames = Reg(Bits(OtxParam.logFrames bits)) init 0
+  private def laneBit(lane: UInt) = Vec((0 until p.lanes).map(lane === _)).asBits
+
   private val open, asked, retired = Reg(UInt(32 bits)) init 0 // page numbers: retired <= asked <= open
   private val prefix = Reg(UInt(48 bits)) init 0
-  private val done, again = Reg(Bits(OtxParam.logFrames bits)) init 0 // by frame: programmed; to be placed again
-  private val tries = Vec.fill(OtxParam.logFrames)(Reg(UInt(2 bits)))
-  private val flying = Reg(Bits(p.lanes bits)) init 0 // by lane: a page has a place and is not programmed
-  private val turn = RegInit(B(1, p.lanes bits)) // the lane behind that of the last new page
+  // by copy, by frame: programmed; has a place and has not ended; to be placed again
+  private val done, flight, again = List.fill(2)(ofFrames)
+  private val later = ofFrames // by frame: the second copy has no place yet
+  private val tries = Vec.fill(2 * OtxParam.logFrames)(Reg(UInt(2 bits))) // of {copy, frame}
+  private val flying = Reg(Bits(p.lanes bits)) init 0 // by lane: a copy has a place and is not programmed
+  private val turn = RegInit(B(1, p.lanes bits)) // the lane behind that of the last copy of a new page
   private val ends = Mem(UInt(48 bits), OtxParam.logFrames)
-  private val places = Mem(LogPlace(p), OtxParam.logFrames)
+  private val places = Mem(LogPlace(p), 2 * OtxParam.logFrames) // of {copy, frame}
   private val marks = Mem(UInt(48 bits), OtxParam.logFrames) // the watermark in each page's header
   private val askedFirst, markNow = Reg(UInt(48 bits)) init 0
   ends.write(open(1 downto 0), closed.payload, closed.valid)
@@ -86,125 +100,177 @@ class LogPages(p: OtxParam) extends Component {
   page := open
   frameFree := underWay < OtxParam.logFrames
   nextFree := underWay < OtxParam.logFrames - 1
-  waiting := open(2 downto 0) - asked(2 downto 0)
+  waiting := ((open(2 downto 0) - asked(2 downto 0)) ## False).asUInt + CountOne(later)
 
   private object State extends SpinalEnum {
-    // a page; who hears of its bad block; the second half taken; the program taken
-    val Idle, Leave, Head, Program = newElement()
+    // a page; the lane of its second copy; who hears of its bad block; a place; the second half taken; programs taken
+    val Idle, Second, Leave, Place, Head, Program = newElement()
   }
   private val state = RegInit(State.Idle)
   private val slot = Reg(UInt(2 bits))
-  private val repeats = Reg(Bool())
-  private val laneNow = Reg(UInt(2 bits)) init 0
+  private val copy = Reg(UInt(1 bit)) // the one that gets a place, or is programmed
+  private val isNew = Reg(Bool()) // the page has had no place before
+  private val both = Reg(Bool()) // both copies get a place now
+  private val lanes = Vec.fill(2)(Reg(UInt(2 bits)) init 0) // by copy
   private val leaving = RegInit(False) // the block is skipped in this clock
   private val record = Reg(UInt(11 bits))
-  private val ppn = Reg(UInt(p.ppnBits bits))
-  private val place = places.readAsync(slot)
+  private val place = places.readAsync(copy @@ slot)
 
-  // The lane of a new page
-  private val free = usable & ~flying
+  // The lane of a copy
+  private val others = usable & ~(laneBit(lanes(0)) & B(p.lanes bits, default -> (state === State.Second)))
+  private val free = others & ~flying
   private val idle = Vec(near.map(_ === 0)).asBits
   private val calm = ~Vec(near.map(_.msb)).asBits // no erase
-  private val best = Mux((free & idle).orR, free & idle, Mux((usable & calm).orR, free & calm, free))
-  private val choice = OHMasking.roundRobin(Mux(idleDies, best, usable), turn) & free
-  private val mayBegin = asked =/= open && (asked(2 downto 0) - retired(2 downto 0)) < p.lanes
-  private val begins = mayBegin && choice.orR
-  stranded := state === State.Idle && asked =/= open && !usable.orR
+  private val best = Mux((free & idle).orR, free & idle, Mux((others & calm).orR, free & calm, free))
+  private val choice = OHMasking.roundRobin(Mux(idleDies, best, others), turn) & free
+  private val alone = (usable.asUInt & (usable.asUInt - 1)) === 0 // one lane is usable, or none
+  private val mayBegin = !later.orR && asked =/= open && (asked(2 downto 0) - retired(2 downto 0)) < LogPages.window(p)
+  stranded := state === State.Idle && (asked =/= open || later.orR) && !usable.orR
+
+  private val repeat = List(again(0) & ~flight(1), again(1) & ~flight(0))
+  private val laterNow = later & ~flight(0)
+  private val repeats = repeat.map(_.orR).reduce(_ || _)
 
   // in registers, so that the memories of lanes and places are not in front of the header's way into the frame
-  private val offered = RegInit(False) // lane, blocks, page and mark are those of `slot`
-  private val blocks = RegNext(next.resize(32) ## current.resize(32))
+  private val offered = RegInit(False) // lane, blocks and page are those of `copy`
   private val target = RegNext(current @@ lanePage)
-  offered := state === State.Head && available && !leaving && !header.fire
+  private val behind = RegNext(next)
+  private val named = List.fill(2)(Reg(LogPlace(p))) // what the header names: both places; 0 where there is none
+  private val end = ends.readAsync(slot)
+  private val mark = RegNext(Mux(watermark > prefix, prefix, watermark))
+  private val kept = RegNext(marks.readAsync(slot))
+  offered := state === State.Place && available && !leaving && !offered
   leaving := False
 
-  lacks := state === State.Head && !available && !leaving
-  lane := laneNow
-  advance := header.fire
+  lacks := state === State.Place && !available && !leaving
+  lane := lanes(copy)
+  advance := offered
   skip := leaving
   badBlock.valid := state === State.Leave
   badBlock.payload := (place.ppn >> p.pageBits).resize(24)
-  header.valid := offered
-  header.frame := slot
-  header.place := 1
-  private val end = ends.readAsync(slot)
-  private val mark = RegNext(Mux(watermark > end, end, watermark)) // no entry of a later page
-  header.words := B(0, 128 bits) ## blocks ## mark.resize(64)
   private val placed = LogPlace(p)
   placed.ppn := target
-  placed.lane := laneNow
-  places.write(slot, placed, header.fire)
-  marks.write(slot, mark, header.fire)
+  placed.next := behind
+  placed.lane := lanes(copy)
+  places.write(copy @@ slot, placed, offered)
+
+  header.valid := state === State.Head
+  header.frame := slot
+  header.place := 1
+  private def block(place: LogPlace) = (place.ppn >> p.pageBits).resize(32)
+  private def row(place: LogPlace) = place.ppn(0, p.pageBits bits).resize(16)
+  private val marked = Mux(isNew, mark, kept)
+  header.words := B(0, 32 bits) ## row(named(1)) ## row(named(0)) ##
+    named(1).next.resize(32) ## block(named(1)) ## named(0).next.resize(32) ## block(named(0)) ## marked.resize(64)
+  marks.write(slot, marked, header.fire)
 
   program.valid := state === State.Program && !(written - record).msb
   program.op := NandOp.PROGRAM
-  program.ppn := ppn.resized
+  program.ppn := Mux(copy === 0, named(0).ppn, named(1).ppn).resized
   program.frame := U(p.logFrameBase, 16 bits) + slot
   program.kind := PageKind.LOG
   program.lpn := retired + (slot - retired(1 downto 0)).resize(32)
   program.sequence := 0
-  program.cookie := slot.resized
+  program.cookie := (copy @@ slot).resized
 
   switch(state) {
     is(State.Idle) {
-      repeats := again.orR
+      both := False
+      isNew := False
       slot := asked(1 downto 0)
-      laneNow := OHToUInt(choice).resized
-      when(again.orR) {
-        slot := OHToUInt(OHMasking.first(again))
+      copy := 0
+      lanes(0) := OHToUInt(choice).resized
+      when(repeats) {
+        val second = !repeat(0).orR
+        copy := second.asUInt
+        slot := OHToUInt(OHMasking.first(Mux(second, repeat(1), repeat(0)))).resized
         state := State.Leave
-      }.elsewhen(begins)(state := State.Head)
+      }.elsewhen(laterNow.orR) {
+        copy := 1
+        slot := OHToUInt(OHMasking.first(laterNow)).resized
+        lanes(1) := OHToUInt(choice).resized
+        when(choice.orR)(state := State.Place)
+      }.elsewhen(mayBegin && choice.orR) {
+        isNew := True
+        state := Mux(alone, State.Place, State.Second)
+      }
+    }
+    is(State.Second) {
+      both := True
+      lanes(1) := OHToUInt(choice).resized
+      when(repeats)(state := State.Idle).elsewhen(choice.orR)(state := State.Place)
     }
     is(State.Leave) {
       when(badBlock.ready) {
-        again(slot) := False
+        for (c <- 0 to 1) when(copy === c)(again(c)(slot) := False)
         val page = place.ppn(0, p.pageBits bits)
         leaving := page >= LogPages.retries && page =/= p.pagesPerBlock - 1
-        laneNow := place.lane
-        state := State.Head
+        lanes(copy) := place.lane
+        state := State.Place
       }
+    }
+    is(State.Place) {
+      for (c <- 0 to 1) when(copy =/= c && !isNew)(named(c) := places.readAsync(U(c, 1 bit) @@ slot))
+      when(offered) {
+        for (c <- 0 to 1) when(copy === c) {
+          named(c) := placed
+          flight(c)(slot) := True
+        }
+        val taken = laneBit(lanes(copy))
+        for (l <- 0 until p.lanes) when(taken(l))(flying(l) := True)
+        when(isNew || copy === 1 && later(slot)) {
+          tries(copy @@ slot) := U(0, 2 bits)
+          turn := (if (p.lanes == 1) taken else taken.rotateLeft(1))
+        }
+        when(isNew && copy === 0) {
+          asked := asked + 1
+          askedFirst := end
+          named(1).assignFromBits(B(0, widthOf(named(1)) bits))
+          later(slot) := !both
+        }
+        when(copy === 1)(later(slot) := False)
+        when(both && copy === 0)(copy := 1).otherwise(state := State.Head)
+      }
+      when(!isNew && copy === 0 && later(slot))(named(1).assignFromBits(B(0, widthOf(named(1)) bits)))
     }
     is(State.Head) {
       when(header.fire) {
         record := accepted + 1
-        ppn := placed.ppn
+        when(both)(copy := 0)
         state := State.Program
-        when(!repeats) {
-          asked := asked + 1
-          askedFirst := end
-          tries(slot) := U(0, 2 bits)
-          val taken = Vec((0 until p.lanes).map(laneNow === _)).asBits
-          flying := flying | taken
-          turn := (if (p.lanes == 1) taken else taken.rotateLeft(1))
-        }
       }
     }
-    is(State.Program)(when(program.ready && program.valid)(state := State.Idle))
+    is(State.Program) {
+      when(program.ready && program.valid) {
+        copy := 1
+        when(!both || copy === 1)(state := State.Idle)
+      }
+    }
   }
 
   // done beats in any order, retired in page order
   private val retiring = retired(1 downto 0)
-  private val retire = done(retiring)
+  private val retire = done(0)(retiring) && done(1)(retiring)
   when(closed.valid =/= retire)(underWay := closed.valid.mux(underWay + 1, underWay - 1))
   when(retire) {
     retired := retired + 1
     prefix := ends.readAsync(retiring)
     when(marks.readAsync(retiring) > markNow)(markNow := marks.readAsync(retiring))
-    done(retiring) := False
+    done.foreach(_(retiring) := False)
   }
-  private val which = programDone.cookie(1 downto 0)
+  private val which = programDone.cookie(2 downto 0)
   private val ok = programDone.status === PageStatus.OK
   private val whose = places.readAsync(which).lane
   programDone.ready := True
   failed := programDone.valid && !ok && tries(which) === LogPages.retries
   when(programDone.valid) {
-    when(ok) {
-      done(which) := True
-      for (l <- 0 until p.lanes) when(whose === l)(flying(l) := False)
-    }.elsewhen(!failed) {
-      again(which) := True
-      tries(which) := tries(which) + 1
+    for (c <- 0 to 1) when(which.msb === Bool(c == 1)) {
+      flight(c)(which(1 downto 0)) := False
+      when(ok)(done(c)(which(1 downto 0)) := True)
+      when(!ok && !failed)(again(c)(which(1 downto 0)) := True)
     }
+    for (l <- 0 until p.lanes) when(ok && whose === l)(flying(l) := False)
+    when(!ok && !failed)(tries(which) := tries(which) + 1)
   }
 
   durable := prefix
@@ -218,4 +284,7 @@ object LogPages {
 
   /** A log page is tried this often again, and these many first pages of a block are tried before the block is left. */
   val retries = 3
+
+  /** A page is placed when the page so many before it has retired: two copies of each are in the lanes. */
+  def window(p: OtxParam): Int = (p.lanes + 1) / 2
 }

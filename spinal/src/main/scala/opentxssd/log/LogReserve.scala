@@ -15,18 +15,20 @@ import opentxssd._
   *
   *   -  1: the one that is open then, if somebody waits for it or the command's entries do not fit
   *   -  1: the one with the command's entries (up to 32, and its COMMIT or PREPARE record)
-  *   -  2: those with the entry of a move and of a note that began in the same clocks
-  *   -  3: those with the notes that firmware lets into the reserve, so that a checkpoint can free the log when it is
-  *     full. It counts them (`ftl_supply.h`)
+  *   -  3: those with the entry of a move and of a note that began in the same clocks; a note waits until what stands
+  *     before it is durable, so it may take two
+  *   -  6: those with the three notes that firmware lets into the reserve, so that a checkpoint can free the log when
+  *     it is full. It counts them (`ftl_supply.h`)
   *   -  1: one that closed in the clocks by which `logLeft` is late
   *   - 32: an end for each open or prepared transaction: COMMIT, also RELAXED with a FLUSH behind it, ABORT or
   *     RECOVER, whose entries share pages. No transaction opens without being one of these commands, but for those
   *     that a mount brings back
   *
-  * And a block may fail just then. A log page that fails is placed again in its lane; one bad block takes its pages
-  * from the lane at most, `pagesPerBlock` of `logLeft`, and one in each lane `lanes * pagesPerBlock`. A page of data
-  * that fails costs a page of the log (its RELOCATE becomes durable alone), so a data block costs `pagesPerBlock` at
-  * most.
+  * And a block may fail just then. A copy of a log page that fails is placed again in its lane; one bad block takes
+  * its pages from the lane at most, half of `pagesPerBlock` of `logLeft`, and one in each lane half of `lanes *
+  * pagesPerBlock`. A page of data that fails costs a page of the log (its RELOCATE becomes durable alone), so a data
+  * block costs `pagesPerBlock` at most. The lanes hold so many blocks that more than all this has a place
+  * (`lane_blocks` of `soc/geometry.py`).
   *
   * If more than that fails at the very end, spare blocks have run out (guarantee 14): an entry or a page without a
   * place in a lane that gets no further block sets `fault` (`CommitLog`). Waits end with WRITE_FAULT, writes with
@@ -34,7 +36,8 @@ import opentxssd._
   * says `logFull` and the answer is CAPACITY.
   */
 object LogReserve {
-  def reserved(p: OtxParam): Int = 5 + 3 + OtxParam.txids + p.lanes * p.pagesPerBlock
+  def reserved(p: OtxParam): Int =
+    1 + 1 + 3 + 6 + 1 + OtxParam.txids + (p.pagesPerBlock max p.lanes * p.pagesPerBlock / 2)
 
   /** The command queue lets such commands go above this: three may be before one in the data path, of two pages each.
     * So the command executor finds its pages and does not wait. */
