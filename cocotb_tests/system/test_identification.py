@@ -110,7 +110,7 @@ def test_an_unreadable_parameter_page_is_refused(faults):
 
 def test_a_part_that_the_drive_is_not_built_for_is_refused():
     words = (
-        "the drive is built for another part than OPENTXSSD NAND MODEL: pages of {} + 224 bytes, {} in a block, 26 "
+        "the drive is built for another part than OPENTXSSD NAND MODEL: pages of {} + 224 bytes, {} in a block, 28 "
         "blocks, 1 LUN"
     )
     refused(words.format("2,048", 16), part_faults=PartFaults(page_bytes=2048))
