@@ -15,7 +15,7 @@ from opentxssd.facts import MAX_BLOCKS, TXIDS, Opcode, Query, Status, has_answer
 VERILOG = os.environ.get("OTX_VERILOG_DIR", "build/tiny/verilog")
 LBAS = 1024
 # log pages above which commands that need some go out: preset tiny has one lane, blocks of 16 pages
-LOG_OPEN = 40 + 16 + 6
+LOG_OPEN = 44 + 16 + 6
 FLUSH, WRITE, READ, ZEROES, TRIM, BEGIN, COMMIT, ABORT, RECOVER, QUERY, PREPARE, CHECKPOINT = Opcode
 SUCCESS, INVALID_OPCODE, INVALID_FIELD, LBA_RANGE, TX_INVALID, *_, NOT_READY = Status
 OF_A_TXID = (Query.TX, Query.TX_WALK)
