@@ -82,8 +82,8 @@ uint64_t hal_log_durable_mark(void);
 /* False: each entry below the head that was read before is durable and complete. */
 bool hal_log_dirty(void);
 /* Appends an entry that means nothing and wants the log durable past it, so that the durable watermark comes up though
- * nobody writes. With `urgent` also when the log is short: at most FTL_URGENT_NOTES between two blocks for it. False:
- * not now. */
+ * nobody writes. With `urgent` also when the log is short: at most FTL_URGENT_NOTES between two blocks for it; one
+ * that waits is urgent then, too. False: not now. */
 bool hal_log_note(bool urgent);
 /* A page was copied from old_ppn to new_ppn, programmed with that LPN and sequence: RELOCATE is logged and whoever
  * holds the old one gets the new one. One at a time; room: one more fits. */

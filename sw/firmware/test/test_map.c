@@ -211,40 +211,9 @@ static void format_8_is_taken_cut_at_every_operation(void) {
     sim_forget(&at_cut);
 }
 
-/* Long histories with checkpoints, failing programs and cuts; before each mount one page of the map goes bad, until the
- * drive has opened. */
+/* One page of the map goes bad before each mount. */
 static void random_histories_with_an_error_in_the_map(void) {
-    uint32_t lost = 0, checkpoints = 0;
-    for (unsigned long run = 0; run < test_runs / 64; run++) {
-        sim_seed(test_seed * 9000011 + run);
-        any_geometry();
-        if (run % 2) {
-            with_faults();
-            sim.fail_programs = sim.fail_erases = 4;
-        }
-        if (run % 4 < 2) sim.g.checkpoint_pages = 3;
-        mounted();
-        for (uint32_t cut = 0; cut < 4; cut++) {
-            for (uint32_t part = sim_random(6); part > 0; part--) {
-                history(sim_random(200));
-                end_transactions();
-            }
-            if (!sim_random(2) || !drive_supply_cut(80, 1 + sim_random(40))) drive_cut();
-            checkpoints += drive.checkpoint.done;
-            lost += map_page_goes_bad();
-            while (sim_random(2)) {
-                sim.cut_at = 1 + sim_random(150);
-                if (sim_mount(&drive.ftl) != -1) drive_cut_dropping_all();
-            }
-            sim.cut_at = 0;
-            CHECK(sim_mount(&drive.ftl) == FTL_OK);
-            drive_judge();
-            map_page_heals();
-            drive_start();
-        }
-    }
-    if (test_runs < 2000) return;
-    CHECK(lost > 150 && checkpoints > 100);
+    histories_with_an_error(9000011, map_page_goes_bad, map_page_heals);
 }
 
 const struct test map_tests[] = {

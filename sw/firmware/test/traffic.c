@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "traffic.h"
 
+#include "tests.h"
+
 static void command(void) {
     uint32_t lpns[4], n = sim_random(3) ? 1 : 1 + sim_random(4), first = sim_random(DRIVE_LPNS),
                       txid = sim_random(3) ? sim_random(3) : sim_random(FTL_TXIDS);
@@ -66,4 +68,38 @@ void any_geometry(void) {
     sim.g.patrol_clocks = sim_random(2);
     sim.g.cache_ops = sim_random(2); /* two programs of a die at once */
     sim.clocks_per_ask = 1;
+}
+
+void histories_with_an_error(unsigned long seed, bool (*goes_bad)(void), void (*heals)(void)) {
+    uint32_t lost = 0, checkpoints = 0;
+    for (unsigned long run = 0; run < test_runs / 64; run++) {
+        sim_seed(test_seed * seed + run);
+        any_geometry();
+        if (run % 2) {
+            with_faults();
+            sim.fail_programs = sim.fail_erases = 4;
+        }
+        if (run % 4 < 2) sim.g.checkpoint_pages = 3;
+        mounted();
+        for (uint32_t cut = 0; cut < 4; cut++) {
+            for (uint32_t part = sim_random(6); part > 0; part--) {
+                history(sim_random(200));
+                end_transactions();
+            }
+            if (!sim_random(2) || !drive_supply_cut(80, 1 + sim_random(40))) drive_cut();
+            checkpoints += drive.checkpoint.done;
+            lost += goes_bad();
+            while (sim_random(2)) {
+                sim.cut_at = 1 + sim_random(150);
+                if (sim_mount(&drive.ftl) != -1) drive_cut_dropping_all();
+            }
+            sim.cut_at = 0;
+            CHECK(sim_mount(&drive.ftl) == FTL_OK);
+            drive_judge();
+            if (heals != NULL) heals();
+            drive_start();
+        }
+    }
+    if (test_runs < 2000) return;
+    CHECK(lost > 100 && checkpoints > 100);
 }

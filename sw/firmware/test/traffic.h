@@ -13,5 +13,8 @@ void end_transactions(void);
 void with_faults(void);
 /* A new drive of one of a few shapes. */
 void any_geometry(void);
+/* Long histories with checkpoints, failing programs and cuts, also of mounts. Before each mount one page goes bad,
+ * until the drive has opened: then it heals (NULL: it does not). `goes_bad` says whether there was one. */
+void histories_with_an_error(unsigned long seed, bool (*goes_bad)(void), void (*heals)(void));
 
 #endif
