@@ -30,9 +30,10 @@ case class HealthWord() extends Bundle {
   * `liveAsk` (block), `liveSet`, `liveCount`: `LiveCounts`. `readsTurn`, `readsOld`: `ReadPath`. `txAsk`, `txOpen`,
   * `txFirst`: `TxFirst`. `lookup` (LPN), `found`: `FirmwareLookup`. `prepared`: before the drive is enabled, this
   * txid is PREPARED with so many entries in its table (`TxStatus`). `note` (one clock): make the log durable up to
-  * where it is, then append an entry that means nothing, and make the log durable past that, with `noteUrgent` also in
-  * what is reserved of the log; `noting` until it is appended, and then only one with `noteUrgent`, which makes that one
-  * urgent. `health`: a word that QUERY answers (`QueryAnswer`). `mapTask`, `mapState`: `MapPages`, and CLEAR, all counts 0; `liveScan`, `liveMask`: `LiveCounts`.
+  * where it is, then append an entry that means nothing, and make the log durable past that, with `noteUrgent` also
+  * in what is reserved of the log; `noting` until it is appended, and then only one with `noteUrgent`, which makes
+  * that one urgent. `health`: a word that QUERY answers (`QueryAnswer`). `mapTask`, `mapState`: `MapPages`, and
+  * CLEAR, all counts 0; `liveScan`, `liveMask`: `LiveCounts`.
   */
 case class ReclaimPort() extends Bundle with IMasterSlave {
   val liveAsk = Flow(UInt(24 bits))
