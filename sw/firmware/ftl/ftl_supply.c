@@ -177,14 +177,18 @@ static void give(struct ftl *f, struct ftl_supply *s, uint32_t die, uint32_t blo
 static void supply_data(struct ftl *f, struct ftl_supply *s, bool may_take) {
     const struct ftl_geometry *g = &f->geometry;
     uint64_t room = hal_data_room();
-    uint32_t die = s->next_die;
-    bool none = true, could = false;
+    uint32_t die = s->next_die, next = die + 1 == g->dies ? 0 : die + 1;
+    bool none = true, could = false, turn = may_take && !s->hold;
     for (uint32_t n = 0; n < g->dies; n++) {
         struct ftl_queue *q = &s->die[die];
         if (q->waiting != 0 && room >> die & 1u) give(f, s, die, pop(q));
         if (wants(q) && data_may(f, s) && f->blocks.free[die] != 0) {
             could = true;
-            if (may_take && !s->hold && ftl_io_room(&f->io) && may_erase(f, s, die)) {
+            if (turn && (!ftl_io_room(&f->io) || !may_erase(f, s, die))) {
+                turn = false; /* no other die goes first: it would be the same ones again and again */
+                next = die;
+            }
+            if (turn) {
                 if (f->blocks.total <= data_reserve(f) && s->owed != 0) s->owed--;
                 start_erase(f, s, die, ftl_blocks_take(f, die));
             }
@@ -193,7 +197,7 @@ static void supply_data(struct ftl *f, struct ftl_supply *s, bool may_take) {
         die = die + 1 == g->dies ? 0 : die + 1;
     }
     s->dry = none;
-    s->next_die = die + 1 == g->dies ? 0 : die + 1;
+    s->next_die = next;
     bool full = none && !could && s->hopeless;
     /* a page that could not be programmed may wait behind another one: it gets a block when its turn comes. Not for
      * ever: both may wait for the end of a group that waits for a page */

@@ -79,6 +79,28 @@ static void a_block_that_fails_to_erase_is_not_handed_over(void) {
     CHECK(sim.data[0].n == SIM_FIFO && sim.lane[0].n == SIM_FIFO);
 }
 
+/* Dies that use up what they get as it comes get the same: at most half of them may have an erase. */
+static void dies_get_blocks_in_turn(void) {
+    uint32_t given[4] = {0}, most = 0, least = ~0u;
+    sim_new(4, 1, 96, 8, 64);
+    mounted();
+    sim.no_collect = true;
+    drive_supply(100);
+    for (uint32_t i = 0; i < 100; i++) {
+        for (uint32_t die = 0; die < 4; die++) {
+            given[die] += sim.data[die].n;
+            sim.data[die].n = 0;
+        }
+        drive_supply(1);
+        if (given[0] + given[1] + given[2] + given[3] >= 100) break;
+    }
+    for (uint32_t die = 0; die < 4; die++) {
+        if (given[die] > most) most = given[die];
+        if (given[die] < least) least = given[die];
+    }
+    CHECK(most >= 24 && most - least <= 2);
+}
+
 /* `bad` blocks of the dies that are there are bad from the factory, none that a drive keeps for itself. */
 static int mount_with_bad_blocks(const uint32_t *shape, uint32_t lbas, uint32_t bad) {
     sim_new(shape[0], shape[1], 96, 8, lbas);
@@ -125,6 +147,7 @@ const struct test supply_tests[] = {
     {"the log is served before data", log_is_served_before_data},
     {"a full drive says so, keeps a log and mounts", a_full_drive_says_so_keeps_a_log_and_mounts},
     {"a mount frees what is not used any more", a_mount_frees_what_is_not_used_any_more},
+    {"dies get erased blocks in turn", dies_get_blocks_in_turn},
     {"a block that fails to erase is not handed over", a_block_that_fails_to_erase_is_not_handed_over},
     {0},
 };
