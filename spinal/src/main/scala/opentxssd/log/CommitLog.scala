@@ -31,6 +31,8 @@ import spinal.lib.bus.amba4.axi._
   * commit-prefix: COMMIT waits end, and are made visible, in the order of `waiter`, which must be the order of their
   * records. group: a page is not closed between a group's first entry and its `last`, and closes before a group that
   * does not fit.
+  * Gathered (decision 030): a page that only COMMITs wait for is closed when both its copies would go to idle dies, or
+  * when the COMMIT whose turn it is has all its data pages on NAND. So COMMITs whose data is on its way share a page.
   *
   * Twice: each page has two copies, in two lanes, and counts as programmed when both are (`LogPages`).
   *
@@ -116,9 +118,10 @@ class CommitLog(p: OtxParam) extends Component {
   assembler.append << merged
   assembler.ready := living.pages.frameFree && lanes.some
   assembler.watermarkRoom := watermark.room
-  assembler.waitedTo := waiters.waitedTo
+  assembler.flushTo := waiters.flushTo
+  assembler.commitTo := RegNext(Mux(living.pages.calm, waiters.commitTo, waiters.readyTo)) init 0
   assembler.rescueTo := rescueTo
-  assembler.nextFree := living.pages.nextFree
+  assembler.mayClose := living.pages.mayClose
   assembler.page := living.pages.page
   writer.record << StreamArbiterFactory().lowerFirst.noLock.onArgs(living.pages.header, assembler.record)
   head := assembler.head

@@ -13,8 +13,8 @@ import spinal.lib._
   * (LogPages writes the second half),
   *  - when it is full (126 entries);
   *  - when the first entry of a group needs more `room` than is left: a group never straddles two pages (rule group);
-  *  - when somebody waits for an entry in it (`waitedTo`, `rescueTo`), no group is open and the next page's frame is
-  *    free. Until that frame is free more entries join.
+  *  - when somebody waits for an entry in it (`flushTo`, `commitTo`, `rescueTo`), no group is open and the pages before
+  *    it let it be placed at once (`mayClose`). Until then more entries join.
   *
   * Indexes, places and page numbers go up in the order of `append` and nothing is reordered, so log order is append
   * order: rule lpn-order.
@@ -36,8 +36,8 @@ class LogAssembler(p: OtxParam) extends Component {
   val head, groupEnd = out port UInt(48 bits)
   val ready = in port Bool()
   val watermarkRoom = in port Bool()
-  val waitedTo, rescueTo = in port UInt(48 bits)
-  val nextFree = in port Bool()
+  val flushTo, commitTo, rescueTo = in port UInt(48 bits)
+  val mayClose = in port Bool()
   val page = in port UInt(32 bits)
   val record = master port Stream(LogRecord())
   val pushed = out port Bool()
@@ -57,8 +57,8 @@ class LogAssembler(p: OtxParam) extends Component {
   private val full = left === 0
   private val tooLarge = append.valid && !groupOpen && append.room > left
   // of an older `first` only while the page has no entry
-  private val waited = RegNext(waitedTo > first || rescueTo > first) init False
-  private val wanted = waited && count =/= 0 && !groupOpen && nextFree
+  private val waited = RegNext(flushTo > first || commitTo > first || rescueTo > first) init False
+  private val wanted = waited && count =/= 0 && !groupOpen && mayClose
   private val close = full || tooLarge || wanted
   private val filling = state === State.Fill && !close && ready && watermarkRoom && enable && !dropping
 

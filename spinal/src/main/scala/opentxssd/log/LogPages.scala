@@ -40,7 +40,8 @@ case class LogPlace(p: OtxParam) extends Bundle {
   * `nextPage`: the first page that has no place yet, the open one or a closed one; `nextFirst`: index of its first
   * entry. From the clock on in which a page's first copy has a place it is not `nextPage`.
   *
-  * `page`: number of the open page. `frameFree`: its frame is free. `nextFree`: the frame of the page after it is.
+  * `page`: number of the open page. `frameFree`: its frame is free. `mayClose`: closed now it would be placed at once,
+  * as far as the pages before it go; `calm`: and both its copies in lanes whose dies are idle; both a clock late.
   * `waiting`: copies without a place of closed pages. `stranded`: a page waits, and no lane is usable. `pages`: pages
   * retired.
   * `closed` to header 6 clocks, header taken to the first `program` 1 clock after the last answer of the memory, to the
@@ -51,7 +52,7 @@ class LogPages(p: OtxParam) extends Component {
 
   val closed = slave port Flow(UInt(48 bits))
   val page = out port UInt(32 bits)
-  val frameFree, nextFree = out port Bool()
+  val frameFree, mayClose, calm = out port Bool()
   // places
   val lane = out port UInt(2 bits)
   val waiting = out port UInt(4 bits)
@@ -99,7 +100,7 @@ class LogPages(p: OtxParam) extends Component {
   private val underWay = Reg(UInt(3 bits)) init 0 // open - retired: 0 ... 4
   page := open
   frameFree := underWay < OtxParam.logFrames
-  nextFree := underWay < OtxParam.logFrames - 1
+  mayClose := RegNext(asked === open && underWay < LogPages.window(p)) init True
   waiting := ((open(2 downto 0) - asked(2 downto 0)) ## False).asUInt + CountOne(later)
 
   private object State extends SpinalEnum {
@@ -120,11 +121,13 @@ class LogPages(p: OtxParam) extends Component {
   private val others = usable & ~(laneBit(lanes(0)) & B(p.lanes bits, default -> (state === State.Second)))
   private val free = others & ~flying
   private val idle = Vec(near.map(_ === 0)).asBits
-  private val calm = ~Vec(near.map(_.msb)).asBits // no erase
-  private val best = Mux((free & idle).orR, free & idle, Mux((others & calm).orR, free & calm, free))
+  private val spared = ~Vec(near.map(_.msb)).asBits // no erase
+  private val best = Mux((free & idle).orR, free & idle, Mux((others & spared).orR, free & spared, free))
   private val choice = OHMasking.roundRobin(Mux(idleDies, best, others), turn) & free
   private val alone = (usable.asUInt & (usable.asUInt - 1)) === 0 // one lane is usable, or none
   private val mayBegin = !later.orR && asked =/= open && (asked(2 downto 0) - retired(2 downto 0)) < LogPages.window(p)
+  private val rest = usable & ~flying & idle
+  calm := RegNext((rest.asUInt & (rest.asUInt - 1)) =/= 0 || alone && rest.orR) init False
   stranded := state === State.Idle && (asked =/= open || later.orR) && !usable.orR
 
   private val repeat = List(again(0) & ~flight(1), again(1) & ~flight(0))

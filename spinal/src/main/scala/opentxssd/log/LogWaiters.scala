@@ -18,8 +18,11 @@ import spinal.lib._
   * After `fault` all waits end with WRITE_FAULT, at most one per clock, and no further COMMIT is sent. A COMMIT whose
   * conditions were met before goes on to SUCCESS.
   *
-  * `waitedTo`: the highest index that anybody but a RELAXED COMMIT ever waited for, one clock after `waiter`. Room for
-  * 32 of each kind: as many as there are tags, so `waiter` is never refused for long. Conditions met to `tx` or
+  * What closes log pages (decision 030): `flushTo`, the highest index that a FLUSH or FUA ever waited for, `commitTo`
+  * that of a COMMIT that is not RELAXED, one clock after `waiter`; `readyTo` that of one whose turn it is and whose
+  * pages are all complete, so that it waits for its record only, one clock after that.
+  *
+  * Room for 32 of each kind: as many as there are tags, so `waiter` is never refused for long. Conditions met to `tx` or
   * `waitDone`: 1 clock (2 for a wait that comes to an idle queue). `evDurable`: the conditions of a COMMIT that is not
   * RELAXED are met.
   * Reset loses all waits.
@@ -35,12 +38,15 @@ class LogWaiters extends Component {
   val none = in port Bool()
   val tx = master port Stream(TxOp())
   val waitDone = master port Stream(TagStatus())
-  val waitedTo = out port UInt(48 bits)
+  val flushTo, commitTo, readyTo = out port UInt(48 bits)
   val evDurable = out port Bool()
 
-  private val highest = Reg(UInt(48 bits)) init 0
-  when(waiter.fire && !waiter.relaxed && waiter.index > highest)(highest := waiter.index)
-  waitedTo := highest
+  private val flushed, committed, ready = Reg(UInt(48 bits)) init 0
+  when(waiter.fire && waiter.flush && waiter.index > flushed)(flushed := waiter.index)
+  when(waiter.fire && !waiter.flush && !waiter.relaxed)(committed := waiter.index) // they come in order
+  flushTo := flushed
+  commitTo := committed
+  readyTo := ready
 
   private val queues = StreamDemux(waiter, waiter.flush.asUInt, 2).map(_.queue(OtxParam.tags))
   private val commit = queues(0)
@@ -63,6 +69,7 @@ class LogWaiters extends Component {
   }
 
   ask := commit.txid
+  when(commit.valid && !commit.relaxed && none)(ready := commit.index)
   private val flushFree, commitFree = Bool()
   private val flushEnd = ending(flush, durable >= flush.index && mark >= flush.index, flushFree)
   private val relaxedTo = Reg(UInt(48 bits)) init 0 // index of the last RELAXED COMMIT that has had its turn
