@@ -29,10 +29,11 @@ def test_all_that_a_part_can_do_and_all_that_can_go_wrong_with_it():
     drive = Drive("rich", faults=Faults(seed=12, **FAULTS))
     for turn, cut in enumerate((Cut.ANY, Cut.UNREADABLE)):
         filled(drive, turn + 1, AREA)
-        tags = [drive.submit(Opcode.READ, lba, 8) for lba in range(0, AREA, 8)]  # reads beside the programs that follow
-        filled(drive, turn + 1, 32)
-        for tag in tags:
-            assert drive.wait(tag).status == Status.SUCCESS
+        for _ in range(2):  # reads beside the programs that follow
+            tags = [drive.submit(Opcode.READ, lba, 8) for lba in range(0, AREA, 8)]
+            filled(drive, turn + 1, 32)
+            for tag in tags:
+                assert drive.wait(tag).status == Status.SUCCESS
         uncommitted(drive, 32)
         drive.power_cut(turn, program=cut, erase=CutErase.ANY)
         drive.power_on()

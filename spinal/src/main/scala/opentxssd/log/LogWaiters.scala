@@ -22,9 +22,9 @@ import spinal.lib._
   * that of a COMMIT that is not RELAXED, one clock after `waiter`; `readyTo` that of one whose turn it is and whose
   * pages are all complete, so that it waits for its record only, one clock after that.
   *
-  * Room for 32 of each kind: as many as there are tags, so `waiter` is never refused for long. Conditions met to `tx` or
-  * `waitDone`: 1 clock (2 for a wait that comes to an idle queue). `evDurable`: the conditions of a COMMIT that is not
-  * RELAXED are met.
+  * Room for 32 of each kind: as many as there are tags, so `waiter` is never refused for long. Conditions met to `tx`
+  * or `waitDone`: 1 clock (2 for a wait that comes to an idle queue). `evDurable`: the conditions of a COMMIT that is
+  * not RELAXED are met.
   * Reset loses all waits.
   */
 class LogWaiters extends Component {
