@@ -133,6 +133,13 @@ void boot_report_mounted(const struct ftl_report *r) {
     console_number(r->lost.dropped);
     console_text(" dropped, ");
     put_count(r->blocks_free, " block free, ready\n", " blocks free, ready\n");
+    console_text("otx: ");
+    console_number(r->clocks);
+    console_text(" clocks: map loaded in ");
+    console_number(r->load_clocks);
+    console_text(", log replayed in ");
+    console_number(r->replay_clocks);
+    console_text("\n");
 }
 
 #define MIB(pages) ((uint32_t)((pages) >> 8))

@@ -17,11 +17,12 @@
  * twice (before version 10: the page `lanes` before it is complete), and in order. So where a page is missing the log
  * ends, unless a page that is so many or more further on can be read: then the missing one was complete, and the log
  * has a gap (rule log-end). With one error in a page that was complete there is none (rule log-twice).
- * Afterwards any page can be had by number. A log that fits in the free frames is read once, a longer one again in runs
- * of 16 pages. A page of which no copy can be read again, though each is asked for several times, has faded:
- * it was cut in its program, or went bad. The caller scans once more, and the log ends there or has its gap there.
- * The PPNs of its copies are kept in the upper halves of the work areas of txids 1 to 30, the lower halves are the
- * replay's: room for 1.9 million pages. */
+ * Each page is given to the caller as it is found, while the next ones are read: what is done with it then needs no
+ * second reading. Afterwards any page can be had by number: the last ones, as many as there are free frames and no
+ * more than FTL_LOG_HELD, are there, others are read again in runs of 16. A page of which no copy can be read again,
+ * though each is asked for several times, has faded: it was cut in its program, or went bad. The caller scans once
+ * more, and the log ends there or has its gap there. The PPNs of its copies are kept in the upper halves of the work
+ * areas of txids 1 to 30, the lower halves are the replay's: room for 1.9 million pages. */
 #ifndef FTL_LOG_H
 #define FTL_LOG_H
 
@@ -29,6 +30,7 @@
 
 #define FTL_LOG_RETRY_PAGE 3u /* a page that fails there or later goes to the next block */
 #define FTL_LOG_PLACES 8u
+#define FTL_LOG_HELD 256u
 
 struct ftl_log {
     uint32_t limit;        /* given: no page from this one on counts; FTL_NO_LIMIT at first */
@@ -39,22 +41,29 @@ struct ftl_log {
     /* pages behind the end, or in the gap, that were begun and of which no copy can be read: half of the places there
      * that cannot be, for a page with one good copy is missed by nobody. More if programs failed */
     uint32_t unread;
-    uint32_t begun;                /* these places */
-    uint32_t foreign;              /* those of them that are whole, and log pages of another drive */
-    uint64_t entries;              /* index after the last entry */
-    uint64_t watermark;            /* the newest: all entries below it are complete */
-    uint32_t window, window_pages; /* the pages that are in frames */
+    uint32_t begun;     /* these places */
+    uint32_t foreign;   /* those of them that are whole, and log pages of another drive */
+    uint64_t entries;   /* index after the last entry */
+    uint64_t watermark; /* the newest: all entries below it are complete */
+    /* Reads of pages; each fills the next one of the pool's frames. Pages that may be in frames, and the low half of
+     * the number of the read that has fetched each, by page number modulo FTL_LOG_HELD. */
+    uint32_t reads, window, window_pages;
+    uint16_t read_of[FTL_LOG_HELD];
 };
 
 #define FTL_NO_LIMIT 0xffffffffu
 
-/* All log blocks become BUSY. FTL_ERR_LOG: a page that counts contradicts itself. */
-FTL_MUST_CHECK enum ftl_error ftl_log_scan(struct ftl *f, struct ftl_log *log);
+/* Called when one more page is in the log: its number is log->pages - 1. Operations may be in flight, so only pages
+ * that ftl_log_has() may be looked at. An error ends the scan. */
+typedef enum ftl_error ftl_log_taken(struct ftl *f, void *with);
+
+/* All log blocks become BUSY. FTL_ERR_LOG: a page that counts contradicts itself; other errors are those of `taken`. */
+FTL_MUST_CHECK enum ftl_error ftl_log_scan(struct ftl *f, struct ftl_log *log, ftl_log_taken *taken, void *with);
 
 /* Whether page k is in a frame. */
-bool ftl_log_has(const struct ftl_log *log, uint32_t k);
+bool ftl_log_has(const struct ftl *f, const struct ftl_log *log, uint32_t k);
 
-/* The words of page k, base <= k < pages, good until the next call. Unless ftl_log_has(k), no operation may be in
+/* The words of page k, base <= k < pages, good until the next call. Unless ftl_log_has(), no operation may be in
  * flight. FTL_ERR_FADED: it cannot be read any more, and log->limit is set for the next scan. */
 FTL_MUST_CHECK enum ftl_error ftl_log_page(struct ftl *f, struct ftl_log *log, uint32_t k, const uint32_t **page);
 

@@ -85,19 +85,18 @@ static enum ftl_error new_generation(struct ftl *f, bool blank, bool changed, co
  * written. */
 static enum ftl_error recover(struct ftl *f, struct ftl_log *log, struct ftl_lost *lost) {
     enum ftl_error error, readable = FTL_OK; /* readable: why the drive will be read-only */
-    log->limit = log->faded = FTL_NO_LIMIT;
-    log->again = 0;
+    *log = (struct ftl_log){.limit = FTL_NO_LIMIT, .faded = FTL_NO_LIMIT};
     do {
+        uint32_t begin = hal_clocks();
         *lost = (struct ftl_lost){0};
         error = ftl_map_load(f);
+        f->report.load_clocks = hal_clocks() - begin;
         if (error != FTL_OK) return error;
         ftl_blocks_live_is_busy(f); /* holds when the log turns out to be empty */
-        error = ftl_log_scan(f, log);
-        if (error != FTL_OK) return error;
+        error = ftl_replay(f, log, readable == FTL_OK, lost);
         lost->log_pages = log->unread;
         lost->foreign = log->foreign;
         if (log->gap) readable = FTL_ERR_GAP;
-        error = ftl_replay(f, log, readable == FTL_OK, lost);
         if (error == FTL_ERR_NO_BLOCK || error == FTL_ERR_PROGRAM) readable = error; /* once more without copies */
     } while (error == FTL_ERR_FADED || (error != FTL_OK && error == readable));
     if (error == FTL_OK) error = readable;
@@ -168,6 +167,8 @@ enum ftl_error ftl_mount(struct ftl *f) {
         .formatted = blank,
         .orderly = orderly,
         .generation = root.generation,
+        .load_clocks = f->report.load_clocks,
+        .replay_clocks = f->report.replay_clocks,
         .log_pages = log.pages - log.base,
         .entries = entries,
         .lost = lost,

@@ -28,22 +28,24 @@ enum ftl_error ftl_check_entry(struct ftl *f, const struct ftl_entry *e) {
     }
 }
 
+static bool is_grouped(const struct ftl_entry *e) {
+    return e->kind == FTL_MAP && e->n > 1 && !(e->flags & FTL_ENTRY_IN_TX);
+}
+
 /* The map word of a MAP entry: its page, or the copy of it. */
 static uint32_t word_of(const struct ftl *f, const struct ftl_replay *r, const struct ftl_entry *e, uint64_t index) {
     return FTL_WORD_NAND(ftl_copies_place(f, r->copies, index, FTL_WORD_VALUE(e->location)));
 }
 
 static enum ftl_error apply_in_tx(struct ftl *f, struct ftl_replay *r, const struct ftl_entry *e, uint64_t index) {
-    uint32_t txid = e->serial % FTL_TXIDS, n = e->kind == FTL_TRIM ? e->arg : 1,
-             word = e->kind == FTL_TRIM ? FTL_WORD_NONE : word_of(f, r, e, index);
-    enum ftl_error error = FTL_OK;
+    uint32_t txid = e->serial % FTL_TXIDS;
     bool fresh;
     if (ftl_tx_shut(r->tx, e->serial)) return FTL_OK;
     struct ftl_tx_seen *t = ftl_tx_of(r->tx, e->serial, &fresh);
     if (fresh) r->lists.items[txid] = 0;
     t->seen++;
-    for (uint32_t i = 0; i < n && error == FTL_OK; i++) error = ftl_txlist_add(f, &r->lists, txid, e->lpn + i, word);
-    return error;
+    return e->kind == FTL_TRIM ? ftl_txlist_trim(f, &r->lists, txid, e->lpn, e->arg)
+                               : ftl_txlist_add(f, &r->lists, txid, e->lpn, word_of(f, r, e, index));
 }
 
 static void forget(struct ftl_replay *r, uint32_t txid) {
@@ -120,19 +122,28 @@ static enum ftl_error apply(struct ftl *f, struct ftl_replay *r, const struct ft
     }
 }
 
-/* A MAP entry of the head, outside of a transaction and not in the map yet, and the ones like it behind it: hardware
+/* How many entries of a page are below the watermark, less those of a group that reaches past it. */
+static uint32_t entries_of_head(const struct ftl_replay *r, const uint32_t *page, uint32_t count) {
+    uint64_t first = ftl_get48(page, FTL_LOG_FIRST);
+    if (r->log->watermark <= first) return 0;
+    if (first + count <= r->log->watermark) return count;
+    uint32_t end = (uint32_t)(r->log->watermark - first);
+    struct ftl_entry e;
+    ftl_entry_unpack(page + FTL_LOG_ENTRY + end * FTL_ENTRY_WORDS, &e);
+    return is_grouped(&e) && e.i <= end ? end - e.i : end;
+}
+
+/* A MAP entry outside of a transaction and not in the map yet, and the ones like it behind it, up to `end`: hardware
  * applies them. Moves *entry behind them. */
-static enum ftl_error apply_run(struct ftl *f, struct ftl_replay *r, const uint32_t *page, uint32_t count,
+static enum ftl_error apply_run(struct ftl *f, struct ftl_replay *r, const uint32_t *page, uint32_t end,
                                 uint32_t *entry) {
     const uint32_t *words = page + FTL_LOG_ENTRY + *entry * FTL_ENTRY_WORDS;
     uint64_t first = ftl_get48(page, FTL_LOG_FIRST);
     struct ftl_entry e = {.kind = words[FTL_ENTRY_KIND] >> FTL_ENTRY_KIND_SHIFT & 0xffu,
                           .flags = words[FTL_ENTRY_FLAGS] >> FTL_ENTRY_FLAGS_SHIFT & 0xffu};
-    if (e.kind != FTL_MAP || e.flags & FTL_ENTRY_IN_TX || first + *entry < f->old_root.map_first ||
-        first + count > r->log->watermark)
-        return FTL_OK;
+    if (e.kind != FTL_MAP || e.flags & FTL_ENTRY_IN_TX || first + *entry < f->old_root.map_first) return FTL_OK;
     uint32_t frame = (uint32_t)(page - hal_frame(0)) / FTL_PAGE_WORDS;
-    struct hal_map_task t = {.op = HAL_MAP_APPLY, .frame = frame, .first = *entry, .end = count};
+    struct hal_map_task t = {.op = HAL_MAP_APPLY, .frame = frame, .first = *entry, .end = end};
     hal_map_start(&t);
     struct hal_map_state state = hal_map_wait();
     *entry = state.stop;
@@ -140,47 +151,102 @@ static enum ftl_error apply_run(struct ftl *f, struct ftl_replay *r, const uint3
     return state.bad ? FTL_ERR_MEMORY : FTL_OK;
 }
 
-/* Walks the log from (page, entry) on. With `head` it stops at the first entry that belongs to the tail and leaves its
- * place in r. */
-static enum ftl_error walk(struct ftl *f, struct ftl_replay *r, uint32_t k, uint32_t entry, bool head) {
-    for (; k < r->log->pages; k++, entry = 0) {
-        const uint32_t *page;
-        enum ftl_error error = ftl_log_page(f, r->log, k, &page);
-        if (error != FTL_OK) return error;
-        uint64_t first = ftl_get48(page, FTL_LOG_FIRST);
-        for (uint32_t count = ftl_log_count(page); entry < count; entry++) {
-            struct ftl_entry e;
-            if (head) error = apply_run(f, r, page, count, &entry);
-            if (error != FTL_OK) return error;
-            if (entry == count) break;
-            ftl_entry_unpack(page + FTL_LOG_ENTRY + entry * FTL_ENTRY_WORDS, &e);
-            bool group = e.kind == FTL_MAP && e.i == 0 && e.n > 1 && !(e.flags & FTL_ENTRY_IN_TX);
-            /* a group that reaches past the watermark is judged as a whole */
-            uint64_t end = first + entry + (group ? e.n : 1);
-            if (head && end > r->log->watermark) {
-                r->tail_page = k;
-                r->tail_entry = entry;
-                return FTL_OK;
-            }
-            error = ftl_check_entry(f, &e);
-            if (error == FTL_OK) error = apply(f, r, &e, first + entry);
-            if (error != FTL_OK) return error;
+/* Entry `words` of the head, if it is a MAP or TRIM entry of a transaction that is known, and the ones of the same
+ * transaction behind it, at most `n`, are put into its list: as many as are right and have room. Returns how many. */
+static uint32_t list_run(struct ftl *f, struct ftl_replay *r, const uint32_t *words, uint32_t n) {
+    uint32_t serial = words[FTL_ENTRY_SERIAL], txid = serial % FTL_TXIDS, lbas = f->geometry.lbas, done = 0,
+             seen[16] = {0}; /* one more than the blocks seen last: pages of a transaction lie on many dies */
+    struct ftl_tx_seen *t = &r->tx[txid];
+    _Static_assert(FTL_ENTRY_KIND == FTL_ENTRY_FLAGS && FTL_ENTRY_KIND_SHIFT == 0, "kind and flags are in one word");
+    if (t->serial != serial || t->seen == 0) return 0; /* its first one opens the list */
+    uint32_t *item = hal_tx_area(txid) + 2 * r->lists.items[txid], *end = hal_tx_area(txid) + 2 * f->geometry.tx_slots;
+    for (; done < n && words[FTL_ENTRY_SERIAL] == serial; done++, words += FTL_ENTRY_WORDS) {
+        uint32_t kind = words[FTL_ENTRY_KIND] & (0xffu | FTL_ENTRY_IN_TX << FTL_ENTRY_FLAGS_SHIFT),
+                 lpn = words[FTL_ENTRY_LPN], word = FTL_WORD_NONE, blocks = 1;
+        if (kind == (FTL_TRIM | FTL_ENTRY_IN_TX << FTL_ENTRY_FLAGS_SHIFT)) {
+            blocks = words[FTL_ENTRY_ARG];
+            if (lpn >= lbas || blocks > lbas - lpn) break;
+        } else if (kind == (FTL_MAP | FTL_ENTRY_IN_TX << FTL_ENTRY_FLAGS_SHIFT)) {
+            word = words[FTL_ENTRY_LOCATION];
+            uint32_t block = FTL_WORD_VALUE(word) >> f->geometry.page_bits,
+                     *last = &seen[(block >> f->geometry.block_bits) % 16];
+            if (lpn >= lbas || FTL_WORD_KIND(word) != FTL_WORD_KIND_NAND) break;
+            if (block + 1 != *last && !ftl_block_exists(&f->geometry, block)) break;
+            if (block + 1 != *last) ftl_blocks_busy(f, FTL_WORD_VALUE(word) >> f->geometry.page_bits);
+            *last = block + 1;
+        } else break;
+        if ((uint32_t)(end - item) / 2 < blocks) break;
+        for (; blocks > 0; blocks--, item += 2) {
+            item[0] = lpn++;
+            item[1] = word;
         }
     }
-    r->tail_page = r->log->pages;
-    r->tail_entry = 0;
+    t->seen += done;
+    r->lists.items[txid] = (uint32_t)(item - hal_tx_area(txid)) / 2;
+    return done;
+}
+
+static enum ftl_error apply_one(struct ftl *f, struct ftl_replay *r, const uint32_t *page, uint32_t entry) {
+    struct ftl_entry e;
+    ftl_entry_unpack(page + FTL_LOG_ENTRY + entry * FTL_ENTRY_WORDS, &e);
+    enum ftl_error error = ftl_check_entry(f, &e);
+    return error == FTL_OK ? apply(f, r, &e, ftl_get48(page, FTL_LOG_FIRST) + entry) : error;
+}
+
+/* Applies what is below the watermark, from where the tail began before; while the log is still read, of pages that are
+ * there only. */
+static enum ftl_error head(struct ftl *f, struct ftl_replay *r, bool reads) {
+    for (; r->tail_page < r->log->pages; r->tail_page++, r->tail_entry = 0) {
+        const uint32_t *page;
+        if (reads && !ftl_log_has(f, r->log, r->tail_page)) return FTL_OK;
+        enum ftl_error error = ftl_log_page(f, r->log, r->tail_page, &page);
+        if (error != FTL_OK) return error;
+        uint32_t count = ftl_log_count(page), end = entries_of_head(r, page, count);
+        while (r->tail_entry < end) {
+            error = apply_run(f, r, page, end, &r->tail_entry);
+            if (error != FTL_OK) return error;
+            uint32_t left = end - r->tail_entry;
+            if (left != 0)
+                r->tail_entry += list_run(f, r, page + FTL_LOG_ENTRY + r->tail_entry * FTL_ENTRY_WORDS, left);
+            if (r->tail_entry < end) error = apply_one(f, r, page, r->tail_entry++);
+            if (error != FTL_OK) return error;
+        }
+        if (end < count) return FTL_OK;
+    }
     return FTL_OK;
 }
+
+/* Applies what counts of the tail. */
+static enum ftl_error tail(struct ftl *f, struct ftl_replay *r) {
+    for (uint32_t k = r->tail_page, entry = r->tail_entry; k < r->log->pages; k++, entry = 0) {
+        const uint32_t *page;
+        enum ftl_error error = ftl_log_page(f, r->log, k, &page);
+        for (uint32_t count = error == FTL_OK ? ftl_log_count(page) : 0; entry < count && error == FTL_OK; entry++)
+            error = apply_one(f, r, page, entry);
+        if (error != FTL_OK) return error;
+    }
+    return FTL_OK;
+}
+
+static enum ftl_error taken(struct ftl *f, void *with) { return head(f, with, true); }
 
 enum ftl_error ftl_replay(struct ftl *f, struct ftl_log *log, bool write, struct ftl_lost *lost) {
     static struct ftl_copies copies; /* large for a stack */
     struct ftl_replay r = {.log = log, .bad_epoch = 0xffffffffu, .lost = lost, .copies = &copies};
+    uint32_t begin = hal_clocks(), *clocks = &f->report.replay_clocks;
     copies = (struct ftl_copies){0};
+    r.tail_page = f->old_root.log_page;
     enum ftl_error error = ftl_prepared_load(f, &r);
-    if (error == FTL_OK) error = walk(f, &r, log->base, 0, true);
+    if (error == FTL_OK) error = ftl_log_scan(f, log, taken, &r);
+    if (error == FTL_OK) error = head(f, &r, false);
     if (error == FTL_OK && r.counted) ftl_blocks_counted_busy(f);
-    if (error == FTL_OK) error = ftl_replay_tail(f, &r, write);
-    if (error == FTL_OK) error = walk(f, &r, r.tail_page, r.tail_entry, false);
+    if (error == FTL_OK) error = ftl_tail_verify(f, &r);
+    *clocks = hal_clocks() - begin;
+    if (error == FTL_OK && write && !log->gap) error = ftl_tail_rewrite(f, &r);
+    begin = hal_clocks();
+    if (error == FTL_OK) error = ftl_tail_judge(f, &r);
+    if (error == FTL_OK) error = tail(f, &r);
     if (error == FTL_OK) ftl_prepared_keep(f, &r);
+    *clocks += hal_clocks() - begin;
     return error;
 }

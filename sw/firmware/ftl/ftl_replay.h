@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Recovery: from the log to the map, by the rules of docs/architecture.md.
  *
- * 1. Entries below the newest watermark are complete and are applied as they come: plain ones to the map, by hardware
- *    (hal_map_start), those of a transaction to its list, which a COMMIT applies and an ABORT forgets. Rule epoch-issue
- *    keeps later epochs above any entry that can still be dropped.
+ * 1. The log is scanned (ftl_log.h). Entries below the newest watermark are complete and are applied as they come,
+ * while the next pages are read: plain ones to the map, by hardware (hal_map_start), those of a transaction to its
+ * list, which a COMMIT applies and an ABORT forgets. A watermark of any page is true, so the last one needs not be
+ * known. Rule epoch-issue keeps later epochs above any entry that can still be dropped.
  * 2. The rest (the tail, at most FTL_WATERMARK_RING entries) is judged first: VERIFY of each named page, on all dies at
  *    the same time; a page that failed counts when the RELOCATE that stands in for it does; a plain group counts when
  *    all its members do; a COMMIT counts when as many entries of its serial are there as it says and all count; so does
@@ -22,11 +23,11 @@
 #include "ftl.h"
 #include "ftl_log.h"
 
-/* Applies the log to the map: what it has set are words of the log's kind (ftl_map.h). Without `write` nothing is
- * copied: for a drive that will take no writes. *lost: adds plain commands, TRIMs and COMMITs that the log has and the
- * map has not, and doubtful blocks. FTL_ERR_LOG: the log holds what cannot be. FTL_ERR_MEMORY: table memory has failed.
- * FTL_ERR_FADED: map and log are to be read once more. FTL_ERR_NO_BLOCK, FTL_ERR_PROGRAM: copies cannot be made, and
- * the log is not applied. */
+/* Reads the log and applies it to the map: what it has set are words of the log's kind (ftl_map.h). Without `write`,
+ * and when the log has a gap, nothing is copied: for a drive that will take no writes. *lost: adds plain commands,
+ * TRIMs and COMMITs that the log has and the map has not, and doubtful blocks. FTL_ERR_LOG: the log holds what cannot
+ * be. FTL_ERR_MEMORY: table memory has failed. FTL_ERR_FADED: map and log are to be read once more. FTL_ERR_NO_BLOCK,
+ * FTL_ERR_PROGRAM: copies cannot be made, and the log is not applied. */
 FTL_MUST_CHECK enum ftl_error ftl_replay(struct ftl *f, struct ftl_log *log, bool write, struct ftl_lost *lost);
 
 #endif

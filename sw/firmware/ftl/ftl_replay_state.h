@@ -22,6 +22,7 @@ struct ftl_replay {
     uint32_t begun[FTL_WATERMARK_RING / 32]; /* by index: its page was begun, and cannot be read */
     uint32_t bad_epoch;
     bool commits_broken; /* a COMMIT did not count: no later one does */
+    bool relocates;      /* the tail has RELOCATEs */
     bool counted;        /* hardware has applied entries, and has counted the pages of the log among those of the map */
     struct ftl_lost *lost;
     uint32_t tail_page, tail_entry; /* where the tail begins */
@@ -58,8 +59,14 @@ static inline struct ftl_tx_seen *ftl_tx_of(struct ftl_tx_seen *tx, uint32_t ser
 /* Checks that an entry names only what this drive has; its blocks become BUSY. */
 FTL_MUST_CHECK enum ftl_error ftl_check_entry(struct ftl *f, const struct ftl_entry *e);
 
-/* Judges the tail: sets `out`, `bad_epoch` and counts what it drops and what is doubtful. With `write` the old root is
- * left alone among the anchors (ftl_root_alone), then pages that may fade are copied. */
-FTL_MUST_CHECK enum ftl_error ftl_replay_tail(struct ftl *f, struct ftl_replay *r, bool write);
+/* Which pages of the tail are complete: sets `out` and `begun`, and finds what may fade. */
+FTL_MUST_CHECK enum ftl_error ftl_tail_verify(struct ftl *f, struct ftl_replay *r);
+
+/* Leaves the old root alone among the anchors (ftl_root_alone), then copies pages that may fade; those that cannot be
+ * read again are `out`. */
+FTL_MUST_CHECK enum ftl_error ftl_tail_rewrite(struct ftl *f, struct ftl_replay *r);
+
+/* Judges the tail: what more is `out`, `bad_epoch`; counts what it drops and what is doubtful. */
+FTL_MUST_CHECK enum ftl_error ftl_tail_judge(struct ftl *f, struct ftl_replay *r);
 
 #endif

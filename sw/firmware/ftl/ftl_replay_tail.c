@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The judgement of the tail (ftl_replay.h, step 2), in walks: which pages are complete, and copies of those that may
- * fade; which failed pages a RELOCATE replaces, from the end to the front so that chains need no recursion; which
+/* The tail (ftl_replay.h, step 2), in walks. Which pages are complete; copies of those that may fade. Then the
+ * judgement: which failed pages a RELOCATE replaces, from the end to the front so that chains need no recursion; which
  * blocks are doubtful; which groups and COMMITs count. */
 #include "ftl_replay_state.h"
 #include "ftl_root.h"
@@ -35,12 +35,11 @@ static void collect(struct ftl *f, struct ftl_replay *r, const struct expected *
     if (w->map) ftl_copies_begun(f, r->copies, &page);
 }
 
-static enum ftl_error verify(struct ftl *f, struct ftl_replay *r, bool *relocates) {
+enum ftl_error ftl_tail_verify(struct ftl *f, struct ftl_replay *r) {
     struct expected want[HAL_NAND_DEPTH];
-    *relocates = false;
     for (uint32_t k = r->tail_page, entry = r->tail_entry; k < r->log->pages; k++, entry = 0) {
         const uint32_t *page;
-        while (!ftl_log_has(r->log, k) && !ftl_io_empty(&f->io)) collect(f, r, want);
+        while (!ftl_log_has(f, r->log, k) && !ftl_io_empty(&f->io)) collect(f, r, want);
         enum ftl_error error = ftl_log_page(f, r->log, k, &page);
         if (error != FTL_OK) return error;
         uint64_t first = ftl_get48(page, FTL_LOG_FIRST);
@@ -50,7 +49,7 @@ static enum ftl_error verify(struct ftl *f, struct ftl_replay *r, bool *relocate
             error = ftl_check_entry(f, &e);
             if (error != FTL_OK) return error;
             if (!names_page(&e) || first + entry < r->log->watermark) continue;
-            *relocates = *relocates || e.kind == FTL_RELOCATE;
+            r->relocates = r->relocates || e.kind == FTL_RELOCATE;
             if (!ftl_io_room(&f->io)) collect(f, r, want);
             want[f->io.put % HAL_NAND_DEPTH] = (struct expected){.index = first + entry,
                                                                  .sequence = e.sequence,
@@ -87,8 +86,8 @@ static enum ftl_error rescue(struct ftl *f, struct ftl_replay *r) {
     return FTL_OK;
 }
 
-/* Pages that may fade: copied, or out if they cannot be read again. */
-static enum ftl_error copy(struct ftl *f, struct ftl_replay *r) {
+enum ftl_error ftl_tail_rewrite(struct ftl *f, struct ftl_replay *r) {
+    ftl_root_alone(f);
     enum ftl_error error = ftl_copies_make(f, r->copies);
     for (uint32_t die = 0; die < f->geometry.dies; die++)
         for (uint32_t i = 0; i < r->copies->count[die]; i++) {
@@ -166,13 +165,10 @@ static void end_tx(struct ftl_tx_seen *tx, uint32_t serial) {
     tx[serial % FTL_TXIDS].prepared = false;
 }
 
-enum ftl_error ftl_replay_tail(struct ftl *f, struct ftl_replay *r, bool write) {
+enum ftl_error ftl_tail_judge(struct ftl *f, struct ftl_replay *r) {
     struct ftl_tx_seen tx[FTL_TXIDS];
-    bool relocates, fresh;
-    enum ftl_error error = verify(f, r, &relocates);
-    if (error == FTL_OK && write) ftl_root_alone(f);
-    if (error == FTL_OK && write) error = copy(f, r);
-    if (error == FTL_OK && relocates) error = rescue(f, r);
+    bool fresh;
+    enum ftl_error error = r->relocates ? rescue(f, r) : FTL_OK;
     if (error == FTL_OK) error = doubt(f, r);
     if (error != FTL_OK) return error;
     for (uint32_t t = 0; t < FTL_TXIDS; t++) tx[t] = r->tx[t];

@@ -41,6 +41,24 @@ enum ftl_error ftl_txlist_add(const struct ftl *f, struct ftl_txlist *t, uint32_
     return FTL_OK;
 }
 
+enum ftl_error ftl_txlist_trim(const struct ftl *f, struct ftl_txlist *t, uint32_t txid, uint32_t lpn, uint32_t n) {
+    enum ftl_error error = FTL_OK;
+    while (n > 0 && error == FTL_OK) {
+        uint32_t room = f->geometry.tx_slots - t->items[txid], now = n < room ? n : room;
+        uint32_t *item = hal_tx_area(txid) + 2 * t->items[txid];
+        t->items[txid] += now;
+        n -= now;
+        for (; now > 0; now--, item += 2) {
+            item[0] = lpn++;
+            item[1] = FTL_WORD_NONE;
+        }
+        if (n == 0) break;
+        error = ftl_txlist_add(f, t, txid, lpn++, FTL_WORD_NONE); /* finds room */
+        n--;
+    }
+    return error;
+}
+
 void ftl_txlist_compact(const struct ftl *f, struct ftl_txlist *t, uint32_t txid) {
     t->items[txid] = compact(f, hal_tx_area(txid), t->items[txid]);
 }

@@ -17,6 +17,9 @@ struct ftl_txlist {
 /* FTL_ERR_LOG: more different LPNs than there are items. */
 FTL_MUST_CHECK enum ftl_error ftl_txlist_add(const struct ftl *f, struct ftl_txlist *t, uint32_t txid, uint32_t lpn,
                                              uint32_t word);
+/* The same for `n` blocks from `lpn` on that have no page any more. */
+FTL_MUST_CHECK enum ftl_error ftl_txlist_trim(const struct ftl *f, struct ftl_txlist *t, uint32_t txid, uint32_t lpn,
+                                              uint32_t n);
 /* The last item of each LPN stays, in order. */
 void ftl_txlist_compact(const struct ftl *f, struct ftl_txlist *t, uint32_t txid);
 /* Writes a list into the map, in order, as words of the log's kind (ftl_map.h). */
