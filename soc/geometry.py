@@ -395,7 +395,7 @@ PRESETS = {
             128,
             16,
             6432,
-            **FEW_FRAMES,
+            **{**FEW_FRAMES, "firmware_frames": 22},
             tx_entries=255,
             timing=SHORT,
             **ONFI,

@@ -71,6 +71,9 @@ MEANS = {
     "live_count": "Live pages of the block that was asked for; a write sets them (before enable).",
     "live_valid": "live_answer is that of the block that was asked for.",
     "live_answer": "Pages of the block that are in use or may come into use.",
+    "live_word": "Which 32 pages of the block live_pages shows.",
+    "live_pages": "Bit n: page 32 * live_word + n is one of those of live_answer, or it is not known.",
+    "page_clocks": "Clocks that each page of a WRITE costs; in these no other WRITE begins to take pages. 0: no limit.",
     "live_scan": "A write asks which of the 32 blocks from this one on have live pages.",
     "live_mask_valid": "live_mask is the answer.",
     "live_mask": "Bit n: block n of those has live pages.",
@@ -328,6 +331,9 @@ class OtxCore(LiteXModule):
         ask("live_count", 16, "live_set")
         status("live_valid", 1, "live_count_valid")
         status("live_answer", 16, "live_count_payload")
+        ports["i_live_word"] = storage("live_word", 4).storage
+        status("live_pages", 32, "live_pages")
+        ports["i_page_clocks"] = storage("page_clocks", 20).storage
         ask("live_scan", 24, "live_scan")
         status("live_mask_valid", 1, "live_mask_valid")
         status("live_mask", 32, "live_mask_payload")

@@ -41,6 +41,8 @@ class Bench(Stepper):
                 "picked_valid picked_payload ask_valid ask_payload set_valid set_payload scan_valid scan_payload clear"
             ).split()
         }
+        self.word, self.live = Pin(dut.word), reader(dut.pages)
+        self.in_use = {block: set() for block in range(BLOCKS)}  # pages of it
         self.valid, self.count = reader(dut.count_valid), reader(dut.count_payload)
         self.mask_valid, self.mask, self.clearing = (
             reader(getattr(dut, n)) for n in ("mask_valid", "mask_payload", "clearing")
@@ -67,13 +69,16 @@ class Bench(Stepper):
 
     def begins(self, page):
         self.counts[page // PAGES] += 1
+        self.in_use[page // PAGES].add(page % PAGES)
         self.pages[page] = self.clock
 
     def loaded(self, page):
         self.counts[page // PAGES] = min(self.counts[page // PAGES] + 1, PAGES)
+        self.in_use[page // PAGES].add(page % PAGES)
 
     def ends(self, page):
         self.counts[page // PAGES] -= 1
+        self.in_use[page // PAGES].discard(page % PAGES)
 
     def drive(self):
         self.pins["picked_valid"].set(int(self.pick is not None))
@@ -97,6 +102,7 @@ class Bench(Stepper):
         await self.strobe("set", count)
         await self.clocks(4)
         self.counts[block] = count
+        self.in_use[block] = set(range(PAGES))
 
     async def ask(self, block, limit=400):
         """The answer, when it is there; it was the truth in one of the last clocks."""
@@ -114,6 +120,8 @@ class Bench(Stepper):
         await self.clocks(NEAR)
         for block in range(BLOCKS):
             assert await self.ask(block) == self.counts[block]
+            want = sum(1 << page for page in self.in_use[block])
+            assert self.live() == want, f"block {block}: pages {self.live():016b}, want {want:016b}"
 
     async def clear(self):
         self.pins["clear"].set(1)
@@ -122,6 +130,7 @@ class Bench(Stepper):
         assert self.clearing()
         await self.until(lambda: not self.clearing(), BLOCKS + 4)
         self.counts = dict.fromkeys(self.counts, 0)
+        self.in_use = {block: set() for block in range(BLOCKS)}
 
     async def scan(self, block, limit=72):
         """What it says of 32 blocks, when nothing is under way."""
@@ -239,6 +248,28 @@ async def clear_makes_all_counts_zero(dut):
         await b.set(block, block % PAGES + 1)
     await b.clear()
     await b.all()
+
+
+@simulated
+async def answer_says_which_pages_are_in_use(dut):
+    b = await Bench(dut).begin()
+    assert await b.ask(6) == 0 and b.live() == (1 << PAGES) - 1, "of a count that was set it is not known"
+    await b.clear()
+    b.loads.queue += [{"payload": 6 * PAGES + page} for page in (0, 5, PAGES - 1)]
+    b.ups.queue.append({"payload": 6 * PAGES + 7})
+    b.pick = 6 * PAGES + 8
+    await b.all()
+    assert await b.ask(6) == 5 and b.live() == 1 << 0 | 1 << 5 | 1 << PAGES - 1 | 1 << 7 | 1 << 8
+    for n, down in enumerate(b.downs):
+        down.queue.append({"payload": 6 * PAGES + (0, 5, 8)[n]})
+    await b.all()
+    assert await b.ask(6) == 2 and b.live() == 1 << PAGES - 1 | 1 << 7
+    assert await b.ask(7) == 0 and b.live() == 0
+    await b.ask(6)
+    b.word.set(1)
+    await b.clocks(1)
+    assert b.live() == 0, "this block has no pages from 32 on"
+    b.word.set(0)
 
 
 @simulated

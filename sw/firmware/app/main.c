@@ -5,6 +5,7 @@
 #include "ftl_collect.h"
 #include "ftl_health.h"
 #include "ftl_mount.h"
+#include "ftl_pace.h"
 #include "ftl_patrol.h"
 #include "ftl_retire.h"
 #include "ftl_supply.h"
@@ -19,6 +20,7 @@ static struct ftl_retire retire;
 static struct ftl_patrol patrol;
 static struct ftl_collect collect;
 static struct ftl_checkpoint checkpoint;
+static struct ftl_pace pace;
 
 /* "ecd310a664" to a number, first byte lowest. */
 static uint64_t id_of(const char *hex) {
@@ -81,6 +83,7 @@ int main(void) {
         ftl_supply_step(&ftl, &supply);
         ftl_collect_step(&ftl, &supply, &retire, &collect);
         ftl_retire_step(&ftl, &supply, &retire);
+        ftl_pace_step(&ftl, &supply, &retire, &collect, &pace);
         ftl_checkpoint_step(&ftl, &supply, &checkpoint);
         if (checkpoint.over && !said) boot_report_memory();
         said = checkpoint.over;

@@ -146,8 +146,9 @@ struct ftl {
     struct ftl_holders log[FTL_MAX_LANES]; /* blocks of each lane's log, from the root's first page on, in order */
     struct ftl_holders map;                /* blocks of the root's map pages and directories */
     struct ftl_prepared prepared;
-    bool quiet; /* power goes off (ftl_checkpoint.h): no page begins to move, no page is looked at; */
-    bool still; /* and none moves, and the bad-block table is written */
+    uint32_t moves; /* pages that move at once, at most: so many frames are theirs */
+    bool quiet;     /* power goes off (ftl_checkpoint.h): no page begins to move, no page is looked at; */
+    bool still;     /* and none moves, and the bad-block table is written */
 };
 
 /* Frames, while the drive is not enabled: all but the firmware's own are free for mounting. They are used as:
@@ -156,8 +157,9 @@ struct ftl {
 #define FTL_FRAME_DIRECTORY 1u
 #define FTL_FRAME_POOL 2u
 /* The last frames are the firmware's at any time: for a checkpoint its root, a directory and a page of the map; for
- * pages that move (ftl_moves.h) FTL_MOVES frames, FTL_FRAME_MOVE is the last of these. */
-#define FTL_WORK_FRAMES (3u + FTL_MOVES)
+ * pages that move (ftl_moves.h) f->moves frames, FTL_FRAME_MOVE is the last of these. */
+#define FTL_MOVES_LEAST 8u
+#define FTL_WORK_FRAMES (3u + FTL_MOVES_LEAST)
 #define FTL_FRAME_NEW_ROOT(f) ((f)->geometry.frames - 1u)
 #define FTL_FRAME_NEW_DIRECTORY(f) ((f)->geometry.frames - 2u)
 #define FTL_FRAME_MAP(f) ((f)->geometry.frames - 3u)

@@ -91,6 +91,8 @@ enum ftl_error ftl_blocks_init(struct ftl *f) {
         SETS * b->frames + ftl_erases_pages(g) + FTL_WORK_FRAMES > g->firmware_frames ||
         ftl_erases_pages(g) > FTL_MAX_WEAR_PAGES || b->frames > g->pages)
         return FTL_ERR_CONFIG;
+    f->moves = g->firmware_frames - SETS * b->frames - ftl_erases_pages(g) - 3u;
+    if (f->moves > FTL_MOVES) f->moves = FTL_MOVES;
     b->last_busy = b->last_live = FTL_NO_BLOCK;
     b->settled = false;
     b->total = b->borrowed = 0;

@@ -2,6 +2,7 @@
 #include "ftl_collect.h"
 
 #include "ftl_blocks.h"
+#include "ftl_dies.h"
 #include "ftl_wear.h"
 
 void ftl_collect_count(struct ftl *f) {
@@ -25,8 +26,14 @@ static void take_ticket(struct ftl_collect *c, uint32_t block) {
     c->ticket[c->tickets++].head = hal_log_head();
 }
 
+/* A note costs a page of the log: others bring the watermark, too, if there is time. */
+static bool note_is_due(const struct ftl *f, struct ftl_collect *c) {
+    return c->tickets >= FTL_TICKETS_NOTE || ++c->waits > FTL_NOTE_ROUNDS ||
+           hal_alloc_left() < ftl_dies_used(&f->geometry) * f->geometry.pages / 4;
+}
+
 /* Whether the oldest ticket is ripe. Does what brings it on: a turn of the reads, a note. */
-static bool ripe(struct ftl_collect *c) {
+static bool ripe(const struct ftl *f, struct ftl_collect *c) {
     bool old = hal_reads_old();
     if (!old && c->turn < c->ticket[0].turn) {
         hal_reads_turn();
@@ -35,7 +42,8 @@ static bool ripe(struct ftl_collect *c) {
     }
     uint64_t head = c->ticket[0].head;
     if (hal_log_durable_mark() < head) {
-        if (c->noted < head && hal_log_mark() >= head && hal_log_note(false)) c->noted = hal_log_head();
+        if (note_is_due(f, c) && c->noted < head && hal_log_mark() >= head && hal_log_note(false))
+            c->noted = hal_log_head();
         return false;
     }
     return c->turn > c->ticket[0].turn || (c->turn == c->ticket[0].turn && !old);
@@ -43,6 +51,7 @@ static bool ripe(struct ftl_collect *c) {
 
 static void use_ticket(struct ftl *f, struct ftl_collect *c) {
     uint32_t block = c->ticket[0].block;
+    c->waits = 0;
     if (hal_live(block) == 0 && !hal_fault()) { /* asked last */
         ftl_blocks_release(f, block);
         c->released++;
@@ -62,7 +71,7 @@ static bool end_victim(struct ftl *f, struct ftl_supply *s, struct ftl_retire *r
     uint32_t block = c->victim[v].block - 1;
     if (!ftl_blocks_is_data(f, block) || ftl_blocks_is_bad(f, block)) return true;
     bool live = hal_live(block) != 0;
-    c->starved = live && r->starved;
+    c->starved = live && c->victim[v].starved;
     if (c->starved) return true;
     if (live && !c->victim[v].again && ftl_retire_collect(s, r, block, false, hal_log_head())) {
         c->victim[v].again = true;
@@ -77,23 +86,32 @@ static bool end_victim(struct ftl *f, struct ftl_supply *s, struct ftl_retire *r
     return true;
 }
 
-/* Whether a further victim may be chosen: one of the places is free, and all pages of the others are on their way. */
+/* Whether a further victim may be chosen: one of the places is free. */
 static bool end_victims(struct ftl *f, struct ftl_supply *s, struct ftl_retire *r, struct ftl_collect *c) {
-    bool may = false, waits = false;
+    bool may = false;
     for (uint32_t v = 0; v < FTL_VICTIMS; v++) {
         uint32_t *block = &c->victim[v].block;
+        c->victim[v].starved = c->victim[v].starved || r->starved;
         if (*block != 0 && !ftl_retire_has(f, r, *block - 1) && c->tickets < FTL_TICKETS && end_victim(f, s, r, c, v))
             *block = 0;
         may = may || *block == 0;
-        waits = waits || (*block != 0 && ftl_retire_waits(r, *block - 1));
     }
-    return may && !waits;
+    return may;
+}
+
+/* Whether a victim of that die has pages that are not on their way: pages of one die are read one after the other. */
+static bool die_has_victim(const struct ftl *f, const struct ftl_retire *r, const struct ftl_collect *c, uint32_t die) {
+    for (uint32_t v = 0; v < FTL_VICTIMS; v++) {
+        uint32_t block = c->victim[v].block;
+        if (block != 0 && ftl_die_of(&f->geometry, block - 1) == die && ftl_retire_waits(r, block - 1)) return true;
+    }
+    return false;
 }
 
 /* Looks at the blocks of one word of the cursor; true: the search is over. */
 static bool search(struct ftl *f, const struct ftl_retire *r, struct ftl_collect *c) {
     const struct ftl_geometry *g = &f->geometry;
-    uint32_t bits = ftl_blocks_data_word(f, c->die, c->word);
+    uint32_t bits = die_has_victim(f, r, c, c->die) ? 0 : ftl_blocks_data_word(f, c->die, c->word);
     for (uint32_t b = c->word * 32; bits != 0; bits >>= 1, b++) {
         uint32_t id = ftl_block_id(g, c->die, b);
         if (!(bits & 1u) || has_ticket(c, id) || is_victim(c, id) || ftl_retire_has(f, r, id)) continue;
@@ -137,7 +155,7 @@ static bool stuck(const struct ftl *f, const struct ftl_supply *s, const struct 
 void ftl_collect_step(struct ftl *f, struct ftl_supply *s, struct ftl_retire *r, struct ftl_collect *c) {
     if (f->quiet) return;
     s->hopeless = s->starving && s->no_checkpoint; /* which has been asked since */
-    if (c->tickets != 0 && ripe(c)) use_ticket(f, c);
+    if (c->tickets != 0 && ripe(f, c)) use_ticket(f, c);
     bool may = end_victims(f, s, r, c), none = true;
     for (uint32_t v = 0; v < FTL_VICTIMS; v++) none = none && c->victim[v].block == 0;
     if (f->blocks.total > ftl_supply_kept_from_moves(f)) c->starved = false;
@@ -152,7 +170,7 @@ void ftl_collect_step(struct ftl *f, struct ftl_supply *s, struct ftl_retire *r,
         uint32_t v = 0;
         while (c->victim[v].block != 0) v++;
         c->victim[v].block = c->best;
-        c->victim[v].again = false;
+        c->victim[v].again = c->victim[v].starved = false;
         c->words = 0;
     } else if (c->words >= f->geometry.dies * f->blocks.words) {
         if (c->tickets == 0 && none) s->starving = true;

@@ -3,16 +3,16 @@
  *
  * When free blocks are few (ftl_supply_low) a cursor goes over the DATA blocks. Of each FTL_COLLECT_WINDOW that it
  * meets the one with the fewest live pages (hal_live) is the victim, unless all its pages are live; so the choice costs
- * the same at any capacity. Its live pages move as those of a failing block do (ftl_retire.h). When all of them are on
- * their way the next victim is chosen; up to FTL_VICTIMS are not at their end. A block without live
- * pages takes a ticket: {block, log head}. It is free (ftl_blocks_release) when three things are true (rule erase):
+ * the same at any capacity. Its live pages move as those of a failing block do (ftl_retire.h). Up to FTL_VICTIMS are
+ * under way, of each die one whose pages are not all being moved. A block without live pages takes a ticket: {block,
+ * log head}. It is free (ftl_blocks_release) when three things are true (rule erase):
  *   - all that was logged before the ticket is behind a durable watermark, so that recovery never needs what the block
  *     holds;
  *   - every read that could have found one of its pages has ended: a turn of the reads that began after the ticket is
  *     over;
  *   - it still has no live page.
  * It is erased before its next use, as every block. A durable watermark that does not come up by itself is asked for
- * with a note in the log.
+ * with a note in the log: one for FTL_TICKETS_NOTE tickets, for a note costs a page of the log.
  *
  * One block of FTL_WEAR_SHARE that come back may be one that is little worn (ftl_wear.h), however many of its pages
  * live.
@@ -34,9 +34,11 @@
 #include "ftl_retire.h"
 #include "ftl_supply.h"
 
-#define FTL_COLLECT_WINDOW 32u
-#define FTL_TICKETS 16u
-#define FTL_VICTIMS 2u
+#define FTL_COLLECT_WINDOW 128u
+#define FTL_TICKETS 32u
+#define FTL_TICKETS_NOTE 8u  /* tickets that a note is worth; */
+#define FTL_NOTE_ROUNDS 200u /* or so many rounds for which the oldest one has waited, or pages for hosts are short */
+#define FTL_VICTIMS 8u
 
 struct ftl_collect {
     uint32_t die, word;         /* where the cursor is: 32 blocks of a die */
@@ -47,12 +49,14 @@ struct ftl_collect {
     struct {
         uint32_t block; /* its pages move; plus one; 0: none */
         bool again;     /* for the second time */
+        bool starved;   /* pages of it were given up for want of a block to move to */
     } victim[FTL_VICTIMS];
     struct {
         uint32_t block, turn; /* turn: the first one of the reads that counts */
         uint64_t head;
     } ticket[FTL_TICKETS];
     uint32_t tickets, turn;          /* turn: how many were begun */
+    uint32_t waits;                  /* rounds of the oldest ticket */
     uint64_t noted;                  /* a note stands in the log below this index */
     bool starved;                    /* the last victim ended for want of a block to move to */
     uint32_t released, moved_blocks; /* blocks that came back; of them those whose pages had to move */

@@ -13,7 +13,7 @@
 #include "ftl_geometry.h"
 #include "hal.h"
 
-#define FTL_MOVES 8u
+#define FTL_MOVES 14u /* at most; HAL_NAND_DEPTH has room for others beside them */
 
 struct ftl_io {
     const struct ftl_geometry *geometry;

@@ -3,6 +3,7 @@
 
 #include "ftl_bbt.h"
 #include "ftl_blocks.h"
+#include "ftl_dies.h"
 
 /* Whether the map names that page as what `lpn` holds; with `chains`, whether it may. */
 static bool is_live(uint32_t lpn, uint32_t ppn, bool chains) {
@@ -46,6 +47,13 @@ bool ftl_moves_to(const struct ftl *f, const struct ftl_moves *m, uint32_t block
     return false;
 }
 
+uint32_t ftl_moves_reads(const struct ftl *f, const struct ftl_moves *m, uint32_t die) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < FTL_MOVES; i++)
+        n += m->move[i].state == FTL_MOVE_READ && ftl_die_of(&f->geometry, block_of(f, m->move[i].from)) == die;
+    return n;
+}
+
 bool ftl_moves_none(const struct ftl_moves *m) {
     for (uint32_t i = 0; i < FTL_MOVES; i++)
         if (m->move[i].state != FTL_MOVE_NONE) return false;
@@ -54,11 +62,11 @@ bool ftl_moves_none(const struct ftl_moves *m) {
 
 bool ftl_moves_begin(struct ftl *f, struct ftl_moves *m, uint32_t ppn, bool chains) {
     uint32_t i = 0;
-    while (i < FTL_MOVES && m->move[i].state != FTL_MOVE_NONE) i++;
-    if (i == FTL_MOVES || ftl_moves_has(m, ppn) || !ftl_io_room(&f->io)) return false;
+    while (i < f->moves && m->move[i].state != FTL_MOVE_NONE) i++;
+    if (i == f->moves || ftl_moves_has(m, ppn) || !ftl_io_room(&f->io)) return false;
     m->move[i].from = ppn;
     m->move[i].chains = chains;
-    start(f, m, i, HAL_READ_OOB, FTL_MOVE_OOB);
+    start(f, m, i, HAL_READ, FTL_MOVE_READ);
     return true;
 }
 
@@ -93,16 +101,12 @@ static uint32_t programmed(struct ftl *f, struct ftl_moves *m, uint32_t i, bool 
 static uint32_t advance(struct ftl *f, struct ftl_moves *m, uint32_t i) {
     struct hal_nand_done d;
     enum ftl_move_state state = (enum ftl_move_state)m->move[i].state;
-    if ((state != FTL_MOVE_OOB && state != FTL_MOVE_READ && state != FTL_MOVE_PROGRAM) ||
-        !ftl_io_get_apart(&f->io, i, &d))
-        return FTL_NO_BLOCK;
+    if ((state != FTL_MOVE_READ && state != FTL_MOVE_PROGRAM) || !ftl_io_get_apart(&f->io, i, &d)) return FTL_NO_BLOCK;
     if (state == FTL_MOVE_PROGRAM) return programmed(f, m, i, d.status == FTL_PAGE_OK);
     m->move[i].lpn = d.lpn;
     m->move[i].sequence = d.sequence;
-    if (!is_data(f, &d)) m->move[i].state = FTL_MOVE_NONE;
-    else if (state == FTL_MOVE_READ) m->move[i].state = FTL_MOVE_HELD;
-    else if (!is_live(d.lpn, m->move[i].from, m->move[i].chains)) m->move[i].state = FTL_MOVE_NONE;
-    else start(f, m, i, HAL_READ, FTL_MOVE_READ); /* its own operation has left the room */
+    bool moves = is_data(f, &d) && is_live(d.lpn, m->move[i].from, m->move[i].chains);
+    m->move[i].state = moves ? FTL_MOVE_HELD : FTL_MOVE_NONE;
     return FTL_NO_BLOCK;
 }
 
@@ -120,7 +124,8 @@ static void hand_over(struct ftl_moves *m, bool may, uint32_t i) {
 /* Takes blocks that are erased, closes those that are full, asks for more. */
 static void blocks(struct ftl *f, struct ftl_supply *s, struct ftl_moves *m) {
     bool waits = false, any = s->moves.waiting + s->moves.coming != 0;
-    uint64_t dies = 0;
+    uint64_t one = 0, two = 0;
+    uint32_t open = 0;
     for (uint32_t b = 0; b < FTL_MOVE_BLOCKS; b++) {
         if (m->open[b].block != 0 && m->open[b].left == 0 && !ftl_moves_to(f, m, m->open[b].block - 1)) {
             ftl_blocks_close(f, m->open[b].block - 1);
@@ -128,13 +133,17 @@ static void blocks(struct ftl *f, struct ftl_supply *s, struct ftl_moves *m) {
         }
         if (m->open[b].block == 0 && ftl_supply_moves_block(s, &m->open[b].block)) m->open[b].left = f->geometry.pages;
         if (m->open[b].left == 0) continue;
-        dies |= 1ull << ftl_die_of(&f->geometry, m->open[b].block - 1);
+        uint64_t die = 1ull << ftl_die_of(&f->geometry, m->open[b].block - 1);
+        two |= one & die;
+        one |= die;
+        open++;
         any = true;
     }
     for (uint32_t i = 0; i < FTL_MOVES; i++)
         if (m->move[i].state == FTL_MOVE_HELD && !place(f, m, i)) waits = true;
     s->moves_want = waits;
-    s->moves_dies = dies;
+    s->moves_open = open;
+    s->moves_dies = ftl_dies_count(one) < ftl_dies_used(&f->geometry) ? one : two;
     if (!waits || any || ftl_supply_moves_may(f, s)) return;
     for (uint32_t i = 0; i < FTL_MOVES; i++)
         if (m->move[i].state == FTL_MOVE_HELD) m->move[i].state = FTL_MOVE_NONE;

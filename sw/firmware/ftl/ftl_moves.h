@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pages on their way to another place: up to FTL_MOVES at once, each with a frame of its own. Nothing here waits for
- * the NAND: each round takes what has ended and starts what comes next.
+/* Pages on their way to another place: up to `moves` of ftl.h at once, each with a frame of its own. Nothing here waits
+ * for the NAND: each round takes what has ended and starts what comes next.
  *
- * A page's OOB is read; if the map may name that page as what its LPN holds (with `chains` also by a chain), the page
- * is read, programmed as the data of its LPN with its own sequence, and handed over: RELOCATE is logged, and whoever
- * still holds the old page gets the new one. A page that cannot be read, or is in use no more, stays where it is.
+ * A page is read; if the map may name that page as what its LPN holds (with `chains` also by a chain), it is programmed
+ * as the data of its LPN with its own sequence, and handed over: RELOCATE is logged, and whoever still holds the old
+ * page gets the new one. A page that cannot be read, or is in use no more, stays where it is.
  *
  * Rules.
  *   - One move of a page at a time (ftl_moves_begin). A place in the list is free again only when the move has found
@@ -13,8 +13,9 @@
  *     begins a page of the map only when no move is half done, finds such a moment.
  *   - Of a block that pages move to one program is under way. So if it fails none is begun behind it; the block is bad,
  *     and the page, which is in its frame still, goes to another one.
- *   - Up to FTL_MOVE_BLOCKS such blocks are open, on different dies; the first one whenever pages move, one more when a
- *     page finds all of them busy (ftl_supply.h erases them and says how many free blocks that leaves).
+ *   - Up to FTL_MOVE_BLOCKS such blocks are open, a second one of a die only when each die has one; the first one
+ *     whenever pages move, one more when a page finds all of them busy (ftl_supply.h erases them and says how many free
+ *     blocks that leaves).
  *   - A block is closed to DATA when it is full and no move to it is unsettled: the hardware counts a copy as in use
  *     only when it has taken the old page's place.
  * The operations are put apart from those of the queue of ftl_io.h. So the bad-block table and checkpoints, which wait
@@ -29,7 +30,6 @@
 
 enum ftl_move_state {
     FTL_MOVE_NONE,
-    FTL_MOVE_OOB,     /* its OOB is being read */
     FTL_MOVE_READ,    /* the page is being read */
     FTL_MOVE_HELD,    /* it is in its frame and has no place yet */
     FTL_MOVE_PROGRAM, /* it is being programmed */
@@ -60,7 +60,8 @@ bool ftl_moves_begin(struct ftl *f, struct ftl_moves *m, uint32_t ppn, bool chai
  * again. */
 uint32_t ftl_moves_step(struct ftl *f, struct ftl_supply *s, struct ftl_moves *m);
 
-/* Whether none is under way. */
+/* Pages of this die that are being read; whether no move is under way. */
+uint32_t ftl_moves_reads(const struct ftl *f, const struct ftl_moves *m, uint32_t die);
 bool ftl_moves_none(const struct ftl_moves *m);
 /* Whether this page, a page of this block, is the old one of a move that may not be settled; whether a page of this
  * block is the new one. */

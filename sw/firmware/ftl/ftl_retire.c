@@ -11,9 +11,9 @@ static void add_job(struct ftl_retire *r, uint32_t block, uint64_t head) {
     r->job[r->jobs++].page = 0;
 }
 
-static void end_job(struct ftl_retire *r) {
+static void end_job(struct ftl_retire *r, uint32_t n) {
     r->jobs--;
-    for (uint32_t i = 0; i < r->jobs; i++) r->job[i] = r->job[i + 1];
+    for (uint32_t i = n; i < r->jobs; i++) r->job[i] = r->job[i + 1];
 }
 
 void ftl_retire_begin(struct ftl *f, struct ftl_retire *r) {
@@ -36,14 +36,34 @@ static void take_event(struct ftl *f, struct ftl_supply *s, struct ftl_retire *r
     hal_bad_block_taken();
 }
 
-/* Begins with the next pages of the oldest jobs. False: none can go on. */
+/* The next page of a job that is in use, from `page` on; none: as many as there are. */
+static uint32_t next_page(const struct ftl *f, uint32_t block, uint32_t page) {
+    while (page < f->geometry.pages) {
+        uint32_t pages = hal_live_pages(block, page / 32) >> page % 32;
+        for (; pages != 0; pages >>= 1, page++)
+            if (pages & 1u) return page;
+        page = page / 32 * 32 + 32;
+    }
+    return f->geometry.pages;
+}
+
+/* Begins with the next pages, one of each job in turn: jobs are on different dies, and each die gets its share of the
+ * moves. False: none can go on. */
 static bool jobs(struct ftl *f, struct ftl_retire *r, uint64_t mark) {
-    while (r->jobs != 0 && mark >= r->job[0].head && !ftl_moves_to(f, &r->moves, r->job[0].block)) {
-        uint32_t first = ftl_first_ppn(&f->geometry, r->job[0].block);
-        while (r->job[0].page < f->geometry.pages)
-            if (ftl_moves_begin(f, &r->moves, first + r->job[0].page, true)) r->job[0].page++;
-            else return true;
-        end_job(r);
+    uint32_t share = 1 + f->moves / ftl_dies_used(&f->geometry);
+    for (uint32_t waits = 0; waits < r->jobs;) {
+        if (r->turn >= r->jobs) r->turn = 0;
+        uint32_t n = r->turn++, block = r->job[n].block;
+        if (mark < r->job[n].head || ftl_moves_to(f, &r->moves, block) ||
+            ftl_moves_reads(f, &r->moves, ftl_die_of(&f->geometry, block)) >= share) {
+            waits++;
+            continue;
+        }
+        uint32_t page = next_page(f, block, r->job[n].page);
+        if (page == f->geometry.pages) end_job(r, n), r->turn = n;
+        else if (!ftl_moves_begin(f, &r->moves, ftl_first_ppn(&f->geometry, block) + page, true)) return true;
+        else r->job[n].page = page + 1;
+        waits = 0;
     }
     return false;
 }

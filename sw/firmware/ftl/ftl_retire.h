@@ -4,14 +4,14 @@
  * same way, when nothing else is to be done.
  *
  * A block whose program failed is a job. When all that was logged before the event is complete, its pages are gone
- * through, several at once (ftl_moves.h): a DATA page that the map may name (its word names this page, or is a chain)
- * moves. A page that cannot be read stays where it is, and reads say so. Bad blocks that still hold live pages when the
- * drive is mounted are jobs, too, and so are blocks of the bad-block table in which an earlier version of this format
- * put data. Jobs are begun in their order; the next one may begin while the last pages of one are on their way. One of
- * a block that failed under moves begins when these are settled: before that the map does not name its pages.
- * A job that does not fit in the list, a page that was given a place before the event and logged after it, and all
- * moves when the free blocks run out, are left to the next mount: the pages stay where they are and are read from
- * there.
+ * through: those that are in use are read, several at once (ftl_moves.h), and a DATA page that the map may name (its
+ * word names this page, or is a chain) moves. A page that cannot be read stays where it is, and reads say so. Bad
+ * blocks that still hold live pages when the drive is mounted are jobs, too, and so are blocks of the bad-block table
+ * in which an earlier version of this format put data. Jobs take turns, a page each; of one die no more pages are read
+ * at once than its share. One of a block that failed under moves begins when these are settled: before that the map
+ * does not name its pages. A job that does not fit in the list, a page that was given a place before the event and
+ * logged after it, and all moves when the free blocks run out, are left to the next mount: the pages stay where they
+ * are and are read from there.
  *
  * A page with many corrected bits moves only if the map names it, not under a chain, and while free blocks are plenty
  * (ftl_supply_plenty); else it is forgotten, and so is one that cannot be read. Its next read reports it again. It
@@ -34,7 +34,7 @@ struct ftl_retire {
         uint32_t block, page; /* page: the next one to look at */
         uint64_t head;        /* when the log is complete up to here, it begins */
     } job[FTL_RETIRE_JOBS];
-    uint32_t jobs;
+    uint32_t jobs, turn; /* turn: which one is next */
     struct ftl_refresh refresh;
     struct ftl_moves moves;
     bool starved; /* since the last ftl_retire_collect() jobs were given up for want of a block to move to */

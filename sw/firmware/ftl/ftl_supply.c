@@ -116,7 +116,7 @@ bool ftl_supply_moves_block(struct ftl_supply *s, uint32_t *block) {
 }
 
 bool ftl_supply_moves_may(const struct ftl *f, const struct ftl_supply *s) {
-    uint32_t open = ftl_dies_count(s->moves_dies);
+    uint32_t open = s->moves_open;
     if (open == 0) return f->blocks.total > ftl_supply_kept_from_moves(f);
     return open <= f->health.spare && f->blocks.total > ftl_supply_kept(f) + FTL_LOG_LAST * f->geometry.lanes;
 }
@@ -128,7 +128,7 @@ static bool supply_moves(struct ftl *f, struct ftl_supply *s) {
     if (!s->moves_want || s->moves.waiting + s->moves.coming != 0 || !ftl_supply_moves_may(f, s)) return true;
     for (uint32_t die = 0; die < g->dies; die++)
         if (f->blocks.free[die] != 0 && !ftl_dies_has(s->moves_dies, die) && may_erase(f, s, die)) dies |= 1ull << die;
-    if (s->hold || !ftl_io_room(&f->io) || dies == 0) return s->moves_dies != 0;
+    if (s->hold || !ftl_io_room(&f->io) || dies == 0) return s->moves_open != 0;
     start_erase(f, s, MOVES, ftl_blocks_take_any(f, dies, s->moves_cold));
     s->moves_cold = false;
     return true;
@@ -152,6 +152,12 @@ uint32_t ftl_supply_needed(const struct ftl_geometry *g) {
 static uint32_t data_reserve(const struct ftl *f) { return ftl_supply_kept(f) + FTL_LOG_RESERVE * f->geometry.lanes; }
 
 bool ftl_supply_low(const struct ftl *f) { return f->blocks.total <= data_reserve(f) + ftl_dies_used(&f->geometry); }
+
+uint32_t ftl_supply_ahead(const struct ftl *f, const struct ftl_supply *s) {
+    uint32_t kept = data_reserve(f), n = f->blocks.total > kept ? f->blocks.total - kept : 0;
+    for (uint32_t die = 0; die < f->geometry.dies; die++) n += (uint32_t)s->die[die].waiting + s->die[die].coming;
+    return n;
+}
 
 bool ftl_supply_plenty(const struct ftl *f) {
     return f->blocks.total > data_reserve(f) + f->geometry.dies * f->geometry.blocks / FTL_PLENTY_SHARE;

@@ -65,7 +65,8 @@ struct ftl_supply {
     bool hold;                 /* no new erases: somebody waits until none is in flight */
     bool moves_want;           /* a page that moves waits for a block; */
     bool moves_cold;           /* it is to be a worn one; */
-    uint64_t moves_dies;       /* dies that have an open one */
+    uint32_t moves_open;       /* how many are open; */
+    uint64_t moves_dies;       /* dies that get no further one */
     bool dry;                  /* no erased block waits for data, and none is coming */
     bool starving;             /* the collector finds nothing that makes a free block */
     bool hopeless;             /* nor does a checkpoint */
@@ -97,6 +98,9 @@ uint32_t ftl_supply_needed(const struct ftl_geometry *g);
 /* Free blocks that are kept from data and log; of them those that pages which move may have, too. */
 uint32_t ftl_supply_kept(const struct ftl *f);
 uint32_t ftl_supply_kept_from_moves(const struct ftl *f);
+
+/* Blocks that data has before it: erased, being erased, and free ones that it may take. */
+uint32_t ftl_supply_ahead(const struct ftl *f, const struct ftl_supply *s);
 
 /* Whether free blocks are so few that blocks should be collected. */
 bool ftl_supply_low(const struct ftl *f);

@@ -56,7 +56,8 @@ static void end_walk(struct ftl_wear *w) {
     if (w->seen != 0) {
         w->least = w->low;
         w->most = w->high;
-        w->mean = w->first + (uint32_t)(w->sum / (int32_t)w->seen);
+        int32_t seen = (int32_t)w->seen, down = w->sum < 0 ? seen - 1 : 0; /* the mean is rounded down */
+        w->mean = w->first + (uint32_t)((w->sum - down) / seen);
         w->walks++;
     }
     w->die = w->block = w->seen = 0;

@@ -49,6 +49,11 @@ uint32_t *hal_tx_area(uint32_t txid);
 /* Erased blocks for the drive. Room: bit per die or lane, set when one more fits. */
 uint64_t hal_data_room(void);
 void hal_data_block(uint32_t block_id);
+/* Pages of these blocks that hosts have not got yet. Each page of a WRITE costs so many clocks, in which no other WRITE
+ * begins to take pages; 0: no limit. At most HAL_PAGE_CLOCKS. */
+#define HAL_PAGE_CLOCKS 0xfffffu
+uint32_t hal_alloc_left(void);
+void hal_page_clocks(uint32_t clocks);
 uint32_t hal_log_room(void);
 void hal_log_block(uint32_t lane, uint32_t block_id);
 
@@ -121,6 +126,9 @@ uint32_t hal_memory_errors(void);
 /* Pages of a block that are in use or may come into use: named by the map or a version, or handed out for data and not
  * known to be dead. What changed some clocks ago is in it. */
 uint32_t hal_live(uint32_t block_id);
+/* Which of its pages these are, of the 32 from page 32 * word on, one bit each. A page that is not among them is named
+ * by nobody; with hal_live_set() all are. */
+uint32_t hal_live_pages(uint32_t block_id, uint32_t word);
 /* The same at the start: before hal_enable(), for each block once. */
 void hal_live_set(uint32_t block_id, uint32_t pages);
 /* Which of the 32 blocks from this one on have live pages, one bit each: the question, and its answer when it is there.

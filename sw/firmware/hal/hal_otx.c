@@ -155,6 +155,17 @@ uint32_t hal_live(uint32_t block_id) {
     return otx_live_answer_read();
 }
 
+uint32_t hal_live_pages(uint32_t block_id, uint32_t word) {
+    otx_live_word_write(word);
+    otx_live_block_write(block_id);
+    while (!otx_live_valid_read()) {}
+    return otx_live_pages_read();
+}
+
+void hal_page_clocks(uint32_t clocks) { otx_page_clocks_write(clocks); }
+
+uint32_t hal_alloc_left(void) { return otx_alloc_left_read(); }
+
 void hal_live_set(uint32_t block_id, uint32_t pages) {
     otx_live_block_write(block_id);
     otx_live_count_write(pages);

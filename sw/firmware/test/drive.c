@@ -59,6 +59,7 @@ void drive_supply(uint32_t steps) {
         if (sim.no_collect) drive.supply.hopeless = true;
         else ftl_collect_step(&drive.ftl, &drive.supply, &drive.retire, &drive.collect);
         ftl_retire_step(&drive.ftl, &drive.supply, &drive.retire);
+        ftl_pace_step(&drive.ftl, &drive.supply, &drive.retire, &drive.collect, &drive.pace);
         if (!sim.no_collect) ftl_checkpoint_step(&drive.ftl, &drive.supply, &drive.checkpoint);
         ftl_patrol_step(&drive.ftl, &drive.retire, &drive.patrol);
         ftl_wear_step(&drive.ftl);

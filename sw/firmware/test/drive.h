@@ -10,6 +10,7 @@
 #include "ftl_collect.h"
 #include "ftl_health.h"
 #include "ftl_log.h"
+#include "ftl_pace.h"
 #include "ftl_patrol.h"
 #include "ftl_retire.h"
 #include "ftl_wear.h"
@@ -49,6 +50,7 @@ struct drive {
     struct ftl_collect collect;
     struct ftl_checkpoint checkpoint;
     struct ftl_patrol patrol;
+    struct ftl_pace pace;
     uint32_t full_taken_back;    /* events that the firmware took with `full` taken back first */
     uint32_t moved;              /* pages of the map that changed place by a move of the firmware */
     uint32_t before[DRIVE_LPNS]; /* values at the last mount */

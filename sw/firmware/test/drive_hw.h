@@ -44,6 +44,7 @@ struct drive_hw {
     bool note_waits;       /* then a note is appended */
     uint32_t pages;
     bool stopped; /* a log page has failed in all its places */
+    uint32_t page_clocks;
     struct log_flight flight[LOG_FLIGHT];
     uint32_t flights; /* in page order */
     struct {

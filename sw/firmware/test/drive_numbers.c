@@ -26,6 +26,28 @@ static uint32_t live(uint32_t block_id) {
 
 uint32_t hal_live(uint32_t block_id) { return sim.enabled ? live(block_id) : sim_live[block_id]; }
 
+static bool in_use(uint32_t ppn) {
+    for (uint32_t i = 0; i < hw.datas; i++)
+        if (hw.data[i].ppn == ppn) return true;
+    for (uint32_t i = 0; i < hw.fails; i++)
+        if (hw.failed[i].ppn == ppn) return true;
+    return map_names(ppn) || (hw.relocate != 0 && hw.rescue_ppn == ppn);
+}
+
+uint32_t hal_live_pages(uint32_t block_id, uint32_t word) {
+    uint32_t pages = 0, first = ftl_first_ppn(&sim.g, block_id) + 32 * word;
+    CHECK(sim.enabled && 32 * word < sim.g.pages);
+    for (uint32_t n = 0; n < 32 && 32 * word + n < sim.g.pages; n++) pages |= (uint32_t)in_use(first + n) << n;
+    return pages;
+}
+
+uint32_t hal_alloc_left(void) { return drive_pages_left(); }
+
+void hal_page_clocks(uint32_t clocks) {
+    CHECK(clocks <= HAL_PAGE_CLOCKS);
+    hw.page_clocks = clocks;
+}
+
 bool hal_fault(void) { return hw.stopped; }
 
 bool hal_reads_old(void) {

@@ -749,7 +749,11 @@ static void block_that_a_waiting_move_names_does_not_come_back(void) {
     }
     CHECK(hal_live(block) == 0 && !released(block) && drive.collect.released != 0);
     sim.no_moves = false;
-    for (uint32_t n = 0; n < 600 && !released(block); n++) everything(1);
+    for (uint32_t n = 0; n < 2000 && !released(block); n++) {
+        (void)drive_write(&(uint32_t){drive_lpn(1 + n % 5)}, 1, true);
+        if (n % 8 == 0) drive_flush();
+        everything(2);
+    }
     CHECK(released(block));
 }
 
@@ -773,7 +777,7 @@ static void no_block_to_move_to_is_capacity(void) {
     everything(300);
     drive_flush();
     CHECK(ftl_moves_none(&drive.retire.moves));
-    drive.retire.moves.open[0].left = 0; /* the block that pages moved to is full, ... */
+    for (uint32_t b = 0; b < FTL_MOVE_BLOCKS; b++) drive.retire.moves.open[b].left = 0; /* these are full, ... */
     /* and the free ones have failed */
     while (drive.ftl.blocks.total > ftl_supply_kept_from_moves(&drive.ftl))
         CHECK(ftl_blocks_bad(&drive.ftl, ftl_blocks_take_near(&drive.ftl, 0)));

@@ -168,10 +168,13 @@ static void cold_pages_move_to_the_most_worn_block(void) {
     for (uint32_t i = 0; i < DRIVE_LPNS; i++) write_one(i);
     write_hot(2000, 2);
     uint32_t i = 0;
-    while (open_block() != FTL_NO_BLOCK || !idle()) {
-        CHECK(i++ < 4000);
+    for (; !idle(); i++) {
+        CHECK(i < 4000);
         write_hot(1, 2);
     }
+    for (uint32_t b = 0; b < FTL_MOVE_BLOCKS; b++) drive.retire.moves.open[b].left = 0;
+    drive_supply(1);
+    CHECK(open_block() == FTL_NO_BLOCK);
     uint32_t block = FTL_WORD_VALUE(hal_map()[drive_lpn(DRIVE_LPNS - 1)]) >> sim.g.page_bits, most = 0;
     for (uint32_t b = 12; b < sim.g.blocks; b++) {
         bool reserved = !ftl_blocks_is_taken(&drive.ftl, b) && sim_last[b] == -1; /* of the next mount, perhaps */

@@ -2,7 +2,7 @@
 package opentxssd
 
 import java.io.File
-import opentxssd.data.{DataPath, LiveCounts, MapPages, TxFirst}
+import opentxssd.data.{DataPath, LiveCounts, MapPages, TxFirst, WritePace}
 import opentxssd.flash.{FlashBackend, FlashScheduler, PageAllocator, ReadRetry}
 import opentxssd.host.CommandQueue
 import opentxssd.log.{CommitLog, LogWatermark}
@@ -28,6 +28,7 @@ object Generate {
     "otx_page_allocator" -> (new PageAllocator(_)),
     "otx_live_counts" -> (new LiveCounts(_, downs = 3)),
     "otx_map_pages" -> (new MapPages(_)),
+    "otx_write_pace" -> (_ => new WritePace),
     "otx_tx_first" -> (_ => new TxFirst),
     // small enough to be proved
     "otx_remap_engine_2" -> (p => new RemapEngine(p.remap.copy(txids = 2, slots = 2), "otx_remap_engine_2")),

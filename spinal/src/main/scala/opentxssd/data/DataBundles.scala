@@ -27,13 +27,15 @@ case class HealthWord() extends Bundle {
 /** What firmware asks of the data path to collect blocks and to make checkpoints (docs/decisions/021). Master:
   * firmware.
   *
-  * `liveAsk` (block), `liveSet`, `liveCount`: `LiveCounts`. `readsTurn`, `readsOld`: `ReadPath`. `txAsk`, `txOpen`,
-  * `txFirst`: `TxFirst`. `lookup` (LPN), `found`: `FirmwareLookup`. `prepared`: before the drive is enabled, this
-  * txid is PREPARED with so many entries in its table (`TxStatus`). `note` (one clock): make the log durable up to
-  * where it is, then append an entry that means nothing, and make the log durable past that, with `noteUrgent` also
-  * in what is reserved of the log; `noting` until it is appended, and then only one with `noteUrgent`, which makes
-  * that one urgent. `health`: a word that QUERY answers (`QueryAnswer`). `mapTask`, `mapState`: `MapPages`, and
-  * CLEAR, all counts 0; `liveScan`, `liveMask`: `LiveCounts`.
+  * `liveAsk` (block), `liveSet`, `liveCount`, `liveWord`, `livePages`, `liveScan`, `liveMask`: `LiveCounts`.
+  * `pageClocks`: `WritePace`. `readsTurn`, `readsOld`: `ReadPath`. `txAsk`, `txOpen`, `txFirst`: `TxFirst`.
+  * `lookup` (LPN), `found`: `FirmwareLookup`. `health`: a word that QUERY answers (`QueryAnswer`).
+  * `mapTask`, `mapState`: `MapPages`, and CLEAR, all counts 0. `prepared`: before the drive is enabled, this txid is
+  * PREPARED with so many entries in its table (`TxStatus`).
+  *
+  * `note` (one clock): make the log durable up to where it is, then append an entry that means nothing, and make the
+  * log durable past that, with `noteUrgent` also in what is reserved of the log; `noting` until it is appended, and
+  * then only one with `noteUrgent`, which makes that one urgent.
   */
 case class ReclaimPort() extends Bundle with IMasterSlave {
   val liveAsk = Flow(UInt(24 bits))
@@ -52,11 +54,14 @@ case class ReclaimPort() extends Bundle with IMasterSlave {
   val liveScan = Flow(UInt(24 bits))
   val liveMask = Flow(Bits(32 bits))
   val health = Flow(HealthWord())
+  val liveWord = UInt(4 bits)
+  val livePages = Bits(32 bits)
+  val pageClocks = UInt(WritePace.intervalBits bits)
 
   override def asMaster(): Unit = {
     master(liveAsk, liveSet, txAsk, lookup, prepared, health, mapTask, liveScan)
     slave(liveCount, found, liveMask)
-    out(readsTurn, note, noteUrgent)
-    in(readsOld, txOpen, txFirst, noting, mapState)
+    out(readsTurn, note, noteUrgent, liveWord, pageClocks)
+    in(livePages, readsOld, txOpen, txFirst, noting, mapState)
   }
 }

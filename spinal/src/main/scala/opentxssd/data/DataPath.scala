@@ -131,7 +131,12 @@ class DataPath(p: OtxParam) extends Component {
   tx << executor.tx
   executor.view <> view
   private val taken = StreamDemux(alloc, rescue.wantsPage.asUInt, 2)
-  executor.alloc << taken(0)
+  private val pace = new WritePace
+  pace.interval := reclaim.pageClocks
+  pace.taken := executor.alloc.fire
+  pace.first := executor.firstPage
+  pace.fault := fault
+  executor.alloc << taken(0).haltWhen(!pace.may)
   append << executor.append
   executor.head := head
   waiter << executor.waiter
@@ -266,6 +271,8 @@ class DataPath(p: OtxParam) extends Component {
   reclaim.liveCount << live.count
   live.load << pages.load
   live.scan << reclaim.liveScan
+  live.word := reclaim.liveWord
+  reclaim.livePages := live.pages
   reclaim.liveMask << live.mask
   private val clears = reclaim.mapTask.op === MapOpcode.CLEAR
   live.clear := reclaim.mapTask.valid && clears

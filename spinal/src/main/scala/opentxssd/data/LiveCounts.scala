@@ -5,13 +5,14 @@ import opentxssd._
 import spinal.core._
 import spinal.lib._
 
-/** How many pages of each block are in use, for garbage collection (docs/decisions/021).
+/** How many pages of each block are in use and which, for garbage collection (docs/decisions/021).
   *
   * Contract. The count of a block is the number of its data pages that were handed out and are not known to be dead. It
   * goes up with `picked` (a page of the allocator is taken) and with `up` (a page that firmware copied has taken the
   * place of the old one); it goes down with each page of `down`. So a count of 0 means: no map word and no version
   * names a page of the block, and none is on its way there. Whoever hands out pages must report every one of them,
-  * once, when it is dead.
+  * once, when it is dead. A page that is not in `pages` is not named either: so a block is collected without a look at
+  * its dead pages.
   *
   * goes up with each page of `load` too, a page of the map that a mount reads or writes, and then never past what a
   * block has: a mount may count one twice, and then counts all anew (`MapPages`). `clear`: all counts are 0, when
@@ -21,12 +22,13 @@ import spinal.lib._
   * is set when that of block n is not 0.
   *
   * `ask`: firmware wants the count of a block. `count` is valid some clocks later, when all events before it are
-  * counted, until the next `ask` or `set`. `set`: the count of a block is `value` from now on; firmware sets all of
-  * them before the drive is enabled.
+  * counted, until the next `ask` or `set`; so is `pages`, bit n for page 32 * `word` + n of it. `set`: the count of a
+  * block is this from now on, of which pages is not known: all of them are in `pages`. Before the drive is enabled.
   *
-  * One count per block in a memory with one read and one write port, two clocks for an event. `picked` is first and
-  * never waits: it comes at most every second clock, and four wait here. The others are taken in turn and depend on
-  * nothing else, so none of them waits for ever. Counts are not cleared by reset, the events under way are.
+  * One count and a bit per page of each block in a memory with one read and one write port, two clocks for an event.
+  * `picked` is first and never waits: it comes at most every second clock, and four wait here. The others are taken in
+  * turn and depend on nothing else, so none of them waits for ever. Counts are not cleared by reset, the events under
+  * way are.
   */
 class LiveCounts(p: OtxParam, downs: Int) extends Component {
   setDefinitionName("otx_live_counts")
@@ -43,15 +45,19 @@ class LiveCounts(p: OtxParam, downs: Int) extends Component {
   val mask = master port Flow(Bits(32 bits))
   val ask = slave port Flow(UInt(24 bits))
   val set = slave port Flow(UInt(16 bits)) // of the block asked for last
+  val word = in port UInt(4 bits)
+  val pages = out port Bits(32 bits)
   val count = master port Flow(UInt(16 bits))
 
   private case class Event() extends Bundle {
     val block = UInt(idBits bits)
+    val page = UInt(p.pageBits bits)
     val up, load = Bool()
   }
   private def event(ppns: Stream[UInt], up: Boolean, load: Boolean = false): Stream[Event] = ppns.map { ppn =>
     val e = Event()
     e.block := (ppn >> p.pageBits).resize(idBits)
+    e.page := ppn.resized
     e.up := Bool(up)
     e.load := Bool(load)
     e
@@ -65,7 +71,17 @@ class LiveCounts(p: OtxParam, downs: Int) extends Component {
     )
   private val events = StreamArbiterFactory().lowerFirst.noLock.onArgs(picks, others)
 
-  private val counts = Mem(UInt(countBits bits), 1 << idBits)
+  private case class Entry() extends Bundle {
+    val count = UInt(countBits bits)
+    val pages = Bits(p.pagesPerBlock bits)
+  }
+  private def entry(count: UInt, pages: Bits) = {
+    val e = Entry()
+    e.count := count
+    e.pages := pages
+    e
+  }
+  private val counts = Mem(Entry(), 1 << idBits)
   private val asked = Reg(UInt(idBits bits)) init 0
   private val wanted, answered = RegInit(False) // by firmware: to be read, and read
   private val setting = RegInit(False)
@@ -90,12 +106,17 @@ class LiveCounts(p: OtxParam, downs: Int) extends Component {
   private val looks = idle && !events.valid && !wanted && scans
   private val looking = RegNext(looks) init False
   private val address = events.valid.mux(events.block, wanted.mux(asked, scanned))
-  private val before = counts.readSync(address, idle)
+  private val read = counts.readSync(address, idle)
+  private val before = read.count
   private val full = now.load && before >= p.pagesPerBlock
   private val after = full.mux(before, now.up.mux(before + 1, before - 1))
+  private val page = UIntToOh(now.page, p.pagesPerBlock)
+  private val changed = entry(after, now.up.mux(read.pages | page, read.pages & ~page))
+  private val given = entry(value, B(p.pagesPerBlock bits, default -> true))
+  private val none = entry(U(0, countBits bits), B(0, p.pagesPerBlock bits))
   counts.write(
     clearing.mux(cleared.resize(idBits), writing.mux(now.block, asked)),
-    clearing.mux(U(0, countBits bits), writing.mux(after, value)),
+    clearing.mux(none, writing.mux(changed, given)),
     clearing || writing || setting
   )
   when(setting && !writing)(setting := False)
@@ -116,10 +137,10 @@ class LiveCounts(p: OtxParam, downs: Int) extends Component {
   mask.valid := !scans && !looking
   mask.payload := found
 
-  private val answer = Reg(UInt(countBits bits))
+  private val answer = Reg(Entry())
   when(asks)(wanted := False)
   when(reading) {
-    answer := before
+    answer := read
     answered := True
   }
   when(ask.valid) {
@@ -133,7 +154,8 @@ class LiveCounts(p: OtxParam, downs: Int) extends Component {
     answered := False
   }
   count.valid := answered
-  count.payload := answer.resized
+  count.payload := answer.count.resized
+  pages := answer.pages.resize(16 * 32).subdivideIn(32 bits)(word)
 
   assert(!(picked.valid && !pickedPages.ready), "a picked page is not counted", ERROR)
   // in simulation: a page is reported dead once, and no block has more pages than it has
