@@ -351,8 +351,15 @@ uint32_t ftl_blocks_take_held(struct ftl *f, uint32_t die) { return take(f, die,
 
 uint32_t ftl_blocks_take_near(struct ftl *f, uint32_t channel) {
     const struct ftl_geometry *g = &f->geometry;
+    uint32_t first = channel * g->ways % g->dies, best = first, least = FTL_NO_BLOCK;
+    for (uint32_t die = first; die < first + g->ways; die++) {
+        uint32_t id = choose(f, die, MIDDLE);
+        if (id == FTL_NO_BLOCK || ftl_erases_of(f, id) >= least) continue;
+        least = ftl_erases_of(f, id);
+        best = die;
+    }
     for (uint32_t n = 0; n < g->dies; n++) {
-        uint32_t id = ftl_blocks_take_held(f, (channel * g->ways + n) % g->dies);
+        uint32_t id = ftl_blocks_take_held(f, (best + n) % g->dies);
         if (id != FTL_NO_BLOCK) return id;
     }
     return FTL_NO_BLOCK;

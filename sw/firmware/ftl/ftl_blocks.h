@@ -100,7 +100,7 @@ uint32_t ftl_blocks_take(struct ftl *f, uint32_t die);
 /* The same for log and map, which hold their blocks for long: one that is worn as the others are. The least worn one
  * would stay behind, the most worn one would be taken at each mount. */
 uint32_t ftl_blocks_take_held(struct ftl *f, uint32_t die);
-/* The same, of a die of that channel if it has one, else of any. */
+/* The same, of the least worn die of that channel that has one, else of any. */
 uint32_t ftl_blocks_take_near(struct ftl *f, uint32_t channel);
 /* Once settled: the least or most worn one of these dies, one bit each, each as it would give it. */
 uint32_t ftl_blocks_take_any(struct ftl *f, uint64_t dies, bool worn);

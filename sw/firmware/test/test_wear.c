@@ -236,8 +236,7 @@ static void cold_blocks_wear_like_the_others(void) {
         }
         spread(&least, &most, &mean);
         if (getenv("SHOW")) printf("wear: %u to %u, mean %u; %u levelled\n", least, most, mean, levelled);
-        /* a lane begins on the same die in each session */
-        CHECK(mean > 60 && levelled > 3 && most - least <= mean / (s < 2 ? 4 : 3) + 2);
+        CHECK(mean > 60 && levelled > 3 && most - least <= mean / 6 + 2);
     }
 }
 
