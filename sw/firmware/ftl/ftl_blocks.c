@@ -201,6 +201,12 @@ static void count_free(struct ftl *f) {
 
 void ftl_blocks_close(struct ftl *f, uint32_t block_id) { put(f, SET_DATA, block_id); }
 
+bool ftl_blocks_is_open(struct ftl *f, uint32_t block_id) {
+    return has(f, SET_LIVE, block_id) && !has(f, SET_DATA, block_id);
+}
+
+void ftl_blocks_none_data(struct ftl *f) { clear(f, SET_DATA); }
+
 bool ftl_blocks_is_data(struct ftl *f, uint32_t block_id) { return has(f, SET_DATA, block_id); }
 
 void ftl_blocks_set_aside(struct ftl *f, uint32_t block_id) { drop(f, SET_DATA, block_id); }

@@ -83,6 +83,9 @@ void ftl_blocks_give_back(struct ftl *f, uint32_t block_id);
 
 /* A block of LIVE gets no further page of a host: it becomes DATA. */
 void ftl_blocks_close(struct ftl *f, uint32_t block_id);
+/* In LIVE and not in DATA. DATA := nothing. */
+bool ftl_blocks_is_open(struct ftl *f, uint32_t block_id);
+void ftl_blocks_none_data(struct ftl *f);
 bool ftl_blocks_is_data(struct ftl *f, uint32_t block_id);
 /* It is not to be collected: what it holds stays there for this session. */
 void ftl_blocks_set_aside(struct ftl *f, uint32_t block_id);

@@ -210,8 +210,10 @@ static void map_step(struct ftl *f, struct ftl_checkpoint *c) {
         return;
     }
     if (c->page == f->geometry.map_pages && c->wear < ftl_erases_pages(&f->geometry)) {
-        if (program(f, c, FTL_KIND_WEAR, c->wear, f->io.wear_frame + c->wear, root + FTL_ROOT_WEAR + c->wear))
-            c->wear++;
+        uint32_t n = c->wear;
+        ftl_wear_say_open(f, n);
+        c->wear += program(f, c, FTL_KIND_WEAR, n, f->io.wear_frame + n, root + FTL_ROOT_WEAR + n);
+        ftl_wear_plain(f, n);
         return;
     }
     if (c->page == f->geometry.map_pages) {

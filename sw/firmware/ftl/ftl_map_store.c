@@ -56,8 +56,10 @@ enum ftl_error ftl_map_store(struct ftl *f, struct ftl_root *root) {
     for (uint32_t n = 0; n < ftl_erases_pages(g) && error == FTL_OK; n++) {
         struct ftl_write write = {
             .kind = FTL_KIND_WEAR, .number = n, .frame = f->io.wear_frame + n, .ppn = root_words + FTL_ROOT_WEAR + n};
+        ftl_wear_say_open(f, n);
         error = ftl_writer_put(f, &w, &write);
         if (error == FTL_OK) error = ftl_writer_drain(f, &w);
+        ftl_wear_plain(f, n);
     }
     if (error == FTL_OK) error = ftl_prepared_store(f, root, &w);
     while (!ftl_io_empty(&f->io)) { /* after an error: the drive may open, to be read */

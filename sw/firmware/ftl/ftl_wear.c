@@ -10,6 +10,29 @@ void ftl_wear_none(uint32_t *root) {
     for (uint32_t n = 0; n < FTL_MAX_WEAR_PAGES; n++) root[FTL_ROOT_WEAR + n] = FTL_NO_PPN;
 }
 
+void ftl_wear_say_open(struct ftl *f, uint32_t n) {
+    const struct ftl_geometry *g = &f->geometry;
+    uint32_t *words = hal_frame(f->io.wear_frame + n), at = n * FTL_PAGE_WORDS, die = at / g->blocks,
+             block = at % g->blocks;
+    for (uint32_t i = 0; i < FTL_PAGE_WORDS && die < g->dies; i++) {
+        if (ftl_blocks_is_open(f, ftl_block_id(g, die, block))) words[i] |= FTL_WEAR_OPEN;
+        if (++block == g->blocks) block = 0, die++;
+    }
+}
+
+void ftl_wear_plain(struct ftl *f, uint32_t n) {
+    for (uint32_t i = 0; i < FTL_PAGE_WORDS; i++) hal_frame(f->io.wear_frame + n)[i] &= ~FTL_WEAR_OPEN;
+}
+
+/* Blocks that a wear page calls open become DATA. */
+static void take_open(struct ftl *f, uint32_t n) {
+    const struct ftl_geometry *g = &f->geometry;
+    for (uint32_t i = 0, at = n * FTL_PAGE_WORDS; i < FTL_PAGE_WORDS && at < g->dies * g->blocks; i++, at++)
+        if (hal_frame(f->io.wear_frame + n)[i] & FTL_WEAR_OPEN)
+            ftl_blocks_close(f, ftl_block_id(g, at / g->blocks, at % g->blocks));
+    ftl_wear_plain(f, n);
+}
+
 /* Reads wear page n. False: it cannot be read, or is another one. */
 static bool load_page(struct ftl *f, uint32_t n, uint32_t ppn) {
     const struct ftl_root *r = &f->old_root;
@@ -32,6 +55,7 @@ void ftl_wear_load(struct ftl *f, void (*holds)(struct ftl *f, uint32_t block_id
         if (known[n]) holds(f, block);
         if (f->wear.loaded) continue;
         known[n] = known[n] && load_page(f, n, ppns[n]);
+        if (known[n]) take_open(f, n);
         if (!known[n]) f->wear.lost += ppns[n] != FTL_NO_PPN;
         else if (mean == 0) { /* of the first page: enough for a page that nobody can read */
             uint32_t last = g->dies * g->blocks - n * FTL_PAGE_WORDS, sum = 0;
@@ -48,8 +72,10 @@ void ftl_wear_load(struct ftl *f, void (*holds)(struct ftl *f, uint32_t block_id
 void ftl_wear_after_cut(struct ftl *f) {
     for (uint32_t die = 0; die < f->geometry.dies; die++)
         for (uint32_t w = 0; w < f->blocks.words; w++)
-            for (uint32_t bits = ftl_blocks_new_word(f, die, w), b = 32 * w; bits != 0; bits >>= 1, b++)
+            for (uint32_t bits = ftl_blocks_new_word(f, die, w) & ~ftl_blocks_data_word(f, die, w), b = 32 * w;
+                 bits != 0; bits >>= 1, b++)
                 if (bits & 1u) ++*ftl_erases(f, die, b);
+    ftl_blocks_none_data(f);
 }
 
 static void end_walk(struct ftl_wear *w) {

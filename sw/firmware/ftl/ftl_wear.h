@@ -22,8 +22,13 @@
 
 /* The counts of f->old_root, once in a power-on; calls `holds` for each block with wear pages. */
 void ftl_wear_load(struct ftl *f, void (*holds)(struct ftl *f, uint32_t block_id));
-/* The blocks of BUSY that are not in LIVE: those that the log names and the map does not. */
+/* The blocks of BUSY that are not in LIVE, those that the log names and the map does not, were erased once more; but
+ * those not that were erased before the counts were written and open then: they are DATA until now. */
 void ftl_wear_after_cut(struct ftl *f);
+
+/* Before wear page n is programmed out of its frame: says which blocks are open; and after that. */
+void ftl_wear_say_open(struct ftl *f, uint32_t n);
+void ftl_wear_plain(struct ftl *f, uint32_t n);
 
 /* The PPNs of wear pages in a root's frame: all none. */
 void ftl_wear_none(uint32_t *root);

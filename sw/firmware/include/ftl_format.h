@@ -24,8 +24,9 @@
  * Prepared page: entries of transactions that were prepared when a mount wrote it (ftl_prepared.h). OOB: PREPARED,
  * lpn = page number.
  *
- * Wear page: erases of 1,024 blocks, a word each: blocks of die 0, die 1, ... OOB: WEAR, lpn = which 1,024 blocks,
- * sequence = sequence of the root that first named it.
+ * Wear page: erases of 1,024 blocks, a word each: blocks of die 0, die 1, ... FTL_WEAR_OPEN beside those of a block
+ * that was open, or erased and waiting, when the page was written. OOB: WEAR, lpn = which 1,024 blocks, sequence =
+ * sequence of the root that first named it.
  *
  * Table page: bad blocks, one bit each: words of die 0, die 1, ..., (blocks per way + 31) / 32 words per die. OOB: BBT,
  * lpn = which 1,024 of these words, sequence = version of the table. */
@@ -64,6 +65,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 #define FTL_DIRECTORY_PAGES (FTL_PAGE_WORDS / FTL_MAP_COPIES) /* map pages of a directory */
 #endif
 #define FTL_MAX_WEAR_PAGES 256u
+#define FTL_WEAR_OPEN 0x80000000u
 #define FTL_ROOT_COPY (FTL_ROOT_SECOND - FTL_ROOT_DIRECTORY) /* from a directory's PPN to that of its copy */
 #define FTL_DOUBTFUL 32u
 _Static_assert(FTL_ROOT_WEAR + FTL_MAX_WEAR_PAGES <= FTL_ROOT_UNITS && FTL_ROOT_UNITS == FTL_PAGE_WORDS,

@@ -158,6 +158,21 @@ static void blank_places_before_a_block_may_be_left_are_not_its_end(void) {
     }
 }
 
+/* FTL_LOG_WINDOW pages behind a page whose copies are both bad tell that it was complete; fewer may have been under way
+ * beside it. */
+static void missing_page_is_a_gap_when_one_behind_the_window_is_there(void) {
+    for (uint32_t channels = 1; channels < 6; channels++)
+        for (uint32_t behind = 0; behind < 6; behind++) {
+            fourteen_pages(channels);
+            struct drive_copies of = drive_log_page(PAGES - 1 - behind);
+            sim_power_on();
+            drive_log_spoil(&of, SIM_TORN);
+            bool gap = behind >= FTL_LOG_WINDOW(sim.g.lanes);
+            CHECK(sim_mount(&drive.ftl) == (gap ? FTL_ERR_GAP : FTL_OK) && sim.read_only == gap);
+            CHECK(sim.lost_log_pages != 0);
+        }
+}
+
 const struct test log_twice_tests[] = {
     {"one bad copy in the log harms nobody", one_bad_copy_in_the_log_harms_nobody},
     {"copies of log pages are in different lanes", copies_are_in_different_lanes},
@@ -167,5 +182,7 @@ const struct test log_twice_tests[] = {
     {"a copy that fades in a long recovery has another one", a_copy_that_fades_in_a_long_recovery_has_another_one},
     {"blank places before a block may be left are not its end",
      blank_places_before_a_block_may_be_left_are_not_its_end},
+    {"a missing page is a gap when one behind the window is there",
+     missing_page_is_a_gap_when_one_behind_the_window_is_there},
     {0},
 };

@@ -301,7 +301,7 @@ static void long_log_over_many_blocks_and_lanes_is_replayed(void) {
         drive_cut_dropping_all();
         CHECK(sim_mount(&drive.ftl) == FTL_OK);
         CHECK(drive.ftl.report.log_pages >= 150 && drive.ftl.report.entries == 150); /* more pages than frames */
-        if (c < 2) CHECK(sim.count[HAL_READ] <= drive.ftl.report.log_pages + 30);    /* root, table, and the end */
+        if (c < 2) CHECK(sim.count[HAL_READ] <= drive.ftl.report.log_pages + 20);    /* root, table, and the end */
         drive_judge();
     }
 }
