@@ -324,6 +324,27 @@ void ftl_blocks_give_back(struct ftl *f, uint32_t block_id) {
     f->blocks.borrowed--;
 }
 
+uint32_t ftl_blocks_rested(struct ftl *f) {
+    uint32_t best = FTL_NO_BLOCK;
+    for (uint32_t die = 0; die < f->geometry.dies; die++)
+        for (uint32_t w = 0; w < f->blocks.words; w++) {
+            uint32_t id = ftl_block_id(&f->geometry, die, 32 * w);
+            for (uint32_t bits = ftl_blocks_new_word(f, die, w); bits != 0; bits >>= 1, id++)
+                if (bits & 1u && !has(f, SET_BAD, id) &&
+                    (best == FTL_NO_BLOCK || ftl_erases_of(f, id) < ftl_erases_of(f, best)))
+                    best = id;
+        }
+    return best;
+}
+
+void ftl_blocks_relieve(struct ftl *f, uint32_t rested, uint32_t worn) {
+    put(f, SET_BUSY, worn);
+    drop(f, SET_LIVE, worn);
+    drop(f, SET_BUSY, rested);
+    f->blocks.last_live = f->blocks.last_busy = FTL_NO_BLOCK;
+    f->blocks.free[ftl_die_of(&f->geometry, rested)]++, f->blocks.total++;
+}
+
 uint32_t ftl_blocks_take_any(struct ftl *f, uint64_t dies, bool worn) {
     uint32_t best = FTL_NO_BLOCK, best_die = 0, best_erases = 0;
     for (uint32_t die = 0; die < f->geometry.dies; die++) {

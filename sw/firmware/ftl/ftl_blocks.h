@@ -81,6 +81,11 @@ void ftl_blocks_settle(struct ftl *f, bool (*clean)(struct ftl *f, uint32_t bloc
 uint32_t ftl_blocks_borrow(struct ftl *f);
 void ftl_blocks_give_back(struct ftl *f, uint32_t block_id);
 
+/* The least worn block of the mount reserve; FTL_NO_BLOCK: there is none. It is free, and another one, taken and
+ * erased, is reserve in its place. */
+uint32_t ftl_blocks_rested(struct ftl *f);
+void ftl_blocks_relieve(struct ftl *f, uint32_t rested, uint32_t worn);
+
 /* A block of LIVE gets no further page of a host: it becomes DATA. */
 void ftl_blocks_close(struct ftl *f, uint32_t block_id);
 /* In LIVE and not in DATA. DATA := nothing. */

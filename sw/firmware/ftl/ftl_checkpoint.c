@@ -211,6 +211,7 @@ static void map_step(struct ftl *f, struct ftl_checkpoint *c) {
     }
     if (c->page == f->geometry.map_pages && c->wear < ftl_erases_pages(&f->geometry)) {
         uint32_t n = c->wear;
+        if (n == 0 && !c->urgent && f->blocks.total > FTL_RESCUE_BLOCKS && ftl_wear_relieve(f)) return;
         ftl_wear_say_open(f, n);
         c->wear += program(f, c, FTL_KIND_WEAR, n, f->io.wear_frame + n, root + FTL_ROOT_WEAR + n);
         ftl_wear_plain(f, n);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ftl_wear.h"
 
+#include "ftl_bbt.h"
 #include "ftl_blocks.h"
+#include "ftl_erase.h"
 
 #define LAG 1u        /* a block may be so many erases behind the mean, */
 #define LAG_SHARE 64u /* and one more for each so many of the mean */
@@ -113,4 +115,15 @@ void ftl_wear_step(struct ftl *f) {
 bool ftl_wear_lags(const struct ftl *f, uint32_t erases) {
     const struct ftl_wear *w = &f->wear;
     return erases + LAG + w->mean / LAG_SHARE < w->mean;
+}
+
+bool ftl_wear_relieve(struct ftl *f) {
+    uint32_t rested = ftl_blocks_rested(f);
+    if (rested == FTL_NO_BLOCK || !ftl_wear_lags(f, ftl_erases_of(f, rested))) return false;
+    uint32_t die = ftl_die_of(&f->geometry, rested);
+    if (f->blocks.free[die] == 0) return false;
+    uint32_t worn = ftl_blocks_take_any(f, 1ull << die, true);
+    if (ftl_erase_one(f, worn)) ftl_blocks_relieve(f, rested, worn);
+    else (void)ftl_bbt_mark(f, worn);
+    return true;
 }

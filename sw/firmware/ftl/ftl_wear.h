@@ -33,6 +33,11 @@ void ftl_wear_plain(struct ftl *f, uint32_t n);
 /* The PPNs of wear pages in a root's frame: all none. */
 void ftl_wear_none(uint32_t *root);
 
+/* The reserve of the next mount rests for as long as the power is on: one block of it that lags is free, and the most
+ * worn free block of its die, erased, is reserve instead. Before counts are written, for the log does not tell of that
+ * erase. Waits for it; nothing is in the queue. False: none lags, or its die has no free block. */
+bool ftl_wear_relieve(struct ftl *f);
+
 /* One round of the walk. */
 void ftl_wear_step(struct ftl *f);
 /* Whether a block with that many erases is so far behind the mean that what it holds should leave it. */
