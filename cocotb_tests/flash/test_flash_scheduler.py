@@ -435,13 +435,29 @@ async def a_die_that_is_erased_gets_no_page_while_others_have_queues(dut):
     erase = b.op("firmware", Op.ERASE, b.ppn(*erased, 3))
     assert erased not in await dies_of_next_pages(b, 4), "an erase waits"
     for die in dies(b):
-        for n in range(4) if die != erased else ():
+        for n in range(2) if die != erased else ():
             b.op("write", Op.PROGRAM, b.ppn(*die, 2, 4 + n), 4)
     commands = next(channel for channel in b.channels if channel.channel == erased[0])
     await b.until(lambda: any(c["op"] == Op.ERASE for c in commands.log))
     assert erase not in b.done
     assert erased not in await dies_of_next_pages(b, 4), "an erase is under way"
     assert erase not in b.done
+    await b.finished()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_die_with_a_full_queue_gets_no_page_while_another_has_room(dut):
+    b = await FlashBench(dut, times=dict.fromkeys(Op, (3000, 3000))).begin()
+    await pages_of_all_dies(b)
+    full = list(dies(b))[1]
+    for die in dies(b):
+        if die != full:
+            b.op("firmware", Op.ERASE, b.ppn(*die, 3))
+    for n in range(9):  # one is under way, eight wait
+        b.op("write", Op.PROGRAM, b.ppn(*full, 2, n), 4)
+    await b.clocks(100)
+    assert int(dut.places.value) == 8 * (len(list(dies(b))) - 1)
+    assert full not in await dies_of_next_pages(b, 3)
     await b.finished()
 
 

@@ -16,6 +16,7 @@ from cocotb_tests.bench.flash_bench import BLOCKS, PAGES, flash_geometry, shape,
 from cocotb_tests.bench.streams import Sink, Source, Stepper
 
 PER_DIE = 5  # blocks: one open, four behind it
+DEPTH = 8  # programs that a die's queue holds
 PERIOD, WINDOW = 7, 13  # clocks from page to page; in which a die must have had the least to do
 PLANES = int(os.environ.get("OTX_PLANES", "1"))
 
@@ -53,16 +54,22 @@ class Bench(Stepper):
         self.dut.reset.value = 0
         return self
 
-    def set_loads(self, loads, enters):
-        """What the dies have to do, 0 if it is not said; whether programs enter their queues at once."""
+    def set_loads(self, loads, enters, room=None):
+        """What the dies have to do, 0 if it is not said; whether programs enter their queues at once; how many more
+        fit, all if it is not said.
+        """
         self.loads = {die: loads.get(die, 0) for die in self.blocks}
+        self.room = {die: (room or {}).get(die, DEPTH) for die in self.blocks}
         for (c, w), load in self.loads.items():
             getattr(self.dut, f"load_{c * self.w + w}").value = load
+            getattr(self.dut, f"room_{c * self.w + w}").value = self.room[c, w]
         self.enters = enters
         self.dut.entered.value = (1 << self.c * self.w) - 1 if enters else 0
 
     def weight(self, die):
-        return self.loads[die] + (self.given_to[die] and self.loads[die] < 6)
+        """A die without room has more to do than any with room."""
+        full = self.room[die] <= self.given_to[die]
+        return 8 * full + self.loads[die] + (self.given_to[die] and self.loads[die] < 6)
 
     def block_id(self, die, block):
         return (die[0] << self.way_bits | die[1]) * BLOCKS + block
@@ -333,7 +340,8 @@ async def random_loads_agree_with_the_model(dut):
         if rng.random() < 0.3:
             b.give(rng.choice(list(b.blocks)), rng.randrange(BLOCKS))
         if rng.random() < 0.5:
-            b.set_loads({die: rng.randrange(8) for die in b.blocks if rng.random() < 0.7}, rng.random() < 0.8)
+            loads = {die: rng.randrange(8) for die in b.blocks if rng.random() < 0.7}
+            b.set_loads(loads, rng.random() < 0.8, {die: rng.randrange(3) for die in b.blocks if rng.random() < 0.5})
         await b.clocks(rng.randrange(40))
     assert len(b.pages) > 100 and (len(b.blocks) == 1 or b.preferred > 20)
 
@@ -367,6 +375,42 @@ async def an_erase_is_more_than_a_long_queue(dut):
     b.alloc.open = True
     await b.until(lambda: len(b.pages) == PAGES // 2)
     assert {die for die, _ in b.pages} == {long}
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_full_queue_is_more_than_an_erase_and_is_no_end(dut):
+    b = await Bench(dut).watch().begin()
+    dies = list(b.blocks)
+    for die in dies:
+        b.give(die, 3)
+    erased = dies[-1]
+    b.set_loads({die: 7 if die == erased else 5 for die in dies}, True, {die: 2 * (die == erased) for die in dies})
+    await b.until(lambda: not b.free.queue)
+    await b.clocks(2 * WINDOW)
+    b.alloc.open = True
+    await b.until(lambda: len(b.pages) == PAGES)
+    assert {die for die, _ in b.pages} == {erased}
+    await b.until(lambda: len(b.pages) == PAGES * len(dies))
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def places_are_those_of_the_dies_with_pages(dut):
+    b = await Bench(dut).watch().begin()
+    rng = random.Random(3)
+    for n, die in enumerate(b.blocks):
+        await b.clocks(12)
+        room = {die: rng.randrange(DEPTH + 1) for die in b.blocks}
+        b.set_loads({}, True, room)
+        await b.clocks(11)
+        assert int(dut.places.value) == sum(room[d] for d in list(b.blocks)[:n])
+        b.give(die, 3)
+        await b.until(lambda: not b.free.queue)
+        await b.clocks(11)
+        assert int(dut.places.value) == sum(room[d] for d in list(b.blocks)[: n + 1])
+    b.alloc.open = True
+    await b.until(lambda: b.left == 0)
+    await b.clocks(11)
+    assert int(dut.places.value) == 0
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

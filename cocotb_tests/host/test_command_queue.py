@@ -16,6 +16,7 @@ VERILOG = os.environ.get("OTX_VERILOG_DIR", "build/tiny/verilog")
 LBAS = 1024
 # log pages above which commands that need some go out: preset tiny has one lane, blocks of 16 pages
 LOG_OPEN = 44 + 16 + 6
+FIRST = 2  # programs of a WRITE that find places first, one die
 FLUSH, WRITE, READ, ZEROES, TRIM, BEGIN, COMMIT, ABORT, RECOVER, QUERY, PREPARE, CHECKPOINT = Opcode
 SUCCESS, INVALID_OPCODE, INVALID_FIELD, LBA_RANGE, TX_INVALID, *_, NOT_READY = Status
 OF_A_TXID = (Query.TX, Query.TX_WALK)
@@ -94,7 +95,9 @@ class Bench:
         self.cpl = Sink(dut, "cpl", got=self.completed, stall=stall, rng=self.rng)
         dut.enable.value = 1
         self.states([0] * 32)
-        self.room = dict(takes=1, allocLeft=2000, logLeft=1000, framesFree=2000, full=0, logFull=0, fault=0)
+        self.room = dict(
+            takes=1, allocLeft=2000, logLeft=1000, framesFree=2000, places=1000, full=0, logFull=0, fault=0
+        )
         for name, value in self.room.items():
             getattr(dut, name).value = value
         for flow in ("fetched", "settled"):
@@ -341,20 +344,42 @@ FREE = [
 
 
 @cocotb.test()
-@cocotb.parametrize(what=["allocLeft", "framesFree"])
-async def a_write_without_pages_or_frames_waits_and_only_writes_wait_behind_it(dut, what):
-    b = Bench(dut, hold=True)
+@cocotb.parametrize(what=["allocLeft", "framesFree", "places"])
+async def a_write_without_room_waits_and_only_writes_wait_behind_it(dut, what):
+    """Pages and frames for all of it, and places for its first programs."""
+    b, needs = Bench(dut, hold=True), FIRST if what == "places" else 32
     await b.begin()
-    b.set(**{what: 31})
+    b.set(**{what: needs - 1})
     for c in (command(WRITE, 0, lba=0, count=32), command(WRITE, 1, lba=40, count=1), *OTHERS, *FREE):
         await b.submit(c)
     await b.goes(*[c["tag"] for c in (*OTHERS, *FREE)], clocks=100)
-    b.set(**{what: 32})
+    b.set(**{what: needs})
     await b.goes(0)  # the small one did not take what the large one waits for
     b.set(**{what: 1})  # the first one's are gone, but it is not known that it takes no more
     await b.goes()
-    await b.pulse("settled" if what == "allocLeft" else "fetched", 32)
+    for blocks in (32,) if what == "framesFree" else (1, 30):
+        await b.goes()
+        await b.pulse("fetched" if what == "framesFree" else "settled", blocks)
+    if what != "framesFree":
+        await b.goes()
+        await b.pulse("settled", 1)
     await b.goes(1)
+
+
+@cocotb.test()
+async def places_are_believed_when_the_last_programs_have_come_to_them(dut):
+    b = Bench(dut, hold=True)
+    await b.begin()
+    b.set(places=1)
+    await b.submit(command(WRITE, 0, lba=0, count=1))
+    await b.goes(0)
+    await b.submit(command(WRITE, 1, lba=40, count=1))
+    await b.goes()
+    await b.pulse("settled", 1)
+    for _ in range(8):
+        await FallingEdge(dut.clk)
+    b.set(places=0)
+    await b.goes()
 
 
 @cocotb.test()
@@ -371,7 +396,7 @@ async def without_log_pages_what_needs_some_waits_and_nothing_else_does(dut):
 
 
 @cocotb.test()
-@cocotb.parametrize(short=[{"allocLeft": 0}, {"framesFree": 0}, {"logLeft": LOG_OPEN}, {"takes": 0}])
+@cocotb.parametrize(short=[{"allocLeft": 0}, {"framesFree": 0}, {"places": 0}, {"logLeft": LOG_OPEN}, {"takes": 0}])
 async def nobody_is_overtaken_for_ever_while_room_comes_and_goes(dut, short):
     """Commands that need no room come all the time, room for one that needs some now and then.
 
@@ -418,10 +443,12 @@ async def nobody_is_overtaken_for_ever_while_room_comes_and_goes(dut, short):
         ("known", "short"),
         [
             ("full", "allocLeft"),
+            ("full", "places"),
             ("logFull", "logLeft"),
             ("fault", "framesFree"),
             ("fault", "logLeft"),
             ("fault", "allocLeft"),
+            ("fault", "places"),
         ],
     )
 )

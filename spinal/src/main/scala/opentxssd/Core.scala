@@ -51,6 +51,7 @@ class Core(p: OtxParam) extends Component {
   // what is left for writes
   private val supply = Supply()
   supply.allocLeft := flash.port.allocLeft
+  supply.places := flash.port.places
   supply.logLeft := log.logLeft
   supply.full := control.full
   supply.logFull := RegNext(control.logFull.andR) init False

@@ -59,7 +59,7 @@ class CommandExecutor(p: OtxParam) extends Component {
   val counters = Ports.bare(in port DataCounters())
   val loss = Ports.bare(in port RecoveryLoss())
   val health = slave port Flow(HealthWord())
-  val settled = master port Flow(UInt(6 bits)) // blocks of a WRITE that takes no further page
+  val settled = master port Flow(UInt(6 bits)) // blocks of a WRITE: issued, or without a page at its end
   val done = master port Stream(Completion())
   val wantsPage, holdsPage = out port Bool() // waits for a page; has one that it has not issued
   val firstPage = out port Bool() // that is, or would be, the first one of its WRITE
@@ -110,8 +110,10 @@ class CommandExecutor(p: OtxParam) extends Component {
 
   private val hasPages = allocLeft >= hand.blocks || !isWrite
   private val hasLog = logLeft > LogReserve.reserved(p)
-  settled.valid := RegNext(filled.fire && isWrite) init False
-  settled.payload := RegNext(hand.blocks)
+  private val issued = Reg(UInt(6 bits)) // of its blocks
+  when(state === Idle)(issued := 0).elsewhen(write.fire)(issued := issued + 1)
+  settled.valid := RegNext(write.fire || filled.fire && isWrite && issued =/= hand.blocks) init False
+  settled.payload := RegNext(Mux(write.fire, U(1), hand.blocks - issued))
 
   query.arg := cmd.arg
   query.state := hand.state

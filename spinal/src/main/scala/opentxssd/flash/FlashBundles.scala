@@ -28,6 +28,7 @@ case class FlashPort(p: OtxParam) extends Bundle with IMasterSlave {
   val writeDone, readDone, logDone, firmwareDone = Stream(FlashDone())
   val alloc = Stream(UInt(30 bits))
   val allocLeft = UInt(32 bits)
+  val places = UInt(10 bits) // `PageAllocator`
   val freeBlock = Stream(UInt(24 bits))
   val freeBlockRoom = Bits(p.dies bits)
   val retire = Flow(UInt(24 bits))
@@ -45,6 +46,6 @@ case class FlashPort(p: OtxParam) extends Bundle with IMasterSlave {
     master(clients, freeBlock, retire)
     slave(writeDone, readDone, logDone, firmwareDone, alloc, picked, weak, frame)
     out(generation, refreshAt, idleDies)
-    in(allocLeft, freeBlockRoom, dieNow, counters, busy)
+    in(allocLeft, places, freeBlockRoom, dieNow, counters, busy)
   }
 }

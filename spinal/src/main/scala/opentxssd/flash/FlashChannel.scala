@@ -18,7 +18,7 @@ case class SourcedDone() extends Bundle {
   * until `ways` completions wait. From the channel's `cpl` to `done` valid: 1 clock. `pageRead`: an op of client
   * `read`, or a VERIFY, whose page is whole, one clock after its `cpl`. With `p.readRetries` a page that cannot be
   * corrected is read again first (`ReadRetry`); one that was whole then counts as one with 2 T - 1 wrong bits. `busy`:
-  * an op has not had its done beat. `load`, `entered`, `now`: as `WayQueue` has them. Reset loses all ops.
+  * an op has not had its done beat. `load`, `entered`, `room`, `now`: as `WayQueue` has them. Reset loses all ops.
   */
 class FlashChannel(p: OtxParam, axi: Axi4Config, depth: FlashQueueDepth) extends Component {
   setDefinitionName("otx_flash_channel")
@@ -32,6 +32,7 @@ class FlashChannel(p: OtxParam, axi: Axi4Config, depth: FlashQueueDepth) extends
   val pageRead = master port Flow(PageRead(p))
   val busy = out port Bool()
   val load = Vec.fill(p.ways)(out port UInt(3 bits))
+  val room = Vec.fill(p.ways)(out port UInt(4 bits))
   val entered = out port Bits(p.ways bits)
   val now = Vec.fill(p.ways)(out port UInt(2 bits))
 
@@ -39,6 +40,7 @@ class FlashChannel(p: OtxParam, axi: Axi4Config, depth: FlashQueueDepth) extends
   private val dma = new ChannelDma(p, axi)
   queue.clients <> clients
   load := queue.load
+  room := queue.room
   entered := queue.entered
   now := queue.now
   private val retry = p.retry generate new ReadRetry(p)

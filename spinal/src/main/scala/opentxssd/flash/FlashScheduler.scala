@@ -48,6 +48,8 @@ class FlashScheduler(p: OtxParam, depth: FlashQueueDepth = FlashQueueDepth()) ex
   busy := units.map(_.busy).reduce(_ || _)
   allocator.idleDies := idleDies
   allocator.load := Vec(units.flatMap(_.load))
+  allocator.room := Vec(units.flatMap(_.room))
+  places := allocator.places
   dieNow := Vec(units.flatMap(_.now))
   allocator.entered := Vec(units.map(_.entered)).asBits
 

@@ -10,10 +10,12 @@ import spinal.lib._
   *
   * Contract. `alloc` gives a page per seven clocks and skips dies that have none. `load` (die `channel * ways + way`):
   * 0 says that the die is idle, 1 to 6 that so many ops are there, or more, 7 that an erase is; a page that was taken
-  * and whose program has not `entered` its queue counts as one more. The page on offer is chosen again until it is
-  * taken: it may be another one in each clock, and go away for some clocks after `retire`. The page that is taken is
-  * that of a die that had the least load of those with a page at some clock of the last twelve. With `idleDies` low the
-  * load counts for nothing. So a die with pages gets one as soon as none of the others has less to do; one that gets
+  * and whose program has not `entered` its queue counts as one more. `room`: how many more programs fit into the die's
+  * queue; one without room gets a page only when no die with pages has room. The page on offer is chosen again until it
+  * is taken: it may be another one in each clock, and go away for some clocks after `retire`. The page that is taken is
+  * that of a die that had the least load of those with a page and room at some clock of the last twelve. With
+  * `idleDies` low load and room count for nothing. `places`: the sum of `room` over the dies with pages, at most
+  * ten clocks late. So a die with pages gets one as soon as none of the others has less to do; one that gets
   * none does what it has to do and is idle then.
   *
   * When a block is used up the die goes on with the oldest block that waits behind it. With `planes` above 1, if the
@@ -40,7 +42,9 @@ class PageAllocator(p: OtxParam) extends Component {
   val picked = master port Flow(UInt(30 bits))
   val idleDies = in port Bool()
   val load = Vec.fill(p.dies)(in port UInt(3 bits))
+  val room = Vec.fill(p.dies)(in port UInt(4 bits))
   val entered = in port Bits(p.dies bits)
+  val places = out port UInt(10 bits)
 
   private val ring = 8 // slots for the blocks of a die, the open one first
 
@@ -62,7 +66,8 @@ class PageAllocator(p: OtxParam) extends Component {
     val given = RegInit(False).setName(s"given_$k") // the program of a page that was taken is not in its queue yet
     val id = channel * p.ways + way
     val weight = RegNextWhen(Mux(given && load(id) < 6, load(id) + 1, load(id)), looks)
-    val room = count < PageAllocator.blocksPerDie
+    val takes = count < PageAllocator.blocksPerDie // a block
+    val fits = RegNextWhen(room(id) > given.asUInt, looks) init True
     val isFreed =
       PpnFields.ofBlock(p, freeBlock.payload).channel === channel && PpnFields.ofBlock(p, freeBlock.payload).way === way
   }
@@ -76,9 +81,9 @@ class PageAllocator(p: OtxParam) extends Component {
 
   // Blocks in
   private val freed = Vec(dies.map(_.isFreed)).asBits
-  for (die <- dies) freeBlockRoom(die.channel * p.ways + die.way) := die.room
+  for (die <- dies) freeBlockRoom(die.id) := die.takes
   private val closing = Bool() // the second of a pair leaves: the first takes its slot
-  freeBlock.ready := dies.map(d => d.isFreed && d.room).reduce(_ || _) && !closing
+  freeBlock.ready := dies.map(d => d.isFreed && d.takes).reduce(_ || _) && !closing
   private val freedDie = OHToUInt(freed).resize(dieIndexBits)
   private val freedSlot = MuxOH(freed, dies.map(d => d.open + d.count))
 
@@ -89,6 +94,7 @@ class PageAllocator(p: OtxParam) extends Component {
   private val offered = RegInit(False)
   private val page = Reg(UInt(30 bits))
   private val have = Vec(dies.map(_.count =/= 0)).asBits
+  private val fitting = have & Vec(dies.map(_.fits)).asBits
   private val first = RegInit(B(1, p.dies bits)) // the die whose turn it is
   private val least = Reg(Bits(p.dies bits)) // of the dies with pages those with the least load, as far as is known
   private val chosen = Reg(Bits(p.dies bits)) init 1
@@ -104,7 +110,7 @@ class PageAllocator(p: OtxParam) extends Component {
   switch(step) {
     is(Step.LOOK)(step := Step.HIGH)
     is(Step.HIGH) {
-      least := Mux(idleDies, lighter(have, 2), have)
+      least := Mux(idleDies, lighter(Mux(fitting.orR, fitting, have), 2), have)
       step := Mux(stays, Step.OFFER(), Mux(idleDies, Step.MIDDLE(), Step.TURN()))
     }
     is(Step.MIDDLE) {
@@ -219,6 +225,9 @@ class PageAllocator(p: OtxParam) extends Component {
     RegNext(Mux(leaves, U(p.pagesPerBlock, p.pageBits + 1 bits) - next - (leaves0 && turn).asUInt, U(0))) init 0
   left := left + Mux(more, U(p.pagesPerBlock, 32 bits), U(0, 32 bits)) - less.asUInt - lost
   allocLeft := left
+
+  private val open = dies.map(d => RegNext(Mux(d.count =/= 0, room(d.id), U(0))) init 0)
+  places := Vec(open.map(_.resize(10))).reduceBalancedTree(_ + _, (sum, _) => RegNext(sum) init 0)
 }
 
 object PageAllocator {

@@ -53,7 +53,8 @@ case class IssuedOp() extends Bundle {
   * priorities. Ways in turn. One op per clock enters; an op whose queue is full waits at its port, and all behind it
   * there. From an op's beat to `issue` valid: 3 clocks; one issue per 2 clocks. `busy`: an op is here that has not been
   * finished. `load` of a way, a clock late: 0 says that it is idle, 1 to 6 that so many ops have not been finished, or
-  * more, 7 that an ERASE waits or is under way (with priorities); `entered`: an op of `write` comes in this clock.
+  * more, 7 that an ERASE waits or is under way (with priorities); `entered`: an op of `write` comes in this clock;
+  * `room`: how many more of `write` fit, a clock late.
   * `now`: what an op of `log` that comes meets, a clock late: bit 0, an op is under way or one of `log` waits; bit 1,
   * an ERASE is under way (with priorities).
   * Reset loses all ops.
@@ -71,6 +72,7 @@ class WayQueue(p: OtxParam, depth: FlashQueueDepth, patience: FlashPatience = Fl
   val busy = out port Bool()
   val load = Vec.fill(p.ways)(out port UInt(3 bits))
   val entered = out port Bits(p.ways bits)
+  val room = Vec.fill(p.ways)(out port UInt(4 bits))
   val now = Vec.fill(p.ways)(out port UInt(2 bits))
 
   private val LOG = 0
@@ -210,6 +212,7 @@ class WayQueue(p: OtxParam, depth: FlashQueueDepth, patience: FlashPatience = Fl
     when(comes =/= ends)(way.here := Mux(ends, way.here - 1, way.here + 1))
     entered(way.w) := comes && enter.source === FlashSource.WRITE
     load(way.w) := RegNext(Mux(way.here > 6, U(6, 3 bits), way.here.resize(3))) init 0
+    room(way.w) := RegNext(U(depth.write, 4 bits) - way.used(WRITE)) init depth.write
     val busyNow = RegNext(way.running || way.some(LOG)) init False
     val erasingNow = if (p.flashPriorities) RegNext(way.erasing) init False else False
     now(way.w) := (erasingNow ## busyNow).asUInt

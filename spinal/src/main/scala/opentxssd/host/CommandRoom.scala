@@ -17,8 +17,10 @@ case class WriteSize() extends Bundle {
   *
   * Contract. `logOpen`: a command that needs log pages (WRITE, TRIM, WRITE ZEROES, BEGIN, PREPARE) may go. A WRITE
   * comes here first (`hold`, one at a time; the others wait for it, so a large one is not starved by small ones) and
-  * goes (`go`, three clocks later at the earliest) when it finds NAND pages, frames and the log open. What has gone
-  * and has not taken its frames (`fetched`) or pages (`settled`) yet is counted.
+  * goes (`go`, three clocks later at the earliest) when it finds NAND pages, frames and the log open, and places for its
+  * first programs in the queues of the dies (`CommandRoom.first`; without them COMMITs would wait behind it until one of
+  * these programs ends). What has gone and has not taken its frames (`fetched`) or pages and places (`settled`) yet is
+  * counted; `settled` twelve clocks long, for `places` is late.
   * Where no more room will come (`full`, `logFull`) or `fault` is set it goes all the same: the command executor then
   * ends it with CAPACITY or READ_ONLY.
   *
@@ -34,7 +36,7 @@ class CommandRoom(p: OtxParam) extends Component {
   val supply = Ports.bare(in port Supply())
   val intake = Ports.bare(in port Intake())
   import intake.{fetched, framesFree, settled}
-  import supply.{allocLeft, fault, full, logFull, logLeft}
+  import supply.{allocLeft, fault, full, logFull, logLeft, places}
 
   /** Blocks of WRITEs that have gone: 32 of 32 blocks at most. */
   private def promised(end: Flow[UInt]): UInt = {
@@ -55,10 +57,19 @@ class CommandRoom(p: OtxParam) extends Component {
   when(holds && age =/= 2)(age := age + 1)
   when(go.fire)(holds := False)
 
-  private val needsPages = RegNext(promised(settled) + held.blocks)
+  private val unissued = promised(Delay(settled, 12, init = settled.getZero))
+  private val needsPages = RegNext(unissued + held.blocks)
+  private val needsPlaces = RegNext(unissued + (held.blocks min CommandRoom.first(p)))
   private val needsFrames = RegNext(promised(fetched) + held.blocks)
-  private val fits = RegNext((allocLeft >= needsPages || full) && framesFree >= needsFrames || fault) init False
+  private val fits =
+    RegNext((allocLeft >= needsPages && places >= needsPlaces || full) && framesFree >= needsFrames || fault) init False
   logOpen := RegNext(logLeft > LogReserve.open(p) || logFull || fault) init False
   go.valid := holds && age === 2 && fits && logOpen
   go.payload := held.tag
+}
+
+object CommandRoom {
+
+  /** So many programs of a WRITE find places before it goes: enough that no die waits for the rest. */
+  def first(p: OtxParam): Int = (2 * p.dies) min 8
 }

@@ -22,6 +22,7 @@ case class HostData() extends Bundle with IMasterSlave {
 /** What is left for new writes, and whether there will be more. */
 case class Supply() extends Bundle {
   val allocLeft, logLeft = UInt(32 bits) // pages for data and of the log
+  val places = UInt(10 bits) // for programs, in the queues of the dies that have pages
   val full, logFull = Bool() // no further block comes, for data and for the log
   val fault = Bool() // nothing is written any more
 }
@@ -30,5 +31,5 @@ case class Supply() extends Bundle {
 case class Intake() extends Bundle {
   val takes = Bool() // it has a place for a command that is not a READ
   val framesFree = UInt(16 bits)
-  val fetched, settled = Flow(UInt(6 bits)) // blocks of a WRITE that has all its frames; that takes no further page
+  val fetched, settled = Flow(UInt(6 bits)) // blocks of a WRITE that has all its frames; that take no further page
 }
