@@ -163,6 +163,8 @@ class Judge(Transactions):
         command.done = self.line
         command.status = event["status"]
         op = command.op
+        if command.mixed and command.tx in self.tx and self.tx[command.tx].perhaps:
+            command.alone = False  # a WRITE may have found it prepared
         did = verdict(command, self.mode, None if command.mixed else command.may, self.failing)
         self.counts[command.status] += 1
         if command.must:
