@@ -14,7 +14,7 @@ BLOCKS, PAGES = 128, 16  # of a drive of the bench's geometry, in page numbers
 ASKS = (
     "liveAsk_valid liveAsk_payload liveSet_valid liveSet_payload readsTurn txAsk_valid txAsk_payload prepared_valid "
     "prepared_payload_txid prepared_payload_entries lookup_valid "
-    "lookup_payload note picked_valid picked_payload liveWord pageClocks"
+    "lookup_payload note picked_valid picked_payload liveWord"
 ).split()
 ANSWERS = "liveCount_valid liveCount_payload readsOld txOpen txFirst found_valid found_payload noting".split()
 

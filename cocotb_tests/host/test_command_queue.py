@@ -100,6 +100,7 @@ class Bench:
         )
         for name, value in self.room.items():
             getattr(dut, name).value = value
+        dut.pageClocks.value = 0
         for flow in ("fetched", "settled"):
             getattr(dut, f"{flow}_valid").value = 0
 
@@ -380,6 +381,24 @@ async def places_are_believed_when_the_last_programs_have_come_to_them(dut):
         await FallingEdge(dut.clk)
     b.set(places=0)
     await b.goes()
+
+
+@cocotb.test()
+async def a_write_waits_for_the_clocks_of_the_one_before_and_only_writes_wait_behind_it(dut):
+    b = Bench(dut, hold=True)
+    await b.begin()
+    dut.pageClocks.value = 100
+    await b.submit(command(WRITE, 0, lba=0, count=4))
+    await b.goes(0)
+    for c in (command(WRITE, 1, lba=40, count=1), *OTHERS, *FREE):
+        await b.submit(c)
+    await b.goes(*[c["tag"] for c in (*OTHERS, *FREE)], clocks=250)
+    await b.goes(1, clocks=120)
+    for known, tag in (("full", 2), ("fault", 3)):
+        await b.submit(command(WRITE, tag, lba=60 + tag, count=1))
+        b.set(**{known: 1})
+        await b.goes(tag)
+        b.set(**{known: 0})
 
 
 @cocotb.test()

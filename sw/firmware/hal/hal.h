@@ -49,8 +49,8 @@ uint32_t *hal_tx_area(uint32_t txid);
 /* Erased blocks for the drive. Room: bit per die or lane, set when one more fits. */
 uint64_t hal_data_room(void);
 void hal_data_block(uint32_t block_id);
-/* Pages of these blocks that hosts have not got yet. Each page of a WRITE costs so many clocks, in which no other WRITE
- * begins to take pages; 0: no limit. At most HAL_PAGE_CLOCKS. */
+/* Pages of these blocks that hosts have not got yet. Each block of a WRITE costs so many clocks, in which no other
+ * WRITE goes; 0: no limit. At most HAL_PAGE_CLOCKS. */
 #define HAL_PAGE_CLOCKS 0xfffffu
 uint32_t hal_alloc_left(void);
 void hal_page_clocks(uint32_t clocks);

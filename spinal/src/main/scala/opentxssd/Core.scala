@@ -57,6 +57,7 @@ class Core(p: OtxParam) extends Component {
   supply.logFull := RegNext(control.logFull.andR) init False
   supply.fault := log.fault || control.readOnly // the log itself stays empty, so a FLUSH has nothing to wait for
   queue.supply := supply
+  queue.pageClocks := control.pageClocks
   data.supply := supply
   queue.intake := data.intake
 

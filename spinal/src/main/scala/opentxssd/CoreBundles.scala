@@ -3,6 +3,7 @@ package opentxssd
 
 import opentxssd.data.{PageMove, ReclaimPort, RecoveryLoss}
 import opentxssd.flash.{FlashCounters, FlashDone, FlashOp}
+import opentxssd.host.WritePace
 import opentxssd.log.{LogBlock, LogPlaceView}
 import spinal.core._
 import spinal.lib._
@@ -42,6 +43,7 @@ case class DriveControl(p: OtxParam) extends Bundle {
   val nandCapabilities = Bits(p.nandCapabilityBits bits)
   val refreshAt = UInt(p.correctedBits bits)
   val idleDies = Bool()
+  val pageClocks = UInt(WritePace.intervalBits bits)
 }
 
 /** What firmware can read. */

@@ -2,9 +2,9 @@
 package opentxssd
 
 import java.io.File
-import opentxssd.data.{DataPath, LiveCounts, MapPages, TxFirst, WritePace}
+import opentxssd.data.{DataPath, LiveCounts, MapPages, TxFirst}
 import opentxssd.flash.{FlashBackend, FlashScheduler, PageAllocator, ReadRetry}
-import opentxssd.host.CommandQueue
+import opentxssd.host.{CommandQueue, WritePace}
 import opentxssd.log.{CommitLog, LogWatermark}
 import opentxssd.remap.{RemapEngine, RemapParam, TxStatus}
 import spinal.core._

@@ -62,7 +62,6 @@ class CommandExecutor(p: OtxParam) extends Component {
   val settled = master port Flow(UInt(6 bits)) // blocks of a WRITE: issued, or without a page at its end
   val done = master port Stream(Completion())
   val wantsPage, holdsPage = out port Bool() // waits for a page; has one that it has not issued
-  val firstPage = out port Bool() // that is, or would be, the first one of its WRITE
   val asked = out port UInt(9 bits) // the last CHECKPOINT: bit 8 its `arg`, 7:0 its `result`
   val evCommit = out port Bool()
   val evCommitEntries = out port UInt(16 bits)
@@ -84,7 +83,6 @@ class CommandExecutor(p: OtxParam) extends Component {
 
   wantsPage := blocks.wantsPage
   holdsPage := blocks.holdsPage
-  firstPage := hand.block === 0
   evCommit := transactions.commits
   evCommitEntries := hand.count
 

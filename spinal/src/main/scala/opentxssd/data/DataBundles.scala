@@ -28,8 +28,7 @@ case class HealthWord() extends Bundle {
   * firmware.
   *
   * `liveAsk` (block), `liveSet`, `liveCount`, `liveWord`, `livePages`, `liveScan`, `liveMask`: `LiveCounts`.
-  * `pageClocks`: `WritePace`. `readsTurn`, `readsOld`: `ReadPath`. `txAsk`, `txOpen`, `txFirst`: `TxFirst`.
-  * `lookup` (LPN), `found`: `FirmwareLookup`. `health`: a word that QUERY answers (`QueryAnswer`).
+  * `readsTurn`, `readsOld`: `ReadPath`. `txAsk`, `txOpen`, `txFirst`: `TxFirst`. `lookup` (LPN), `found`: `FirmwareLookup`. `health`: a word that QUERY answers (`QueryAnswer`).
   * `mapTask`, `mapState`: `MapPages`, and CLEAR, all counts 0. `prepared`: before the drive is enabled, this txid is
   * PREPARED with so many entries in its table (`TxStatus`).
   *
@@ -56,12 +55,11 @@ case class ReclaimPort() extends Bundle with IMasterSlave {
   val health = Flow(HealthWord())
   val liveWord = UInt(4 bits)
   val livePages = Bits(32 bits)
-  val pageClocks = UInt(WritePace.intervalBits bits)
 
   override def asMaster(): Unit = {
     master(liveAsk, liveSet, txAsk, lookup, prepared, health, mapTask, liveScan)
     slave(liveCount, found, liveMask)
-    out(readsTurn, note, noteUrgent, liveWord, pageClocks)
+    out(readsTurn, note, noteUrgent, liveWord)
     in(livePages, readsOld, txOpen, txFirst, noting, mapState)
   }
 }

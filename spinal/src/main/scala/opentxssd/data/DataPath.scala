@@ -131,12 +131,7 @@ class DataPath(p: OtxParam) extends Component {
   tx << executor.tx
   executor.view <> view
   private val taken = StreamDemux(alloc, rescue.wantsPage.asUInt, 2)
-  private val pace = new WritePace
-  pace.interval := reclaim.pageClocks
-  pace.taken := executor.alloc.fire
-  pace.first := executor.firstPage
-  pace.fault := fault
-  executor.alloc << taken(0).haltWhen(!pace.may)
+  executor.alloc << taken(0)
   append << executor.append
   executor.head := head
   waiter << executor.waiter

@@ -35,6 +35,7 @@ class CommandQueue(p: OtxParam) extends Component {
   val txState = in port Vec(UInt(3 bits), OtxParam.txids)
   val supply = Ports.bare(in port Supply())
   val intake = Ports.bare(in port Intake())
+  val pageClocks = in port UInt(WritePace.intervalBits bits) // `WritePace`
   val busy = out port Bool()
 
   private val tags = OtxParam.tags
@@ -133,6 +134,7 @@ class CommandQueue(p: OtxParam) extends Component {
   private val room = new CommandRoom(p)
   room.supply := supply
   room.intake := intake
+  room.pageClocks := pageClocks
   private val passing = RegInit(False) // one that is no READ is on its way to `dpCmd`
   private val open = intake.takes && !passing
   private def ofTags(what: Footprint => Bool) = Vec(print.map(what)).asBits

@@ -21,6 +21,7 @@ case class WriteSize() extends Bundle {
   * first programs in the queues of the dies (`CommandRoom.first`; without them COMMITs would wait behind it until one of
   * these programs ends). What has gone and has not taken its frames (`fetched`) or pages and places (`settled`) yet is
   * counted; `settled` twelve clocks long, for `places` is late.
+  * While free blocks are few it also waits until the clocks are over that the one before has cost (`WritePace`).
   * Where no more room will come (`full`, `logFull`) or `fault` is set it goes all the same: the command executor then
   * ends it with CAPACITY or READ_ONLY.
   *
@@ -35,6 +36,7 @@ class CommandRoom(p: OtxParam) extends Component {
   val logOpen = out port Bool()
   val supply = Ports.bare(in port Supply())
   val intake = Ports.bare(in port Intake())
+  val pageClocks = in port UInt(WritePace.intervalBits bits)
   import intake.{fetched, framesFree, settled}
   import supply.{allocLeft, fault, full, logFull, logLeft, places}
 
@@ -57,12 +59,18 @@ class CommandRoom(p: OtxParam) extends Component {
   when(holds && age =/= 2)(age := age + 1)
   when(go.fire)(holds := False)
 
+  private val pace = new WritePace
+  pace.interval := pageClocks
+  pace.goes.valid := go.fire
+  pace.goes.payload := held.blocks
   private val unissued = promised(Delay(settled, 12, init = settled.getZero))
   private val needsPages = RegNext(unissued + held.blocks)
   private val needsPlaces = RegNext(unissued + (held.blocks min CommandRoom.first(p)))
   private val needsFrames = RegNext(promised(fetched) + held.blocks)
   private val fits =
-    RegNext((allocLeft >= needsPages && places >= needsPlaces || full) && framesFree >= needsFrames || fault) init False
+    RegNext(
+      (allocLeft >= needsPages && places >= needsPlaces || full) && framesFree >= needsFrames && (pace.may || full) || fault
+    ) init False
   logOpen := RegNext(logLeft > LogReserve.open(p) || logFull || fault) init False
   go.valid := holds && age === 2 && fits && logOpen
   go.payload := held.tag
