@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What e2 and e14 share: a drive of preset quick4 (4 dies, 48 blocks of 16 pages each, whole pages in place of the bus)
-whose array takes the times of K9F8G08, and who writes to it.
+"""What e2 and e14 share: who writes to a drive; and the drive of e2, preset quick4 (4 dies, 48 blocks of 16 pages each,
+whole pages in place of the bus), whose array takes the times of K9F8G08.
 """
 
 import ctypes
@@ -14,7 +14,8 @@ from opentxssd.facts import magic
 from soc import geometry
 
 PRESET, MHZ = "quick4", 100
-PROGRAM_US = geometry.K9F8G08.t_prog / 1000 + NUMBERS["BEATS"] / MHZ  # with the page on its way there
+# with the page on its way there; the two copies of a log page pass the one port of frame memory one after the other
+PROGRAM_US = geometry.K9F8G08.t_prog / 1000 + 2 * NUMBERS["BEATS"] / MHZ
 ERASE_US = geometry.K9F8G08.t_bers / 1000
 TIMES = (
     "t_wp t_wh t_wc t_rp t_reh t_rc t_rea t_cls t_clh t_cs t_ch t_als t_alh t_ds t_dh t_adl t_whr t_rhw t_wb t_rr t_r "
@@ -64,9 +65,9 @@ class Traffic:
                 self.then.pop(done.tag)(done.clock)
 
 
-def log_pages(drive):
+def log_pages(drive, preset):
     """The number of the last log page that stands on NAND."""
-    g = geometry.preset(PRESET)
+    g = geometry.preset(preset)
     raw, numbers = (ctypes.c_uint8 * (BLOCK + g.spare_bytes))(), [0]
     for die in range(g.dies):
         for row in range(g.blocks_per_way * g.pages_per_block):

@@ -8,6 +8,7 @@ completion.
 """
 
 from bench.committers import ERASE_US, MHZ, PRESET, PROGRAM_US, Traffic, opened, us
+from bench.drive_build import build_drive
 from bench.result import Check, Result
 from opentxssd import Opcode
 
@@ -71,6 +72,7 @@ def at(latencies, share):
 
 
 def run(commits=COMMITS, fill=FILL):
+    build_drive(PRESET)
     alone = idle(opened())
     rows = [{"load": "none", "entries": n, "p50_us": t, "p99_us": t, "p99_9_us": t, "most_us": t} for n, t in alone]
     p99 = {}

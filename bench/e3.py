@@ -9,10 +9,9 @@ at queue depth 16, outside of any transaction and inside one (the same commands,
 adds is e2's.
 """
 
-import subprocess
-
 import opentxssd as drives
 from bench import simulation_speed
+from bench.drive_build import build_drive
 from bench.result import Check, Result
 from cocotb_tests.system import engine as engines
 from cocotb_tests.system.engine import BUF, NAND, Engine, Op, TxOp, op, word
@@ -91,7 +90,7 @@ def run(preset=PRESET, area=AREA, writes=WRITES, reads=READS, drive=None):
     """`drive`: the preset of the drive, when it is another one than that of the engine."""
     drive = drive or preset
     engines.build(preset)
-    subprocess.run(["tools/drive_build.sh", drive, "library"], cwd=engines.ROOT, check=True)
+    build_drive(drive)
     mhz, where = clock()
     rows, added = [], {}
     for latency in LATENCIES:

@@ -14,11 +14,10 @@ Left out: failing NAND, transactions, prepared transactions, a power-loss capaci
 """
 
 import re
-import subprocess
 from typing import NamedTuple
 
+from bench.drive_build import build_drive
 from bench.result import Check, Result
-from cocotb_tests.system import engine as engines
 from opentxssd import BLOCK, MAX_BLOCKS, Drive, Opcode
 from soc import geometry
 
@@ -97,7 +96,7 @@ def parts(found):
 
 
 def run(preset=PRESET, pages=PAGES):
-    subprocess.run(["tools/drive_build.sh", preset, "library"], cwd=engines.ROOT, check=True)
+    build_drive(preset)
     found = measure(preset, pages)
     p, g = parts(found), geometry.preset(preset)
 

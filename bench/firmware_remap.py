@@ -7,6 +7,7 @@ import re
 import subprocess
 from pathlib import Path
 
+from bench.drive_build import build_drive
 from opentxssd import Drive, DriveError
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -18,7 +19,7 @@ BUILDS = {"O2": "-O2", "unrolled": "-O3 -funroll-loops"}
 def build(preset):
     """The simulated drive and the firmware; returns the binary's path."""
     folder = ROOT / "build" / preset
-    subprocess.run(["tools/drive_build.sh", preset, "library"], cwd=ROOT, check=True)
+    build_drive(preset)
     subprocess.run(
         ["make", "-s", "-C", "sw/firmware", "-f", "bench/Makefile", f"BUILD_DIR={folder}", "bench"],
         cwd=ROOT,

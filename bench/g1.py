@@ -21,6 +21,7 @@ import ctypes
 import os
 
 from bench.committers import TIMES, Traffic, us
+from bench.drive_build import build_drive
 from bench.greedy import bound, ideal
 from bench.result import Check, Result
 from opentxssd import Drive
@@ -134,6 +135,7 @@ def case(pattern, spare, overwrites=OVERWRITES):
 
 
 def run(overwrites=OVERWRITES):
+    build_drive(PRESET)
     rows, checks, cases = [], [], os.environ.get("CASES")
     for spare in LPNS:
         for pattern in ("uniform", "skewed"):

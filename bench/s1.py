@@ -19,6 +19,7 @@ import sys
 import time
 from pathlib import Path
 
+from bench.drive_build import build_drive
 from bench.result import Check, Result
 from soc import geometry
 
@@ -42,7 +43,7 @@ class NotServed(Exception):
 
 def build(preset):
     """The drive and its NBD plugin, without tracing."""
-    subprocess.run(["tools/drive_build.sh", preset, "library"], cwd=ROOT, check=True)
+    build_drive(preset)
     folder = f"build/{preset}"
     make = ["make", "-s", "-f", "sim/Makefile", f"PRESET={preset}", f"{folder}/nbdkit-otx-plugin.so"]
     subprocess.run(["flock", f"{folder}/build.lock", *make], cwd=ROOT, check=True)
