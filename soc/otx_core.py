@@ -73,7 +73,7 @@ MEANS = {
     "live_answer": "Pages of the block that are in use or may come into use.",
     "live_word": "Which 32 pages of the block live_pages shows.",
     "live_pages": "Bit n: page 32 * live_word + n is one of those of live_answer, or it is not known.",
-    "page_clocks": "Clocks that each block of a WRITE costs; in these no other WRITE leaves the command queue. 0: no limit.",
+    "page_clocks": "Clocks that a block of a WRITE costs, in which no other WRITE leaves the queue. 0: no limit.",
     "live_scan": "A write asks which of the 32 blocks from this one on have live pages.",
     "live_mask_valid": "live_mask is the answer.",
     "live_mask": "Bit n: block n of those has live pages.",

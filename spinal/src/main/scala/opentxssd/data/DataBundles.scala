@@ -28,9 +28,10 @@ case class HealthWord() extends Bundle {
   * firmware.
   *
   * `liveAsk` (block), `liveSet`, `liveCount`, `liveWord`, `livePages`, `liveScan`, `liveMask`: `LiveCounts`.
-  * `readsTurn`, `readsOld`: `ReadPath`. `txAsk`, `txOpen`, `txFirst`: `TxFirst`. `lookup` (LPN), `found`: `FirmwareLookup`. `health`: a word that QUERY answers (`QueryAnswer`).
-  * `mapTask`, `mapState`: `MapPages`, and CLEAR, all counts 0. `prepared`: before the drive is enabled, this txid is
-  * PREPARED with so many entries in its table (`TxStatus`).
+  * `readsTurn`, `readsOld`: `ReadPath`. `txAsk`, `txOpen`, `txFirst`: `TxFirst`. `lookup` (LPN), `found`:
+  * `FirmwareLookup`. `health`: a word that QUERY answers (`QueryAnswer`). `mapTask`, `mapState`: `MapPages`, and
+  * CLEAR, all counts 0. `prepared`: before the drive is enabled, this txid is PREPARED with so many entries in its
+  * table (`TxStatus`).
   *
   * `note` (one clock): make the log durable up to where it is, then append an entry that means nothing, and make the
   * log durable past that, with `noteUrgent` also in what is reserved of the log; `noting` until it is appended, and

@@ -17,13 +17,12 @@ case class WriteSize() extends Bundle {
   *
   * Contract. `logOpen`: a command that needs log pages (WRITE, TRIM, WRITE ZEROES, BEGIN, PREPARE) may go. A WRITE
   * comes here first (`hold`, one at a time; the others wait for it, so a large one is not starved by small ones) and
-  * goes (`go`, three clocks later at the earliest) when it finds NAND pages, frames and the log open, and places for its
-  * first programs in the queues of the dies (`CommandRoom.first`; without them COMMITs would wait behind it until one of
-  * these programs ends). What has gone and has not taken its frames (`fetched`) or pages and places (`settled`) yet is
-  * counted; `settled` twelve clocks long, for `places` is late.
-  * While free blocks are few it also waits until the clocks are over that the one before has cost (`WritePace`).
-  * Where no more room will come (`full`, `logFull`) or `fault` is set it goes all the same: the command executor then
-  * ends it with CAPACITY or READ_ONLY.
+  * goes (`go`, three clocks later at the earliest) when it finds NAND pages, frames and the log open, and places for
+  * its first programs in the queues of the dies (`CommandRoom.first`; without them COMMITs would wait behind it until
+  * one of these programs ends). What has gone and has not taken its frames (`fetched`) or pages and places (`settled`)
+  * yet is counted; `settled` twelve clocks long, for `places` is late. While free blocks are few it also waits until
+  * the clocks are over that the one before has cost (`WritePace`). Where no more room will come (`full`, `logFull`) or
+  * `fault` is set it goes all the same: the command executor then ends it with CAPACITY or READ_ONLY.
   *
   * All inputs may be some clocks late. What this cannot know, pages that a failing block takes away afterwards, the
   * command executor looks at again. Reset: nothing is held or promised.
@@ -67,10 +66,8 @@ class CommandRoom(p: OtxParam) extends Component {
   private val needsPages = RegNext(unissued + held.blocks)
   private val needsPlaces = RegNext(unissued + (held.blocks min CommandRoom.first(p)))
   private val needsFrames = RegNext(promised(fetched) + held.blocks)
-  private val fits =
-    RegNext(
-      (allocLeft >= needsPages && places >= needsPlaces || full) && framesFree >= needsFrames && (pace.may || full) || fault
-    ) init False
+  private val hasPages = allocLeft >= needsPages && places >= needsPlaces && pace.may || full
+  private val fits = RegNext(hasPages && framesFree >= needsFrames || fault) init False
   logOpen := RegNext(logLeft > LogReserve.open(p) || logFull || fault) init False
   go.valid := holds && age === 2 && fits && logOpen
   go.payload := held.tag
