@@ -297,6 +297,13 @@ static void give_back(struct ftl *f, struct ftl_supply *s) {
     else (void)ftl_bbt_mark(f, block);
 }
 
+/* Whether the host goes on though power was to go off: it has logged something, or for many rounds something has been
+ * under way while there are fewer pages than a WRITE may wait for. */
+static bool goes_on(struct ftl_checkpoint *c, uint64_t head) {
+    c->waits = hal_busy() && hal_alloc_left() < OTX_MAX_BLOCKS ? c->waits + 1 : 0;
+    return head != c->end || c->waits > FTL_WAIT_ROUNDS;
+}
+
 /* A CHECKPOINT of the host. */
 static void take_ask(struct ftl *f, struct ftl_checkpoint *c, uint64_t head) {
     uint32_t ask = hal_asked();
@@ -305,12 +312,12 @@ static void take_ask(struct ftl *f, struct ftl_checkpoint *c, uint64_t head) {
         c->asked = true;
         c->serves = false;
         c->off = ask >> 8 != 0;
-        c->rounds = 0;
+        c->rounds = c->waits = 0;
         c->target = head;
         f->still = false;
     }
     if (c->asked && c->off) f->quiet = true;
-    else if (head != c->end) f->quiet = false; /* the host goes on */
+    else if (f->quiet && goes_on(c, head)) f->quiet = false;
     if (c->asked) c->every = 1;
 }
 

@@ -43,7 +43,7 @@
  * When power is to go off, nothing begins to move (f->quiet), and the start is the log's end: the next mount has
  * nothing to replay. Its root says where the log ended (`off`), if nothing was logged after that: a mount that finds no
  * later entry follows an orderly power-down. There is a checkpoint also when nothing was logged since the last one.
- * When the host logs something afterwards the drive goes on as before.
+ * When the host logs something afterwards the drive goes on as before; so it does when a WRITE finds no pages.
  *
  * Where all of the log is durable and complete (hal_log_dirty) its head serves as a durable watermark. */
 #ifndef FTL_CHECKPOINT_H
@@ -54,6 +54,7 @@
 
 #define FTL_PLACES 8u
 #define FTL_ASK_ROUNDS 2000u
+#define FTL_WAIT_ROUNDS 500u
 #define FTL_ASK_FAILED 0x100u /* in `answer` */
 
 struct ftl_checkpoint {
@@ -81,6 +82,7 @@ struct ftl_checkpoint {
     /* it has not ended; power is to go off after it; the checkpoint under way is for it */
     bool asked, off, serves;
     uint32_t rounds; /* for which its start has been waited for */
+    uint32_t waits;  /* after a power-down: for which a WRITE may have waited for pages */
     uint64_t target; /* where its start should be, or later */
     bool urgent;     /* it may borrow blocks */
     bool over;       /* table memory has erred: there are no more in this session */

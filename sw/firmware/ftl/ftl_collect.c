@@ -41,9 +41,10 @@ static bool ripe(const struct ftl *f, struct ftl_collect *c) {
         return false;
     }
     uint64_t head = c->ticket[0].head;
-    if (hal_log_durable_mark() < head) {
-        if (note_is_due(f, c) && c->noted < head && hal_log_mark() >= head && hal_log_note(false))
-            c->noted = hal_log_head();
+    uint64_t durable = hal_log_durable_mark();
+    if (durable < head) {
+        uint64_t mark = hal_log_mark(); /* the note brings this one, not that of the log's head */
+        if (note_is_due(f, c) && c->noted <= durable && mark >= head && hal_log_note(false)) c->noted = mark;
         return false;
     }
     return c->turn > c->ticket[0].turn || (c->turn == c->ticket[0].turn && !old);

@@ -57,7 +57,7 @@ struct ftl_collect {
     } ticket[FTL_TICKETS];
     uint32_t tickets, turn;          /* turn: how many were begun */
     uint32_t waits;                  /* rounds of the oldest ticket */
-    uint64_t noted;                  /* a note stands in the log below this index */
+    uint64_t noted;                  /* a durable watermark that the last note brings, or a higher one */
     bool starved;                    /* the last victim ended for want of a block to move to */
     uint32_t released, moved_blocks; /* blocks that came back; of them those whose pages had to move */
     uint32_t levelled;               /* victims that were chosen for their wear */

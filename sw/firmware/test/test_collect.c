@@ -519,6 +519,31 @@ static void commit_behind_an_untaken_completion_survives_checkpoints(void) {
     }
 }
 
+/* Blocks without live pages come back while writes wait for pages and nothing else is logged: a note that was asked for
+ * when pages were still under way brings a watermark below the later tickets, so these get a note of their own. */
+static void nothing_logged_while_writes_wait(void) {
+    uint32_t lpns[8], waited = 0;
+    for (uint32_t i = 0; i < 8; i++) lpns[i] = drive_lpn(i);
+    for (uint32_t seed = 1; seed < 20; seed++) {
+        sim_seed(test_seed * 1000 + seed);
+        sim_new(1, 1 + seed % 2, 64, 8, 64);
+        mounted();
+        for (uint32_t i = 0; i < 120; i++) {
+            for (uint32_t n = 0; !drive_write(lpns, 8, true); n++, waited++) {
+                CHECK(n < 1000);
+                if (drive_can_close()) drive_close();
+                (void)drive_finish_one();
+            }
+            while (sim_random(3) != 0) (void)drive_finish_one();
+        }
+        CHECK(drive.collect.tickets == 0 || drive.collect.noted <= hw.watermark);
+        drive_cut();
+        CHECK(sim_mount(&drive.ftl) == FTL_OK);
+        drive_judge();
+    }
+    CHECK(waited != 0);
+}
+
 /* A RELAXED COMMIT is visible, merged and FREE while its record is in the open page. A place noted then has its record
  * behind it and its entries before it. */
 static void relaxed_commit_in_the_open_page_survives_a_checkpoint(void) {
@@ -848,6 +873,7 @@ const struct test collect_tests[] = {
     {"a move of an earlier use of a page changes nothing", move_of_an_earlier_use_of_a_page_changes_nothing},
     {"no checkpoint after an error of table memory", no_checkpoint_after_an_error_of_table_memory},
     {"a RELAXED COMMIT in the open page survives a checkpoint", relaxed_commit_in_the_open_page_survives_a_checkpoint},
+    {"collection: nothing is logged while writes wait", nothing_logged_while_writes_wait},
     {"a place noted before a log page fails leads to the page", place_noted_before_a_log_page_fails},
     {"a drive takes many times what it holds", drive_takes_many_times_what_it_holds},
     {"a ticket waits for a durable watermark", ticket_waits_for_a_durable_watermark},

@@ -141,6 +141,40 @@ static void a_host_that_goes_on_finds_a_drive_that_does(void) {
     CHECK(!drive.ftl.report.orderly && drive.ftl.report.log_pages > 0);
 }
 
+/* Power is to go off while the drive has no pages for another write, and stays on: the write gets its pages. */
+static void a_write_that_finds_no_pages_after_it_gets_them(void) {
+    uint32_t without = 0, lpns[DRIVE_LPNS];
+    for (uint32_t seed = 1; seed < 12; seed++) {
+        sim_seed(test_seed * 1000 + seed);
+        sim_new(1, 1, 64, 8, 64);
+        mounted();
+        for (uint32_t i = 0; i < DRIVE_LPNS; i++) lpns[i] = drive_lpn(i);
+        CHECK(drive_write(lpns, DRIVE_LPNS, true));
+        drive_flush();
+        CHECK(drive_read_begins(0, lpns[0])); /* so no block comes back */
+        for (uint32_t n = DRIVE_LPNS; drive_write(lpns, n, true) || n == DRIVE_LPNS;) {
+            if (drive_pages_left() < DRIVE_LPNS) n = 1;
+            drive_finish_data();
+            if (drive_can_close()) drive_close();
+            drive_finish_log();
+        }
+        drive_read_ends(0);
+        ask(POWER_OFF);
+        if (!answered() || drive_pages_left() >= DRIVE_LPNS) continue;
+        uint64_t head = hw.head;
+        drive_supply(2 * FTL_WAIT_ROUNDS);
+        CHECK(hw.head == head && drive_pages_left() < DRIVE_LPNS); /* nobody waits yet */
+        sim.busy = true;
+        for (uint32_t n = 0; !drive_write(lpns, DRIVE_LPNS, true); n++) {
+            CHECK(n < 3000);
+            (void)drive_finish_one();
+        }
+        sim.busy = false;
+        without++;
+    }
+    CHECK(without != 0);
+}
+
 /* A write is under way when the root that says so is written. */
 static void a_write_beside_it_is_a_cut(void) {
     sim_new(1, 1, 64, 8, 64);
@@ -316,6 +350,7 @@ const struct test power_down_tests[] = {
      transactions_that_stay_open_are_replayed_after_it},
     {"power-down: nothing moves after it", nothing_moves_after_it},
     {"power-down: a host that goes on finds a drive that does", a_host_that_goes_on_finds_a_drive_that_does},
+    {"power-down: a write that finds no pages after it gets them", a_write_that_finds_no_pages_after_it_gets_them},
     {"power-down: a write beside it is a cut", a_write_beside_it_is_a_cut},
     {"power-down: a page that was begun after it is a cut", a_page_that_was_begun_after_it_is_a_cut},
     {"power-down: one that is cut loses nothing", a_power_down_that_is_cut_loses_nothing},
