@@ -390,7 +390,7 @@ class DataPathBench(Stepper, EngineModel, FirmwareAsks):
         assert {k: e[k] for k in fixed} == fixed and self.open_group is None
         old, new = e["arg"], e["location_value"]
         assert self.pages[new][1] == e["lpn"], "RELOCATE before its page is programmed"
-        if old in self.moving:
+        if new in (target for _, target, _ in self.moving.values()):
             assert (e["lpn"], new, e["sequence"]) == self.moving.pop(old)
         else:
             entry = self.log[e["sequence"]]

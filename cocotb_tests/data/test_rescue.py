@@ -196,6 +196,26 @@ async def page_that_fails_while_a_copy_waits_for_the_end_of_a_group_does_not_sto
     assert await b.run(READ, 0) == SUCCESS and await b.run(READ, 100, 12) == SUCCESS
 
 
+@simulated
+async def page_that_failed_is_rescued_before_a_copy_of_it_is_taken(dut):
+    """A page whose program failed may read well, so firmware may have copied it while it waits for its rescue. The last
+    RELOCATE of it that recovery follows must be the one whose SWAP hits.
+    """
+    b = await DataPathBench(dut).begin()
+    b.failing, b.event_sink.open = {0, 1}, False
+    assert await b.run(WRITE, 5) == SUCCESS and await b.run(WRITE, 6) == SUCCESS
+    await b.until(lambda: sum(state == "failed" for state in b.busy_frames.values()) == 2)
+    await b.clocks(200)
+    source, target = 1, 900
+    b.pages[target], b.moving[source] = (b.map[6][1], 6), (6, target, 1)
+    b.move.queue.append(dict(lpn=6, source=source, target=target, sequence=1))
+    b.event_sink.open = True
+    assert await b.run(FLUSH) == SUCCESS
+    await b.quiet()
+    relocates = [e["location_value"] for e in b.log if e["kind"] == RELOCATE and e["arg"] == source]
+    assert relocates[0] == b.map[6][0] & 0xFFFF != target, f"log: {relocates}, map: {b.map[6][0]:x}"
+
+
 async def random_failures(dut, count, stall, seed):
     rng = random.Random(seed)
     b = await DataPathBench(dut, seed, stall).begin(pages=3000)

@@ -52,7 +52,7 @@ static bool rescue_step(void) {
     }
     if (hw.relocate == 0) return false;
     if (hw.durable < hw.relocate) return false;
-    (void)map_swap(f->lpn, f->ppn, hw.rescue_ppn);
+    (void)map_swap(f->lpn, false, f->ppn, hw.rescue_ppn);
     hw.done[f->index] = true;
     hw.rescue_ppn = NO_PAGE;
     hw.relocate = 0;
@@ -65,7 +65,7 @@ static bool rescue_step(void) {
 static bool move_step(void) {
     if (!hw.move.waits || hw.stopped || sim.no_moves || log_is_short()) return false;
     append_relocate(hw.move.lpn, hw.move.from, hw.move.to, hw.move.sequence);
-    if (map_swap(hw.move.lpn, hw.move.from, hw.move.to)) drive.moved++;
+    if (map_swap(hw.move.lpn, true, hw.move.from, hw.move.to)) drive.moved++;
     hw.move.waits = false;
     if (hw.laters != 0) {
         hw.laters--;
@@ -76,9 +76,8 @@ static bool move_step(void) {
 }
 
 bool fail_step(void) {
-    if (drive_group_open()) return false; /* RELOCATE waits for the group's end */
-    bool first = sim_random(2);
-    return (first && move_step()) || rescue_step() || move_step();
+    if (drive_group_open()) return false;               /* RELOCATE waits for the group's end */
+    return hw.fails != 0 ? rescue_step() : move_step(); /* one page at a time, failed ones first */
 }
 
 bool fail_wants_close(void) { return hw.relocate > hw.closed || hw.note > hw.closed; }

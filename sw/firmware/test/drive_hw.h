@@ -79,7 +79,7 @@ uint32_t drive_pages_left(void); /* erased pages that the hardware has */
 void hw_advance(void);
 
 /* drive_map.c: after a mount; a plain write or trim (NO_PAGE); in a transaction; its end; a page that is complete; who
- * holds `from` holds `to`. */
+ * holds `from`, which is complete or not, holds `to`. */
 void map_start(void);
 void map_plain(uint32_t lpn, uint32_t ppn);
 void map_in_tx(uint32_t txid, uint32_t lpn, uint32_t ppn);
@@ -87,7 +87,7 @@ void map_commit(uint32_t txid, uint32_t serial);
 void map_visible(uint32_t serial);
 void map_abort(uint32_t txid);
 void map_complete(uint32_t ppn);
-bool map_swap(uint32_t lpn, uint32_t from, uint32_t to);
+bool map_swap(uint32_t lpn, bool complete, uint32_t from, uint32_t to);
 
 uint32_t map_references(uint32_t block); /* versions that name pages of the block */
 bool map_names(uint32_t ppn);

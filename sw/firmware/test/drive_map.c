@@ -129,22 +129,22 @@ void map_abort(uint32_t txid) {
     show();
 }
 
-static bool swap(struct location *l, uint32_t from, uint32_t to) {
-    if (!l->held || l->ppn != from) return false;
+static bool swap(struct location *l, bool complete, uint32_t from, uint32_t to) {
+    if (!l->held || l->ppn != from || l->complete != complete) return false;
     l->ppn = to;
     l->complete = true;
     return true;
 }
 
-bool map_swap(uint32_t lpn, uint32_t from, uint32_t to) {
+bool map_swap(uint32_t lpn, bool complete, uint32_t from, uint32_t to) {
     uint32_t i = drive_number(lpn);
-    bool hit = swap(&base[i], from, to);
-    for (uint32_t t = 0; t < FTL_TXIDS; t++) hit = swap(&open_tx[t][i], from, to) || hit;
-    for (uint32_t p = 0; p < pendings; p++) hit = swap(&pending[p].at[i], from, to) || hit;
+    bool hit = swap(&base[i], complete, from, to);
+    for (uint32_t t = 0; t < FTL_TXIDS; t++) hit = swap(&open_tx[t][i], complete, from, to) || hit;
+    for (uint32_t p = 0; p < pendings; p++) hit = swap(&pending[p].at[i], complete, from, to) || hit;
     show();
     return hit;
 }
 
 void map_complete(uint32_t ppn) {
-    for (uint32_t i = 0; i < DRIVE_LPNS; i++) (void)map_swap(drive_lpn(i), ppn, ppn);
+    for (uint32_t i = 0; i < DRIVE_LPNS; i++) (void)map_swap(drive_lpn(i), false, ppn, ppn);
 }

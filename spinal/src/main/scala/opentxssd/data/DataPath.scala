@@ -162,8 +162,9 @@ class DataPath(p: OtxParam) extends Component {
   rescue.failed << pool.failed
   pool.rescued << rescue.rescued
   private val logShort = RegNext(logLeft <= LogReserve.reserved(p)) init True
-  // what is reserved of the log is not for these: nothing is lost without them
-  rescue.move << move.haltWhen(logShort && !fault)
+  // What is reserved of the log is not for these: nothing is lost without them. And they come behind all pages that
+  // failed: one of these may be what was copied, and of its RELOCATEs the first is the one that recovery follows.
+  rescue.move << move.haltWhen(logShort && !fault || pool.failing)
   rescue.alloc << taken(1).haltWhen(executor.holdsPage) // pages go to their block in the order in which they were taken
   private val noting = RegInit(False) // a note of firmware waits for its place in the log
   private val urgent = RegInit(False) // it may take a page of the log's reserve

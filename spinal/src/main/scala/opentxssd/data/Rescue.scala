@@ -25,7 +25,8 @@ case class Rescued() extends Bundle {
   * RELOCATE comes after its page is programmed and is complete when it is appended. The page's sequence is the index of
   * the entry of the write.
   *
-  * One page at a time, failed ones first: rule one-move. The SWAP misses when the block was overwritten meanwhile.
+  * One page at a time, failed ones first, also those that wait in front of `failed` (`DataPath`): rule one-move. The
+  * SWAP misses when the block was overwritten meanwhile.
   * `drops` for one clock: a page fell out of use by it, the new one, or the old one of a move that hit, which the remap
   * engine does not release. After `fault`, and when 15 other pages have failed for one write too, `rescued` comes
   * without `ok`.

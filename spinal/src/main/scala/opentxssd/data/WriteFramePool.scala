@@ -50,6 +50,7 @@ class WriteFramePool(p: OtxParam) extends Component {
   import remap.{op, rsp}
   val failed = master port Stream(FrameDescriptor())
   val rescued = slave port Stream(Rescued())
+  val failing = out port Bool() // a page whose program failed is here or with the rescue
   val pageDone = master port Stream(PageDone())
   val missed = out port Bool()
   val dead = master port Stream(UInt(30 bits)) // the page of a missed SWAP
@@ -67,6 +68,9 @@ class WriteFramePool(p: OtxParam) extends Component {
     StreamDemux(writeDone, (writeDone.status === PageStatus.OK).asUInt, 2).map(_.map(_.cookie.resize(bits)))
   private val failures = finished(0).queue(p.writeFrames) // always taken, so that the done beat of a rescue gets past
   private val saving = RegInit(False) // one is with the rescue
+  private val unsaved = Reg(UInt(bits + 1 bits)) init 0
+  unsaved := unsaved + finished(0).fire.asUInt - rescued.fire.asUInt
+  failing := unsaved =/= 0
   private val toSave = failures.haltWhen(saving)
   when(toSave.fire)(saving := True)
   when(rescued.fire)(saving := False)
