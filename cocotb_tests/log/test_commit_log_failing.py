@@ -186,6 +186,28 @@ async def a_lane_alone_takes_both_copies_and_later_ones_have_two_lanes_again(dut
 
 
 @cocotb.test()
+async def a_second_copy_waits_for_the_first_though_another_lane_has_blocks_again(dut):
+    b = await bench(dut, blocks=0)
+    if b.g["lanes"] == 1:
+        return
+    b.blocks(2, [0])
+    await b.clocks(30)
+    b.auto_program = False
+    b.group(Entry(kind=TRIM))
+    b.wait(1, 1)
+    await b.until(lambda: (0, 0) in b.flying)
+    b.blocks(2, [1])
+    await b.clocks(100)
+    assert b.model.alone == [0] and b.flying == [(0, 0)], "the frame was changed while it was read"
+    b.finish_copy(0, 0)
+    await b.until(lambda: (0, 1) in b.flying)
+    assert b.model.lane[0, 1] == 1
+    b.finish_copy(0, 1)
+    await b.until(lambda: b.ended)
+    b.whole()
+
+
+@cocotb.test()
 async def relocate_is_complete_as_it_is_appended_and_passes_what_waits_for_the_watermark(dut):
     b = await bench(dut)
     b.auto_data = False
