@@ -85,6 +85,7 @@ module tb_flash_backend #(
     input wire alloc_ready,
     output wire [29:0] alloc_payload,
     output wire [31:0] allocLeft,
+    output wire [9:0] places,
     input wire freeBlock_valid,
     output wire freeBlock_ready,
     input wire [23:0] freeBlock_payload,
