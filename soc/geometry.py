@@ -27,6 +27,7 @@ TXIDS, TX_STRIDE, TX_ENTRY_BYTES, LOG_FRAMES = (
     NUMBERS["LOG_FRAMES"],
 )
 WORK_FRAMES = 11  # FTL_WORK_FRAMES of ftl.h
+UNCACHED = 0x8000_0000  # from here on the processor has no cache
 KEPT_BLOCKS = 12  # for roots and bad-block table: FTL_KEPT_BLOCKS of ftl_blocks.h
 
 
@@ -125,8 +126,8 @@ class Geometry:
     clock_mhz: int = 100
     table_latency: int = 8  # clocks of the simulated memories, request to first beat
     frame_latency: int = 8
-    table_base: int = 0x4000_0000
-    frame_base: int = 0x6000_0000
+    table_base: int = 0x8000_0000
+    frame_base: int = 0xA000_0000
     nand_id: str = "ecd310a664"  # the part whose own times are `timing`; what the simulated one answers
     nand_onfi: int = 0  # 1: the simulated part is an ONFI one
     nand_modes: int = 0x3F  # bit m: SDR timing mode m may be used on this board; the simulated ONFI part has these
@@ -213,6 +214,10 @@ class Geometry:
             f"t_susp is {self.timing.t_susp} ns, must be 0 (cannot suspend) to t_prog_max ({self.timing.t_prog_max})",
         )
         need(20 <= self.clock_mhz <= 400, f"clock_mhz is {self.clock_mhz}, must be 20 to 400")
+        need(
+            min(self.table_base, self.frame_base) >= UNCACHED,
+            f"table_base and frame_base must be {UNCACHED:#x} or more: the processor's data cache holds what is below",
+        )
         need(
             self.table_base % 4096 == 0 and self.frame_base % 4096 == 0,
             "table_base and frame_base must be multiples of 4096",

@@ -3,8 +3,8 @@
 it.
 
 The two memories are the deriving class' business: it connects `otx.table` and `otx.frame` and calls `memory_region` so
-that the CPU sees them at the addresses the geometry names. The "lite" CPU has no data cache, so what it writes there is
-what the core reads. Nothing here is preset-specific.
+that the CPU sees them at the addresses the geometry names. The CPU's data cache holds nothing at or above 80000000h,
+where they are, so what it writes there is what the core reads. Nothing here is preset-specific.
 """
 
 from pathlib import Path
@@ -21,14 +21,16 @@ ROM_BYTES, SRAM_BYTES = 96 * 1024, 32 * 1024
 
 
 class OtxSoC(SoCCore):
-    def __init__(self, platform, g, clk_freq, cpu_type="vexriscv", cpu_variant="lite", **kwargs):
+    def __init__(self, platform, g, clk_freq, cpu_type="vexriscv", cpu_variant="standard", **kwargs):
         super().__init__(platform, clk_freq, cpu_type=cpu_type, cpu_variant=cpu_variant, ident="", **kwargs)
         self.geometry = g
         self.otx = OtxCore(g)
 
     def memory_region(self, name, origin, size, bus):
         """Maps a Wishbone slave for the CPU; regions are powers of two."""
-        self.bus.add_slave(name, bus, SoCRegion(origin=origin, size=1 << (size - 1).bit_length(), mode="rw"))
+        self.bus.add_slave(
+            name, bus, SoCRegion(origin=origin, size=1 << (size - 1).bit_length(), mode="rw", cached=False)
+        )
 
     def connect_nand(self, pads):
         """Core to pins, or to a record of pin signals."""

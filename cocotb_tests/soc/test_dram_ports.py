@@ -16,13 +16,15 @@ from cocotb.utils import get_sim_time
 
 from cocotb_tests.bench.amount import amount
 from cocotb_tests.bench.streams import Sink, Source, start
+from soc import geometry
 
 SEED = int(os.environ.get("SEED", "1"))
 BYTES = {"table": 16, "frame": 8}  # of a beat
 IDS = 16
 ACCESS_CLOCKS = 17  # most that a random access may take; bench/r1.py has the same number
 LINE = 64  # bytes; what one random access stays in
-BASE = {"table": 0x4000_0000, "frame": 0x6000_0000}
+BOARD = geometry.preset("ecpix5")
+BASE = {"table": BOARD.table_base, "frame": BOARD.frame_base}
 
 
 def strobes(mask):

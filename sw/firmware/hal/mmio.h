@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Register access; the only volatile of the firmware. LiteX' generated csr.h uses these two. Table and frame memory
- * need none: the processor has no data cache, and the compiler assumes that a call of another translation unit (the
- * NAND operations) changes memory. */
+ * need none: they lie where the processor has no data cache, and the compiler assumes that a call of another
+ * translation unit (the NAND operations) changes memory. */
 #ifndef MMIO_H
 #define MMIO_H
 

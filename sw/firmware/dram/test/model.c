@@ -242,7 +242,7 @@ static void every_window_of_two_delays_or_more_is_found(void) {
 
 static void a_lane_without_a_window_is_refused_in_words(void) {
     CHECK(!start(none, usual, 0) && said("best: m0, b00 delays: -\n") &&
-          said("otx: not ready: dram: table memory at 40000000 gave ") && !said("otx: dram ok"));
+          said("otx: not ready: dram: table memory at 80000000 gave ") && !said("otx: dram ok"));
     CHECK(!start(usual, none, 0) && said("best: m1, b00 delays: -\n") && said("otx: not ready: dram: "));
 }
 
