@@ -85,6 +85,13 @@ MEANS = {
         "Bit 0: it is under way; of the last one, bit 1: a word that may not be there, or an error of a memory; bit 2: "
         "a word of the page is not NONE; bits 14:8: the entry at which APPLY has stopped."
     ),
+    "map_changed_set": "A write: the map page of this number counts as changed. Before enable.",
+    "map_changed_ask": (
+        "A write asks which of the 32 map pages from 32 * bits 12:0 on may have changed since their bits were taken; "
+        "bit 13: takes them."
+    ),
+    "map_changed_valid": "map_changed is the answer.",
+    "map_changed": "Bit n: map page n of those may have changed.",
     "reads_turn": "A write: reads that begin from now on are new. Only while reads_old is 0.",
     "reads_old": "A read that began before the last turn is under way.",
     "tx_ask": "A write asks for the first log entry of this txid.",
@@ -348,6 +355,12 @@ class OtxCore(LiteXModule):
         for name, bits in [("busy", slice(0, 1)), ("bad", slice(1, 2)), ("any", slice(2, 3)), ("stop", slice(8, 15))]:
             ports[f"o_map_state_{name}"] = signal = Signal(bits.stop - bits.start)
             self.comb += state.status[bits].eq(signal)
+        ask("map_changed_set", 18, "changed_set")
+        asked = storage("map_changed_ask", 14)
+        ports["i_changed_ask_valid"], ports["i_changed_ask_payload"] = asked.re, asked.storage[:13]
+        ports["i_changed_take"] = asked.storage[13]
+        status("map_changed_valid", 1, "changed_pages_valid")
+        status("map_changed", 32, "changed_pages_payload")
         strobe("reads_turn", "reads_turn")
         status("reads_old", 1, "reads_old")
         ask("tx_ask", 5, "tx_ask")

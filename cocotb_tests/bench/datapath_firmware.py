@@ -14,9 +14,13 @@ BLOCKS, PAGES = 128, 16  # of a drive of the bench's geometry, in page numbers
 ASKS = (
     "liveAsk_valid liveAsk_payload liveSet_valid liveSet_payload readsTurn txAsk_valid txAsk_payload prepared_valid "
     "prepared_payload_txid prepared_payload_entries lookup_valid "
-    "lookup_payload note picked_valid picked_payload liveWord"
+    "lookup_payload note picked_valid picked_payload liveWord changed_valid changed_payload changedAsk_valid "
+    "changedAsk_payload changedTake changedSet_valid changedSet_payload"
 ).split()
-ANSWERS = "liveCount_valid liveCount_payload readsOld txOpen txFirst found_valid found_payload noting".split()
+ANSWERS = (
+    "liveCount_valid liveCount_payload readsOld txOpen txFirst found_valid found_payload noting changedPages_valid "
+    "changedPages_payload"
+).split()
 
 
 def block_of(page):

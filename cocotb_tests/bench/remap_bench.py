@@ -53,6 +53,8 @@ class Bench:
         self.release_ready = self.answer_ready = True
         self.watched = []  # txids whose `older` and `reached` are looked at, one per clock
         self.walks = {t: 0 for t in range(32)}  # releases by the walk of each txid
+        self.writes = deque()  # addresses of writes of which `changed` has not said the LPN yet
+        self.table.answered = self.writes.append
         self.held = []  # callbacks once per clock, before the rising edge
 
     async def start(self):
@@ -72,6 +74,8 @@ class Bench:
             "walking",
             "reached",
             "older",
+            "changed_valid",
+            "changed_payload",
             "released_valid",
             "released_payload_kind",
             "released_payload_value",
@@ -118,6 +122,8 @@ class Bench:
 
     def sample(self):
         out = self.out
+        if out["changed_valid"]():
+            self.changed(out["changed_payload"]())
         self.table.sample(self.clock)
         for callback in self.held:
             callback()
@@ -138,6 +144,20 @@ class Bench:
             self.take_op(op)
         if tx and tx.fields["op"] == TxOp.COMMIT:
             self.take_tx(tx)
+
+    def changed(self, lpn):
+        """A write stands in memory: each is told once, in the order of their responses."""
+        assert self.writes, f"clock {self.clock}: a change of LPN {lpn} that is no write"
+        address = self.writes.popleft()
+        if address < G.tx_base:
+            assert address == G.table_base + lpn // 4 * 16, (
+                f"clock {self.clock}: a write at {address:#x} is not LPN {lpn}"
+            )
+        else:
+            entry = self.table.get32(address)
+            assert entry == lpn or not self.check, (
+                f"clock {self.clock}: an entry of LPN {entry} was written, changed says {lpn}"
+            )
 
     def look_at_walk(self, txid):
         """`older` and `reached` of a txid that is COMMITTED or ABORTED, against the model's commit order and what its
@@ -275,6 +295,7 @@ class Bench:
         else:
             raise AssertionError(f"not drained after {limit} clocks")
         await self.clocks(2)
+        assert not self.writes, "writes that nobody was told of"
         if self.check:
             for txid in range(32):
                 self.sync(txid)

@@ -22,6 +22,7 @@ class TableMemory:
         self.rng, self.latency, self.stall = rng, latency, stall
         self.beats = {}  # beat number -> 128 bits
         self.bad = lambda address, write: False  # which accesses answer SLVERR
+        self.answered = lambda address: None  # called when the response of a write is taken
         self.reads, self.writes, self.addresses, self.data = [], [], [], []
         self.accesses, self.overtaken, self.most = 0, 0, 0
         h = {
@@ -117,6 +118,7 @@ class TableMemory:
         if self.read and self.value["r_ready"]():
             self.read = None
         if self.answer and self.value["b_ready"]():
+            self.answered(self.answer["beat"] << 4)
             self.answer = None
         beat = self.offer("ar", AR)
         if beat:

@@ -48,6 +48,8 @@ class Bench(Stepper):
         self.drives.append(lambda: self.table.drive(self.clock))
         self.samples.append(self.table.sample)
         self.add(Sink(dut, "load", [], self.named, load_stall, self.rng))
+        self.applied, self.applies = Counter(), [reader(getattr(dut, f"applied_{n}")) for n in ("valid", "payload")]
+        self.samples.append(self.apply)
         fields = "op frame page first end".split()
         self.pins = {f: Pin(getattr(dut, f"begin_payload_{f}")) for f in fields} | {"valid": Pin(dut.begin_valid)}
         self.busy, self.bad, self.any, self.stop = (
@@ -57,6 +59,10 @@ class Bench(Stepper):
     def named(self, beat, _):
         assert self.busy(), "a page is named when the task is over"
         self.seen[beat["payload"]] += 1
+
+    def apply(self, _):
+        if self.applies[0]():
+            self.applied[self.applies[1]()] += 1
 
     async def begin(self):
         cocotb.start_soon(Clock(self.dut.clk, 10, "ns").start())
@@ -94,7 +100,7 @@ class Bench(Stepper):
         return clocks
 
     def compare(self):
-        assert self.seen == self.model.loads
+        assert self.seen == self.model.loads and self.applied == self.model.applied
         for lpn, w in self.model.words.items():
             assert self.table.get32(G.table_base + 4 * lpn) == w, f"LPN {lpn}"
         for frame, words in self.model.frames.items():

@@ -294,6 +294,24 @@ async def transaction_that_a_mount_brought_back_begins_at_index_0(dut):
     await b.quiet()
 
 
+@simulated
+async def page_of_the_map_that_the_engine_or_firmware_names_has_changed(dut):
+    b = await DataPathBench(dut).begin()
+    for take in (1, 0):  # what the memory held; nothing
+        b.asks["changedTake"].set(take)
+        mask = await b.answer("changedAsk", "changedPages", 0)
+    assert mask == 0
+    for name, payload in (("changed", 1023), ("changedSet", 5)):
+        await b.strobe(name, payload)
+        await b.clocks(4)
+        b.asks["changedTake"].set(0)
+        assert await b.answer("changedAsk", "changedPages", 1) == 0
+        b.asks["changedTake"].set(1)
+        assert await b.answer("changedAsk", "changedPages", 0) == 1 << payload % 1023
+        b.asks["changedTake"].set(0)
+        assert await b.answer("changedAsk", "changedPages", 0) == 0
+
+
 async def random_traffic(dut, count, stall, seed):
     """Commands, failing programs and moves; what firmware asks in between is the truth, and in the end every count is
     that of the map.

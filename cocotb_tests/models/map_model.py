@@ -14,6 +14,7 @@ HEADER, ENTRY = 16, 8  # words of a log page
 class Map:
     def __init__(self, g):
         self.g, self.words, self.frames, self.loads = g, {}, {}, Counter()
+        self.applied = Counter()  # map pages
 
     def exists(self, ppn):
         g = self.g
@@ -61,4 +62,5 @@ class Map:
                 return False, False, n
             self.words[lpn] = word(WordKind.BUF, location & NO_VALUE)
             self.loads[location & NO_VALUE] += 1
+            self.applied[lpn // WORDS] += 1
         return False, False, end

@@ -76,11 +76,21 @@ static inline void ftl_holders_put(struct ftl_holders *h, uint32_t block_id) {
     h->block[h->n++] = block_id;
 }
 
-/* Prepared transactions that a mount has found (ftl_prepared.h): their txids, one bit each; how long their lists are;
- * blocks of an older map in which the pages are that the root names. */
+/* Blocks with pages of the map (ftl_map_blocks.h). */
+#define FTL_MAP_BLOCKS (2u * FTL_HOLDERS)
+struct ftl_map_blocks {
+    struct ftl_map_block {
+        uint32_t id : 24, pinned : 1, leaves : 1;
+        uint16_t live, next;
+    } at[FTL_MAP_BLOCKS];
+    uint32_t n, pinned;
+    uint32_t to[FTL_MAP_COPIES], left[FTL_MAP_COPIES]; /* of each copy: its next page, pages left in its block */
+};
+
+/* Prepared transactions that a mount has found (ftl_prepared.h): their txids, one bit each; how long their lists are.
+ */
 struct ftl_prepared {
     uint32_t txids, items[FTL_TXIDS];
-    struct ftl_holders pages;
 };
 
 /* What a recovery could not bring back. */
@@ -140,11 +150,14 @@ struct ftl {
     struct ftl_bbt bbt;
     struct ftl_root old_root;
     struct ftl_report report;
-    uint32_t anchors_erased;               /* bit per anchor: erased in this power-on and not written since */
-    bool map_must_move;                    /* a map page or directory is in an unwanted block, or stands once */
+    uint32_t anchors_erased; /* bit per anchor: erased in this power-on and not written since */
+    /* of the map some pages are to be written although the log is empty: they are in unwanted blocks, or one copy
+     * cannot be read; all of them; bit per directory: this one is */
+    bool map_must_move, map_whole;
+    uint32_t directory_must[FTL_MAX_DIRECTORIES / 32];
     uint32_t lane_block[FTL_MAX_LANES][2]; /* the first two log blocks of each lane of the new generation */
     struct ftl_holders log[FTL_MAX_LANES]; /* blocks of each lane's log, from the root's first page on, in order */
-    struct ftl_holders map;                /* blocks of the root's map pages and directories */
+    struct ftl_map_blocks map;
     struct ftl_prepared prepared;
     uint32_t moves; /* pages that move at once, at most: so many frames are theirs */
     bool quiet;     /* power goes off (ftl_checkpoint.h): no page begins to move, no page is looked at; */

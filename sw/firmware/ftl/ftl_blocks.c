@@ -397,13 +397,16 @@ uint32_t ftl_checkpoint_blocks(const struct ftl_geometry *g) {
     return (map + ftl_erases_pages(g) + g->pages - 1) / g->pages + (map + g->pages - 1) / g->pages;
 }
 
-uint32_t ftl_blocks_mount_reserve(const struct ftl_geometry *g) {
-    uint32_t pages = FTL_MAP_COPIES * (g->map_pages + g->directories) + ftl_erases_pages(g), dies = ftl_dies_used(g),
-             slots = dies < 2 ? 2 : dies, round = slots * g->pages;
-    uint32_t map_blocks = pages <= slots ? pages : (pages + round - 1) / round * slots; /* ftl_writer.h */
+uint32_t ftl_mount_map_blocks(const struct ftl_geometry *g) {
+    uint32_t pages = FTL_MAP_COPIES * (g->map_pages + g->directories) + ftl_erases_pages(g);
+    uint32_t map_blocks = ftl_mount_blocks(g, pages);
     if (map_blocks < ftl_checkpoint_blocks(g)) map_blocks = ftl_checkpoint_blocks(g);
     uint32_t room = map_blocks * g->pages, all = pages + ftl_prepared_pages(g); /* those share the map's blocks */
     if (all > room) map_blocks += (all - room + g->pages - 1) / g->pages;
+    return map_blocks;
+}
+
+uint32_t ftl_blocks_mount_reserve(const struct ftl_geometry *g) {
     uint32_t copies = (ftl_copies_pages(g) + g->pages - 1) / g->pages;
-    return map_blocks + copies + 2 * g->lanes + FTL_MOUNT_SPARE;
+    return ftl_mount_map_blocks(g) + copies + 2 * g->lanes + FTL_MOUNT_SPARE;
 }

@@ -116,6 +116,9 @@ uint32_t ftl_blocks_take_any(struct ftl *f, uint64_t dies, bool worn);
 /* Blocks that a checkpoint takes before it gives any back: those of each copy of the map. */
 uint32_t ftl_checkpoint_blocks(const struct ftl_geometry *g);
 
+/* Blocks that a mount takes for a whole map, and prepared transactions. */
+uint32_t ftl_mount_map_blocks(const struct ftl_geometry *g);
+
 /* Free blocks that stay untouched in a session so that the next mount has room for map and log before it may erase
  * anything old. */
 uint32_t ftl_blocks_mount_reserve(const struct ftl_geometry *g);

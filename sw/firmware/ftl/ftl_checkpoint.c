@@ -4,6 +4,8 @@
 #include "ftl_bbt.h"
 #include "ftl_blocks.h"
 #include "ftl_erase.h"
+#include "ftl_map.h"
+#include "ftl_map_blocks.h"
 #include "ftl_root.h"
 #include "ftl_wear.h"
 
@@ -86,7 +88,8 @@ static bool choose_start(const struct ftl *f, struct ftl_checkpoint *c, bool aga
 }
 
 static void give_up(struct ftl *f, struct ftl_checkpoint *c) {
-    release(f, &c->map, c->map.n);
+    ftl_map_blocks_end(f, false, false);
+    c->whole = true; /* it has taken bits of pages that it has not written */
     c->state = FTL_CHECKPOINT_NONE;
 }
 
@@ -100,12 +103,14 @@ static uint32_t after(const struct ftl_holders *h, uint32_t block_id) {
 static void begin(struct ftl *f, struct ftl_checkpoint *c) {
     uint32_t *w = hal_frame(FTL_FRAME_NEW_ROOT(f)) + FTL_ROOT_DIRECTORY;
     c->state = FTL_CHECKPOINT_MAP;
-    c->map.n = c->page = c->wear = c->copy = 0;
-    for (uint32_t i = 0; i < FTL_MAP_COPIES; i++) c->left[i] = 0;
-    c->any = c->composed = false;
+    c->page = c->taken = c->wear = c->copy = 0;
+    c->here = c->composed = false;
+    uint32_t pages = ftl_map_changed(f) + (f->geometry.map_pages >> FTL_MAP_TURN_BITS) + 1 + f->geometry.directories;
+    c->whole = ftl_map_blocks_begin(f, pages, ftl_erases_pages(&f->geometry), c->whole);
     c->root = f->old_root;
     c->root.frame = FTL_FRAME_NEW_ROOT(f);
     c->root.sequence++;
+    c->turn = (uint32_t)c->root.sequence * 2654435761u >> (32 - FTL_MAP_TURN_BITS);
     c->root.map_sequence = c->root.sequence;
     c->root.map_generation = c->root.generation;
     c->root.lost = (struct ftl_lost){0}; /* the log has gone on since */
@@ -121,6 +126,7 @@ static void begin(struct ftl *f, struct ftl_checkpoint *c) {
         c->root.lane_page[l] = c->begin.at.lane[l].page;
         c->root.lane_next[l] = after(&f->log[l], c->begin.at.lane[l].block);
     }
+    if (!c->whole) return;
     for (uint32_t d = 0; d < FTL_MAX_DIRECTORIES; d++) w[d] = w[d + FTL_ROOT_COPY] = FTL_NO_PPN;
     ftl_wear_none(hal_frame(FTL_FRAME_NEW_ROOT(f)));
 }
@@ -147,7 +153,7 @@ static void open_block(struct ftl *f, struct ftl_checkpoint *c, uint32_t copy) {
     uint32_t channel = copy == 0 ? 0 : f->geometry.channels - 1,
              block = f->blocks.total > FTL_RESCUE_BLOCKS ? ftl_blocks_take_near(f, channel) : FTL_NO_BLOCK;
     if (block == FTL_NO_BLOCK && c->urgent) block = ftl_blocks_borrow(f);
-    if (block == FTL_NO_BLOCK || c->map.n == FTL_HOLDERS) {
+    if (block == FTL_NO_BLOCK) {
         give_up(f, c);
         return;
     }
@@ -155,9 +161,13 @@ static void open_block(struct ftl *f, struct ftl_checkpoint *c, uint32_t copy) {
         (void)ftl_bbt_mark(f, block);
         return;
     }
-    ftl_holders_put(&c->map, block);
-    c->to[copy] = ftl_first_ppn(&f->geometry, block);
-    c->left[copy] = f->geometry.pages;
+    if (!ftl_map_blocks_open(f, block)) {
+        ftl_blocks_release(f, block);
+        give_up(f, c);
+        return;
+    }
+    f->map.to[copy] = ftl_first_ppn(&f->geometry, block);
+    f->map.left[copy] = f->geometry.pages;
 }
 
 /* Programs a frame into the next page of copy c->copy, or opens a block for it. True: that is done, and the PPN is
@@ -165,80 +175,125 @@ static void open_block(struct ftl *f, struct ftl_checkpoint *c, uint32_t copy) {
 static bool program(struct ftl *f, struct ftl_checkpoint *c, uint32_t kind, uint32_t number, uint32_t frame,
                     uint32_t *ppn) {
     uint32_t copy = c->copy;
-    if (c->left[copy] == 0) {
+    if (f->map.left[copy] == 0) {
         open_block(f, c, copy);
         return false;
     }
     struct hal_nand_op o = {.op = HAL_PROGRAM,
-                            .ppn = c->to[copy]++,
+                            .ppn = f->map.to[copy]++,
                             .frame = frame,
                             .kind = kind,
                             .lpn = number,
                             .sequence = kind == FTL_KIND_MAP ? c->position : c->root.map_sequence};
     struct hal_nand_done d;
-    c->left[copy]--;
+    f->map.left[copy]--;
     ftl_io_one(&f->io, &o, &d);
     if (d.status == FTL_PAGE_OK) {
         *ppn = o.ppn;
+        ftl_map_blocks_put(f, o.ppn);
         return true;
     }
     (void)ftl_bbt_mark(f, o.ppn >> f->geometry.page_bits);
-    c->left[copy] = 0;
+    f->map.left[copy] = 0;
     return false;
 }
 
-/* The same for a page that stands twice, ppns[0] and ppns[apart]. True: both copies are done. */
+/* The same for a page that stands twice, ppns[0] and ppns[apart], which have those of the old root at first. True: both
+ * copies are done. */
 static bool program_twice(struct ftl *f, struct ftl_checkpoint *c, uint32_t kind, uint32_t number, uint32_t frame,
                           uint32_t *ppns, uint32_t apart) {
+    for (uint32_t i = 0; i < FTL_MAP_COPIES && c->copy == 0; i++) ftl_map_blocks_drop(f, ppns + i * apart);
     if (!program(f, c, kind, number, frame, ppns + c->copy * apart)) return false;
     c->copy = c->copy + 1 == FTL_MAP_COPIES ? 0 : c->copy + 1;
     return c->copy == 0;
 }
 
-/* The directory before map page `page` is full, or the map is at its end. */
-static bool directory_is_due(const struct ftl *f, const struct ftl_checkpoint *c) {
-    return c->any && (c->page == f->geometry.map_pages || c->page % FTL_DIRECTORY_PAGES == 0);
+/* Takes the directory of the next page as the old root has it. When neither copy can be read all of its pages are
+ * written. */
+static void open_directory(struct ftl *f, struct ftl_checkpoint *c) {
+    uint32_t frame = FTL_FRAME_NEW_DIRECTORY(f), d = c->page / FTL_DIRECTORY_PAGES,
+             *root = hal_frame(FTL_FRAME_NEW_ROOT(f)) + FTL_ROOT_DIRECTORY + d;
+    bool none = root[0] == FTL_NO_PPN, lost = !none && ftl_map_directory(f, d, root, frame) == FTL_MAP_COPIES;
+    for (uint32_t i = 0; i < FTL_PAGE_WORDS && (none || lost); i++) hal_frame(frame)[i] = FTL_NO_PPN;
+    c->here = true;
+    c->all = c->whole || lost;
+    c->changed = lost || ftl_map_blocks_leaves(f, root[0]) || ftl_map_blocks_leaves(f, root[FTL_ROOT_COPY]);
+    c->stop = (d + 1) * FTL_DIRECTORY_PAGES;
+    if (c->stop > f->geometry.map_pages) c->stop = f->geometry.map_pages;
+}
+
+/* Writes it, if it has changed. True: that is done. Without a page there is none. */
+static bool close_directory(struct ftl *f, struct ftl_checkpoint *c) {
+    const uint32_t *ppns = hal_frame(FTL_FRAME_NEW_DIRECTORY(f));
+    uint32_t d = (c->stop - 1) / FTL_DIRECTORY_PAGES, *root = hal_frame(FTL_FRAME_NEW_ROOT(f)) + FTL_ROOT_DIRECTORY + d;
+    bool any = false;
+    for (uint32_t i = 0; i < FTL_PAGE_WORDS && c->changed; i++) any = any || ppns[i] != FTL_NO_PPN;
+    if (any) return program_twice(f, c, FTL_KIND_DIRECTORY, d, FTL_FRAME_NEW_DIRECTORY(f), root, FTL_ROOT_COPY);
+    for (uint32_t i = 0; i < FTL_MAP_COPIES && c->changed; i++) ftl_map_blocks_drop(f, root + i * FTL_ROOT_COPY);
+    return true;
+}
+
+/* Goes on to the next page of the directory that is to be written. False: there is none. */
+static bool find_page(struct ftl *f, struct ftl_checkpoint *c, const uint32_t *ppns) {
+    for (; c->page < c->stop; c->page++) {
+        const uint32_t *own = ppns + c->page % FTL_DIRECTORY_PAGES * FTL_MAP_COPIES;
+        if (c->taken <= c->page) { /* first the bits, then the words */
+            c->bits = hal_map_changed(c->page / 32, true);
+            c->taken = (c->page / 32 + 1) * 32;
+        }
+        bool turn = c->page % (1u << FTL_MAP_TURN_BITS) == c->turn && own[0] != FTL_NO_PPN;
+        if (c->all || turn || c->bits >> c->page % 32 & 1u || ftl_map_blocks_leaves(f, own[0]) ||
+            ftl_map_blocks_leaves(f, own[1]))
+            return true;
+    }
+    return false;
+}
+
+/* Wear pages, behind the map. */
+static void wear_step(struct ftl *f, struct ftl_checkpoint *c) {
+    uint32_t n = c->wear, *ppn = hal_frame(FTL_FRAME_NEW_ROOT(f)) + FTL_ROOT_WEAR + n;
+    if (n == 0 && !c->urgent && f->blocks.total > FTL_RESCUE_BLOCKS && ftl_wear_relieve(f)) return;
+    ftl_map_blocks_drop(f, ppn);
+    ftl_wear_say_open(f, n);
+    c->wear += program(f, c, FTL_KIND_WEAR, n, f->io.wear_frame + n, ppn);
+    ftl_wear_plain(f, n);
 }
 
 static void map_step(struct ftl *f, struct ftl_checkpoint *c) {
-    uint32_t *ppns = hal_frame(FTL_FRAME_NEW_DIRECTORY(f)), *root = hal_frame(FTL_FRAME_NEW_ROOT(f));
-    if (directory_is_due(f, c)) {
-        uint32_t directory = (c->page - 1) / FTL_DIRECTORY_PAGES;
-        if (program_twice(f, c, FTL_KIND_DIRECTORY, directory, FTL_FRAME_NEW_DIRECTORY(f),
-                          root + FTL_ROOT_DIRECTORY + directory, FTL_ROOT_COPY))
-            c->any = false;
-        return;
-    }
-    if (c->page == f->geometry.map_pages && c->wear < ftl_erases_pages(&f->geometry)) {
-        uint32_t n = c->wear;
-        if (n == 0 && !c->urgent && f->blocks.total > FTL_RESCUE_BLOCKS && ftl_wear_relieve(f)) return;
-        ftl_wear_say_open(f, n);
-        c->wear += program(f, c, FTL_KIND_WEAR, n, f->io.wear_frame + n, root + FTL_ROOT_WEAR + n);
-        ftl_wear_plain(f, n);
-        return;
-    }
-    if (c->page == f->geometry.map_pages) {
+    uint32_t *ppns = hal_frame(FTL_FRAME_NEW_DIRECTORY(f)),
+             *own = ppns + c->page % FTL_DIRECTORY_PAGES * FTL_MAP_COPIES;
+    if (!c->here && c->page == f->geometry.map_pages) {
+        if (c->wear < ftl_erases_pages(&f->geometry)) {
+            wear_step(f, c);
+            return;
+        }
         c->end = hal_log_head();
         c->noted = 0;
         c->state = FTL_CHECKPOINT_SETTLE;
         return;
     }
+    if (!c->here) {
+        open_directory(f, c);
+        return;
+    }
     if (!c->composed) {
-        if (c->page % FTL_DIRECTORY_PAGES == 0 && !c->any)
-            for (uint32_t i = 0; i < FTL_PAGE_WORDS; i++) ppns[i] = FTL_NO_PPN;
+        if (!find_page(f, c, ppns)) {
+            c->here = !close_directory(f, c);
+            return;
+        }
         c->position = hal_log_head();
         if (hal_move_logged()) return; /* a move that is logged before that may not be in the map yet */
+        own = ppns + c->page % FTL_DIRECTORY_PAGES * FTL_MAP_COPIES;
+        c->changed = true;
         c->composed = compose(f, c->page);
         if (!c->composed) {
+            for (uint32_t i = 0; i < FTL_MAP_COPIES; i++) ftl_map_blocks_drop(f, own + i);
             c->page++;
             return;
         }
     }
-    if (!program_twice(f, c, FTL_KIND_MAP, c->page, FTL_FRAME_MAP(f),
-                       ppns + c->page % FTL_DIRECTORY_PAGES * FTL_MAP_COPIES, 1))
-        return;
+    if (!program_twice(f, c, FTL_KIND_MAP, c->page, FTL_FRAME_MAP(f), own, 1)) return;
     c->page++;
-    c->any = true;
     c->composed = false;
 }
 
@@ -256,10 +311,8 @@ static void new_root(struct ftl *f, struct ftl_checkpoint *c) {
     }
     ftl_root_leave_old(f);
     f->old_root = c->root;
-    if (c->root.prepared[0] == 0) release(f, &f->prepared.pages, f->prepared.pages.n);
-    if (c->root.prepared[0] != 0 && f->prepared.pages.n == 0) f->prepared.pages = f->map; /* they are in its blocks */
-    else release(f, &f->map, f->map.n);
-    f->map = c->map;
+    ftl_map_blocks_end(f, true, c->root.prepared[0] == 0);
+    c->whole = false;
     for (uint32_t l = 0; l < c->root.lanes; l++) {
         uint32_t n = 0;
         while (n < f->log[l].n && f->log[l].block[n] != c->root.lane_block[l]) n++;

@@ -8,14 +8,16 @@
  * visible for as long as a host does not take the completion of the one before it. The map will have what was logged
  *      before the start. And choose where the log is to begin: the newest place before the first entry of every
  *      transaction that had not ended when the start was noted.
- *   2. Write the map, page by page, from table memory, as it is at that moment: NONE and NAND as they are; a chain's
- *      committed version (hal_lookup); a block that is in a frame as NONE, for its entry lies behind the watermark and
- *      so behind the start. Commands go on meanwhile, so the pages are of different moments. Each says which (its
- *      position), for RELOCATE: what a move changed before that moment is in the page, and no move is half done then.
+ *   2. Write the pages of the map that have changed since they were written (hal_map_changed; the others stay where
+ * they are: docs/decisions/033-changed-map-pages.md), from table memory, as it is at that moment: NONE and NAND as they
+ *      are; a chain's committed version (hal_lookup); a block that is in a frame as NONE, for its entry lies behind the
+ *      watermark and so behind the start. Commands go on meanwhile, so the pages are of different moments. Each says
+ *      which (its position), for RELOCATE: what a move changed before that moment is in the page, and no move is half
+ * done then.
  *   3. When the last word is written, take the log's head, and wait until it is behind a durable watermark: so the
  *      pages hold nothing that recovery would not count.
  *   4. Write a root of this generation, with its seal, and erase the old one's anchor (ftl_root.h).
- *   5. Log blocks before the log's new beginning and the blocks of the old map are free.
+ *   5. Log blocks before the log's new beginning are free, and blocks of the map without a page of the new one.
  * Recovery reads that map and applies the log from the start on; of the entries before it only those of transactions
  * that end behind it. For each block of the host the last entry from the start on decides; if there is none, the map
  * does. Entries that the map has already are applied again in log order, and come to the same end; but a RELOCATE from
@@ -32,9 +34,10 @@
  * when the other is erased.
  * A step programs one page or erases one block, when nothing else of the firmware is in flight. A program that fails
  * makes its block bad, and the page is written again in another one. Without a block for it the checkpoint is given up,
- * nothing has changed then, and it begins again when as many blocks are free as it needs. When the log has no block
- * left it may borrow of the mount reserve (ftl_blocks.h) what failing blocks took away, and afterwards gives others
- * back. A transaction that stays open keeps the log from its first entry on, and no start is behind that.
+ * nothing has changed then, and it begins again, with all of the map, when as many blocks are free as it needs. When
+ * the log has no block left it may borrow of the mount reserve (ftl_blocks.h) what failing blocks took away, and
+ * afterwards gives others back. A transaction that stays open keeps the log from its first entry on, and no start is
+ * behind that.
  *
  * By command (hal_asked): one whose start is behind all that was logged when it was asked for. A note closes the open
  * page of the log. When that start is not to be had in FTL_ASK_ROUNDS rounds (a transaction stays open) the best one is
@@ -53,6 +56,7 @@
 #include "ftl_supply.h"
 
 #define FTL_PLACES 8u
+#define FTL_MAP_TURN_BITS 6u /* each checkpoint writes one of 64 map pages anew, too */
 #define FTL_ASK_ROUNDS 2000u
 #define FTL_WAIT_ROUNDS 500u
 #define FTL_ASK_FAILED 0x100u /* in `answer` */
@@ -67,13 +71,17 @@ struct ftl_checkpoint {
     uint64_t durable;                  /* the durable watermark as it was a round ago */
     uint32_t last;                     /* page where the last checkpoint has its start */
     enum { FTL_CHECKPOINT_NONE, FTL_CHECKPOINT_MAP, FTL_CHECKPOINT_SETTLE } state;
-    struct ftl_holders map;                            /* blocks of the new map */
-    uint32_t to[FTL_MAP_COPIES], left[FTL_MAP_COPIES]; /* of each copy: its next page, pages left in its block */
-    uint32_t copy;                                     /* which copy of a page is next */
-    uint32_t page;       /* next map page; g->map_pages: the last directory, then the wear pages */
-    uint32_t wear;       /* next wear page */
-    bool any;            /* the directory has a page */
-    bool composed;       /* the page, or directory, is in its frame and not on NAND yet; */
+    uint32_t copy; /* which copy of a page is next */
+    uint32_t page; /* next map page; g->map_pages: the last directory, then the wear pages */
+    uint32_t wear; /* next wear page */
+    /* of the 32 pages before page `taken`: those that have changed; the end of the directory */
+    uint32_t bits, taken, stop;
+    uint32_t turn;       /* which 64th of the pages is written anew, too */
+    bool whole;          /* all pages are written: the one before was given up, or blocks would be too many */
+    bool here;           /* the directory is in its frame; */
+    bool all;            /* all of its pages are written; */
+    bool changed;        /* it is to be written */
+    bool composed;       /* the page is in its frame and not on NAND yet; */
     uint64_t position;   /* the log's head when its words were read */
     uint64_t end, noted; /* index that must be behind a durable watermark; a note stands below */
     struct ftl_root root;

@@ -56,3 +56,14 @@ uint32_t ftl_dies_first(const struct ftl_geometry *g) {
     while (die < g->dies && ftl_die_is_out(g, die)) die++;
     return die;
 }
+
+uint32_t ftl_mount_slots(const struct ftl_geometry *g, uint32_t pages) {
+    uint32_t few = (pages + FTL_SLOT_PAGES - 1) / FTL_SLOT_PAGES, dies = ftl_dies_used(g) < 2 ? 2 : ftl_dies_used(g);
+    if (few < 2) few = 2;
+    return few < dies ? few : dies;
+}
+
+uint32_t ftl_mount_blocks(const struct ftl_geometry *g, uint32_t pages) {
+    uint32_t slots = ftl_mount_slots(g, pages), round = slots * g->pages;
+    return pages <= slots ? pages : (pages + round - 1) / round * slots;
+}

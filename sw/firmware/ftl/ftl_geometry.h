@@ -57,6 +57,12 @@ uint32_t ftl_dies_used(const struct ftl_geometry *g);
 /* The first of them; g->dies: there is none. */
 uint32_t ftl_dies_first(const struct ftl_geometry *g);
 
+/* Pages that a mount writes (ftl_writer.h): how many blocks are open at once for so many, and how many are opened in
+ * all, if no program fails. */
+#define FTL_SLOT_PAGES 8u
+uint32_t ftl_mount_slots(const struct ftl_geometry *g, uint32_t pages);
+uint32_t ftl_mount_blocks(const struct ftl_geometry *g, uint32_t pages);
+
 /* Programs of a die that may be under way at once. */
 #define FTL_IN_FLIGHT(g) ((g)->cache_ops || (g)->planes > 1 ? 2u : 1u)
 #define FTL_MAX_IN_FLIGHT 2u

@@ -29,8 +29,7 @@ static void count_bad(struct ftl *f) {
     if (h->table == f->bbt.version) return;
     h->table = f->bbt.version;
     h->bad = ftl_blocks_count_bad(f);
-    uint32_t good = ftl_blocks_good(f), needed = ftl_supply_needed(&f->geometry);
-    h->spare = good > needed ? good - needed : 0;
+    h->spare = ftl_supply_spare(f);
 }
 
 /* A word that the mount and the FTL's own state answer; 0: it is another one's. */

@@ -1,27 +1,59 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ftl_blocks.h"
+#include "ftl_dies.h"
 #include "ftl_map.h"
+#include "ftl_map_blocks.h"
 #include "ftl_wear.h"
 
+/* Whether it is the page that the root means. From format FTL_SHARED on it may be as old as it likes: a block that the
+ * root names a page of is not erased, so what stands there was programmed for it. */
 static bool is_page(const struct ftl *f, const struct hal_nand_done *done, uint32_t kind, uint32_t lpn) {
     const struct ftl_root *r = &f->old_root;
-    return done->status == FTL_PAGE_OK && done->kind == kind && done->lpn == lpn &&
-           (done->sequence == r->map_sequence || (kind == FTL_KIND_MAP && r->version > 4)) &&
-           done->generation == r->map_generation;
+    if (done->status != FTL_PAGE_OK || done->kind != kind || done->lpn != lpn) return false;
+    bool has_position = kind == FTL_KIND_MAP && r->version > 4;
+    if (r->version >= FTL_SHARED)
+        return done->generation <= r->map_generation && (has_position || done->sequence <= r->map_sequence);
+    return done->generation == r->map_generation && (has_position || done->sequence == r->map_sequence);
 }
 
-/* Positions count in the log of the generation that wrote the map. */
-static void set_position(const struct ftl *f, uint32_t map_page, uint64_t position) {
+/* Positions count in the log of the generation that wrote the page. */
+static void set_position(const struct ftl *f, uint32_t map_page, uint32_t generation, uint64_t position) {
     const struct ftl_root *r = &f->old_root;
-    bool counts = r->version > 4 && r->map_generation == r->generation && position > r->map_first;
+    bool counts = r->version > 4 && generation == r->generation && position > r->map_first;
     *ftl_map_position(f, map_page) = counts ? (uint32_t)(position - r->map_first) : 0;
 }
 
-/* A block with pages of the map: BUSY, and if it is unwanted the map has to be written anew. */
-static void holds_map(struct ftl *f, uint32_t block_id) {
+/* A page of the map: its block is BUSY. Whether that is unwanted: the page has to be written anew. */
+static bool is_unwanted(struct ftl *f, uint32_t ppn) {
+    uint32_t block_id = ppn >> f->geometry.page_bits;
     ftl_blocks_busy(f, block_id);
-    ftl_holders_put(&f->map, block_id);
-    if (ftl_blocks_unwanted(f, block_id)) f->map_must_move = true;
+    if (!ftl_map_blocks_named(f, ppn)) f->map_whole = f->map_must_move = true;
+    return ftl_blocks_unwanted(f, block_id);
+}
+
+static void page_must(struct ftl *f, uint32_t map_page) {
+    f->map_must_move = true;
+    hal_map_touch(map_page);
+}
+
+static void directory_must(struct ftl *f, uint32_t d) {
+    f->map_must_move = true;
+    f->directory_must[d / 32] |= 1u << d % 32;
+}
+
+static void holds_wear(struct ftl *f, uint32_t ppn) {
+    if (is_unwanted(f, ppn)) f->map_must_move = true;
+}
+
+/* No page counts as changed. */
+static void take_all(const struct ftl *f) {
+    for (uint32_t m = 0; m < f->geometry.map_pages; m += 32) (void)hal_map_changed(m / 32, true);
+}
+
+uint32_t ftl_map_changed(const struct ftl *f) {
+    uint32_t n = 0;
+    for (uint32_t m = 0; m < f->geometry.map_pages; m += 32) n += ftl_dies_count(hal_map_changed(m / 32, false));
+    return n;
 }
 
 static bool run(enum hal_map_op op, uint32_t frame, uint32_t map_page) {
@@ -81,7 +113,7 @@ static void load_copy(struct ftl *f, struct part *p, uint32_t copy) {
         if (here && is_page(f, &done, FTL_KIND_MAP, m)) {
             struct hal_map_task t = {.op = HAL_MAP_LOAD, .frame = frame_of(m), .page = m};
             hal_map_start(&t);
-            set_position(f, m, done.sequence);
+            set_position(f, m, done.generation, done.sequence);
             moving = m;
         }
         put = read_ahead(f, p, copy, put, m + HAL_NAND_DEPTH + (moving == m ? 0 : 1));
@@ -97,7 +129,7 @@ static enum ftl_error look(struct ftl *f, struct part *p, bool *any) {
         uint32_t page = i >> bits;
         if (ppns[page << bits] == FTL_NO_PPN) continue;
         if (!ftl_block_exists(&f->geometry, ppns[i] >> f->geometry.page_bits)) return FTL_ERR_MAP;
-        holds_map(f, ppns[i] >> f->geometry.page_bits);
+        if (is_unwanted(f, ppns[i])) page_must(f, p->first + page);
         p->left[page / 32] |= 1u << page % 32;
         *any = true;
     }
@@ -110,25 +142,26 @@ static bool any_left(const struct part *p) {
     return false;
 }
 
-/* Reads directory d into its frame, from the first copy that can be read. ppns: of the first one in the root. */
-static bool read_directory(struct ftl *f, uint32_t d, const uint32_t *ppns) {
-    bool is = false;
+uint32_t ftl_map_directory(struct ftl *f, uint32_t d, const uint32_t *ppns, uint32_t frame) {
     for (uint32_t c = 0; c < copies(f); c++) {
-        struct hal_nand_op o = {.op = HAL_READ, .ppn = ppns[c * FTL_ROOT_COPY], .frame = FTL_FRAME_DIRECTORY};
+        struct hal_nand_op o = {.op = HAL_READ, .ppn = ppns[c * FTL_ROOT_COPY], .frame = frame};
         struct hal_nand_done done;
         if (!ftl_block_exists(&f->geometry, o.ppn >> f->geometry.page_bits)) continue;
-        holds_map(f, o.ppn >> f->geometry.page_bits);
-        if (is) continue;
         ftl_io_one(&f->io, &o, &done);
-        is = is_page(f, &done, FTL_KIND_DIRECTORY, d);
-        if (!is) f->map_must_move = true;
+        if (is_page(f, &done, FTL_KIND_DIRECTORY, d)) return c;
     }
-    return is;
+    return FTL_MAP_COPIES;
 }
 
 /* One directory and its map pages. */
 static enum ftl_error load_directory(struct ftl *f, uint32_t d, const uint32_t *ppns, struct part *p) {
-    if (!read_directory(f, d, ppns)) return FTL_ERR_MAP;
+    for (uint32_t c = 0; c < copies(f); c++) {
+        uint32_t ppn = ppns[c * FTL_ROOT_COPY];
+        if (ftl_block_exists(&f->geometry, ppn >> f->geometry.page_bits) && is_unwanted(f, ppn)) directory_must(f, d);
+    }
+    uint32_t copy = ftl_map_directory(f, d, ppns, FTL_FRAME_DIRECTORY);
+    if (copy == FTL_MAP_COPIES) return FTL_ERR_MAP;
+    if (copy != 0) directory_must(f, d);
     bool any = false;
     enum ftl_error error = look(f, p, &any);
     for (uint32_t m = p->first; m < p->end && error == FTL_OK; m++)
@@ -136,7 +169,8 @@ static enum ftl_error load_directory(struct ftl *f, uint32_t d, const uint32_t *
     for (uint32_t c = 0; c < copies(f) && any && error == FTL_OK; c++) {
         load_copy(f, p, c);
         any = any_left(p);
-        if (any) f->map_must_move = true;
+        for (uint32_t m = p->first; m < p->end && any; m++)
+            if (is_left(p, m)) page_must(f, m);
     }
     return error == FTL_OK && any ? FTL_ERR_MAP : error;
 }
@@ -151,9 +185,12 @@ enum ftl_error ftl_map_load(struct ftl *f) {
                    pages = FTL_DIRECTORY_PAGES << 1 >> copy_bits(f);
     enum ftl_error error = FTL_OK;
     (void)run(HAL_MAP_CLEAR, 0, 0);
-    f->map.n = 0;
-    if (f->old_root.version != 0 && copies(f) < FTL_MAP_COPIES) f->map_must_move = true;
-    ftl_wear_load(f, holds_map);
+    take_all(f);
+    ftl_map_blocks_clear(f);
+    f->map_whole = copies(f) < FTL_MAP_COPIES;
+    for (uint32_t i = 0; i < FTL_MAX_DIRECTORIES / 32; i++) f->directory_must[i] = 0;
+    if (f->old_root.version != 0 && f->map_whole) f->map_must_move = true;
+    ftl_wear_load(f, holds_wear);
     for (uint32_t d = 0; d * pages < g->map_pages && error == FTL_OK; d++) {
         struct part p = {.first = d * pages, .end = (d + 1) * pages};
         if (p.end > g->map_pages) p.end = g->map_pages;

@@ -76,7 +76,12 @@ static enum ftl_error new_generation(struct ftl *f, bool blank, bool changed, co
     }
     if (error == FTL_OK) ftl_bbt_write(f);
     if (error == FTL_OK) error = ftl_root_write(f, root);
-    return error;
+    if (error != FTL_OK) return error;
+    const uint32_t *words = hal_frame(root->frame); /* for the next checkpoint: that frame is the hardware's then */
+    for (uint32_t i = 0; i < FTL_PAGE_WORDS; i++) hal_frame(FTL_FRAME_NEW_ROOT(f))[i] = words[i];
+    root->frame = FTL_FRAME_NEW_ROOT(f);
+    root->version = FTL_ROOT_VERSION;
+    return FTL_OK;
 }
 
 /* Map and log of f->old_root, applied. Once more as long as a log page that could be read cannot be read again; each
@@ -142,6 +147,7 @@ enum ftl_error ftl_mount(struct ftl *f) {
     if (error == FTL_OK && blank) error = ftl_root_never(f) ? enough_blocks(f) : FTL_ERR_NO_ROOT;
     if (error != FTL_OK) return error;
     ftl_blocks_spread(f, f->old_root.generation);
+    f->health.spare = ftl_supply_spare(f);
     hal_generation(f->old_root.generation + 1);
     error = recover(f, &log, &lost);
     f->report.readable = error == FTL_ERR_GAP || error == FTL_ERR_NO_BLOCK || error == FTL_ERR_PROGRAM;

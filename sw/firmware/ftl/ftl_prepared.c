@@ -2,6 +2,7 @@
 #include "ftl_prepared.h"
 
 #include "ftl_blocks.h"
+#include "ftl_map_blocks.h"
 
 #define COPIES FTL_PREPARED_COPIES
 
@@ -101,20 +102,25 @@ static bool take(const struct ftl *f, struct place *p, uint32_t *record) {
     return true;
 }
 
+static uint32_t pages(const struct ftl *f) {
+    uint32_t records = 0;
+    for (uint32_t t = 0; t < FTL_TXIDS; t++) records += is_prepared(f, t) ? 1 + f->prepared.items[t] : 0;
+    return (records + FTL_PREPARED_RECORDS - 1) / FTL_PREPARED_RECORDS;
+}
+
+uint32_t ftl_prepared_pages_now(const struct ftl *f) { return COPIES * pages(f); }
+
 enum ftl_error ftl_prepared_store(struct ftl *f, struct ftl_root *root, struct ftl_writer *writer) {
-    uint32_t *w = hal_frame(FTL_FRAME_POOL), ppns[COPIES] = {FTL_NO_PPN, FTL_NO_PPN}, records = 0;
-    f->prepared.pages.n = 0;
+    uint32_t *w = hal_frame(FTL_FRAME_POOL), ppns[COPIES] = {FTL_NO_PPN, FTL_NO_PPN};
     root->prepared[0] = root->prepared[1] = 0;
     if (f->prepared.txids == 0) return FTL_OK;
-    for (uint32_t t = 0; t < FTL_TXIDS; t++) {
-        records += is_prepared(f, t) ? 1 + f->prepared.items[t] : 0;
+    for (uint32_t t = 0; t < FTL_TXIDS; t++)
         for (uint32_t i = 0; i < f->prepared.items[t]; i++) {
             uint32_t word = hal_tx_area(t)[2 * i + 1];
             if (word != FTL_WORD_NONE) ftl_blocks_live(f, FTL_WORD_VALUE(word) >> f->geometry.page_bits);
         }
-    }
     /* from the last page to the first: each names the one behind it */
-    for (uint32_t page = (records + FTL_PREPARED_RECORDS - 1) / FTL_PREPARED_RECORDS; page-- > 0;) {
+    for (uint32_t page = pages(f); page-- > 0;) {
         struct place at = find(f, page * FTL_PREPARED_RECORDS);
         uint32_t n = 0;
         while (n < FTL_PREPARED_RECORDS && take(f, &at, w + FTL_PREPARED_RECORD + 2 * n)) n++;
@@ -126,6 +132,7 @@ enum ftl_error ftl_prepared_store(struct ftl *f, struct ftl_root *root, struct f
         enum ftl_error error = ftl_writer_put_twice(f, writer, write, ppns, 1);
         if (error == FTL_OK) error = ftl_writer_drain(f, writer);
         if (error != FTL_OK) return error;
+        for (uint32_t c = 0; c < COPIES; c++) ftl_map_blocks_pin(f, ppns[c] >> f->geometry.page_bits);
     }
     for (uint32_t c = 0; c < COPIES; c++) root->prepared[c] = ppns[c] + 1;
     return FTL_OK;

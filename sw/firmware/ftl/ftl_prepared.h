@@ -29,7 +29,11 @@ FTL_MUST_CHECK enum ftl_error ftl_prepared_load(struct ftl *f, struct ftl_replay
 /* After the replay: f->prepared is what is prepared, one item for each LPN in its list (ftl_txlist.h). */
 void ftl_prepared_keep(struct ftl *f, struct ftl_replay *r);
 
-/* Writes f->prepared, if there is any, and puts the PPNs into the root; the blocks of data that it names become LIVE.
+/* So many pages it writes. */
+uint32_t ftl_prepared_pages_now(const struct ftl *f);
+
+/* Writes f->prepared, if there is any, and puts the PPNs into the root; the blocks of data that it names become LIVE,
+ * and those of the map with its pages are pinned (ftl_map_blocks.h).
  */
 FTL_MUST_CHECK enum ftl_error ftl_prepared_store(struct ftl *f, struct ftl_root *root, struct ftl_writer *writer);
 

@@ -80,10 +80,10 @@ static void apply_prepare(struct ftl_replay *r, const struct ftl_entry *e, uint6
 /* Who holds `from` gets the new page. A word of the map may be newer than this entry, and name the old page in a later
  * use: an entry before the map page's position changes no word that the log has not set. */
 static void relocate(const struct ftl *f, const struct ftl_entry *e, uint32_t from, uint64_t index) {
-    uint32_t *word = &hal_map()[e->lpn];
+    uint32_t word = hal_map()[e->lpn];
     bool in_page = index - f->old_root.map_first < *ftl_map_position(f, e->lpn / FTL_PAGE_WORDS);
-    if (*word == from && !in_page) *word = e->location;
-    if (*word == ftl_word_of_log(from)) *word = ftl_word_of_log(e->location);
+    if (word == from && !in_page) ftl_map_set(e->lpn, e->location);
+    if (word == ftl_word_of_log(from)) ftl_map_set(e->lpn, ftl_word_of_log(e->location));
 }
 
 /* Applies one entry. */
@@ -99,12 +99,12 @@ static enum ftl_error apply(struct ftl *f, struct ftl_replay *r, const struct ft
                 if (e->i == 0) r->lost->dropped++;
                 return FTL_OK;
             }
-            hal_map()[e->lpn] = ftl_word_of_log(word_of(f, r, e, index));
+            ftl_map_set(e->lpn, ftl_word_of_log(word_of(f, r, e, index)));
             return FTL_OK;
         case FTL_TRIM:
             if (too_late) r->lost->dropped++;
             else
-                for (uint32_t i = 0; i < e->arg; i++) hal_map()[e->lpn + i] = ftl_word_of_log(FTL_WORD_NONE);
+                for (uint32_t i = 0; i < e->arg; i++) ftl_map_set(e->lpn + i, ftl_word_of_log(FTL_WORD_NONE));
             return FTL_OK;
         case FTL_RELOCATE: {
             uint32_t from = FTL_WORD_NAND(FTL_WORD_VALUE(e->arg));

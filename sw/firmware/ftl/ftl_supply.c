@@ -4,6 +4,7 @@
 #include "ftl_bbt.h"
 #include "ftl_blocks.h"
 #include "ftl_erases.h"
+#include "ftl_map_blocks.h"
 
 #define MOVES (FTL_MAX_DIES + FTL_MAX_LANES)
 
@@ -135,9 +136,8 @@ static bool supply_moves(struct ftl *f, struct ftl_supply *s) {
 }
 
 uint32_t ftl_supply_kept_from_moves(const struct ftl *f) {
-    uint32_t next = ftl_checkpoint_blocks(&f->geometry), back = f->map.n < next ? f->map.n : next;
-    if (f->old_root.prepared[0] != 0 && f->prepared.pages.n == 0) back = 0; /* it has their pages, and stays */
-    return FTL_RESCUE_BLOCKS + next + (next - back);
+    uint32_t most = ftl_map_blocks_most(f), has = f->map.n - f->map.pinned;
+    return FTL_RESCUE_BLOCKS + ftl_checkpoint_blocks(&f->geometry) + (has < most ? most - has : 0);
 }
 
 uint32_t ftl_supply_kept(const struct ftl *f) { return ftl_supply_kept_from_moves(f) + FTL_COLLECT_BLOCKS; }
@@ -147,6 +147,11 @@ uint32_t ftl_supply_needed(const struct ftl_geometry *g) {
              log = (FTL_LOG_RESERVE + g->lane_blocks - FTL_LANE_FIRST + FTL_AHEAD) * g->lanes;
     return data + log + 2 * ftl_blocks_mount_reserve(g) - FTL_MOUNT_SPARE + FTL_RESCUE_BLOCKS +
            ftl_checkpoint_blocks(g) + FTL_COLLECT_BLOCKS;
+}
+
+uint32_t ftl_supply_spare(struct ftl *f) {
+    uint32_t good = ftl_blocks_good(f), needed = ftl_supply_needed(&f->geometry);
+    return good > needed ? good - needed : 0;
 }
 
 static uint32_t data_reserve(const struct ftl *f) { return ftl_supply_kept(f) + FTL_LOG_RESERVE * f->geometry.lanes; }

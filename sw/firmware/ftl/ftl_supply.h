@@ -5,9 +5,9 @@
  * ftl_blocks.h, are not among them) are kept back in steps, counted over all dies:
  *   FTL_RESCUE_BLOCKS           only data gets these, for a block that failed: a page that could not be programmed
  *                               holds up the log's watermark, and so all tickets
- *   + ftl_checkpoint_blocks     only a checkpoint gets these, too (ftl_checkpoint.h); and so many more as the map that
- *                               counts has fewer blocks, or gives none back because prepared transactions are in
- *                               them: the checkpoint after the next one needs some, too
+ *   + ftl_checkpoint_blocks     only a checkpoint gets these, too (ftl_checkpoint.h); and so many more as the map has
+ *                               blocks less than it may have (ftl_map_blocks_most): the checkpoint after the next
+ *                               one needs some, too
  *   + FTL_COLLECT_BLOCKS        only pages that move get these, too (ftl_moves.h), so that collection can always begin
  *   + FTL_LOG_RESERVE per lane  only these and the log, so that FLUSH, COMMIT and TRIM go on when data has no more
  * room; and, but for FTL_LOG_LAST per lane, pages that move, to go to a further die: to so many further ones as the
@@ -94,6 +94,9 @@ bool ftl_supply_plenty(const struct ftl *f);
  * each mount takes, and what the next one needs; for each lane what it gets ahead of data, and what is kept back for
  * it. */
 uint32_t ftl_supply_needed(const struct ftl_geometry *g);
+
+/* Good blocks beyond that. */
+uint32_t ftl_supply_spare(struct ftl *f);
 
 /* Free blocks that are kept from data and log; of them those that pages which move may have, too. */
 uint32_t ftl_supply_kept(const struct ftl *f);

@@ -65,8 +65,7 @@ void ftl_txlist_compact(const struct ftl *f, struct ftl_txlist *t, uint32_t txid
 
 void ftl_txlist_apply(const struct ftl_txlist *t, uint32_t txid) {
     const uint32_t *item = hal_tx_area(txid);
-    uint32_t *map = hal_map();
-    for (uint32_t n = t->items[txid]; n > 0; n--, item += 2) map[item[0]] = ftl_word_of_log(item[1]);
+    for (uint32_t n = t->items[txid]; n > 0; n--, item += 2) ftl_map_set(item[0], ftl_word_of_log(item[1]));
 }
 
 void ftl_txlist_relocate(struct ftl_txlist *t, uint32_t lpn, uint32_t from, uint32_t to) {

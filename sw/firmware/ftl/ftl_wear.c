@@ -45,7 +45,7 @@ static bool load_page(struct ftl *f, uint32_t n, uint32_t ppn) {
            d.generation == r->map_generation;
 }
 
-void ftl_wear_load(struct ftl *f, void (*holds)(struct ftl *f, uint32_t block_id)) {
+void ftl_wear_load(struct ftl *f, void (*holds)(struct ftl *f, uint32_t ppn)) {
     const struct ftl_geometry *g = &f->geometry;
     const uint32_t *ppns = hal_frame(f->old_root.frame) + FTL_ROOT_WEAR;
     uint32_t pages = ftl_erases_pages(g), mean = 0;
@@ -54,7 +54,7 @@ void ftl_wear_load(struct ftl *f, void (*holds)(struct ftl *f, uint32_t block_id
     for (uint32_t n = 0; n < pages; n++) {
         uint32_t block = ppns[n] >> g->page_bits;
         known[n] = ppns[n] != FTL_NO_PPN && ftl_block_exists(g, block);
-        if (known[n]) holds(f, block);
+        if (known[n]) holds(f, ppns[n]);
         if (f->wear.loaded) continue;
         known[n] = known[n] && load_page(f, n, ppns[n]);
         if (known[n]) take_open(f, n);

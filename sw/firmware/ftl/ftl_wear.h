@@ -20,8 +20,8 @@
 #define FTL_WEAR_SHARE 8u
 #define FTL_WEAR_BLOCKS 16u /* that a round of the walk looks at */
 
-/* The counts of f->old_root, once in a power-on; calls `holds` for each block with wear pages. */
-void ftl_wear_load(struct ftl *f, void (*holds)(struct ftl *f, uint32_t block_id));
+/* The counts of f->old_root, once in a power-on; calls `holds` for each wear page. */
+void ftl_wear_load(struct ftl *f, void (*holds)(struct ftl *f, uint32_t ppn));
 /* The blocks of BUSY that are not in LIVE, those that the log names and the map does not, were erased once more; but
  * those not that were erased before the counts were written and open then: they are DATA until now. */
 void ftl_wear_after_cut(struct ftl *f);

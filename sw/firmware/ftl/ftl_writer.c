@@ -6,11 +6,16 @@
 #include "ftl_bbt.h"
 #include "ftl_blocks.h"
 #include "ftl_erase.h"
+#include "ftl_map_blocks.h"
 
 /* program failures survived in one mount: a die that fails always shall not take all its blocks into the table */
 #define PROGRAM_TRIES 64u
 
-static uint32_t slots(const struct ftl *f) { return f->geometry.dies < 2 ? 2 : f->geometry.dies; }
+/* The die of a slot; another one begins in each generation. */
+static uint32_t die_of(const struct ftl *f, const struct ftl_writer *w, uint32_t slot) {
+    uint32_t dies = f->geometry.dies, apart = dies / w->slots;
+    return (f->old_root.generation + slot * (apart == 0 ? 1 : apart)) % dies;
+}
 
 static uint32_t block_of(const struct ftl *f, uint32_t ppn) { return ppn >> f->geometry.page_bits; }
 
@@ -26,10 +31,10 @@ static bool may_go(const struct ftl *f, const struct ftl_writer *w, uint32_t slo
 static enum ftl_error open_blocks(struct ftl *f, struct ftl_writer *w) {
     const struct ftl_geometry *g = &f->geometry;
     uint32_t ids[FTL_WRITER_SLOTS], at[FTL_WRITER_SLOTS], n = 0, none = 0;
-    for (uint32_t slot = 0; slot < slots(f) && n < w->pages_to_go; slot++) {
+    for (uint32_t slot = 0; slot < w->slots && n < w->pages_to_go; slot++) {
         if (w->left[slot] != 0) continue;
         none = slot;
-        ids[n] = ftl_blocks_take(f, slot % g->dies);
+        ids[n] = ftl_blocks_take(f, die_of(f, w, slot));
         at[n] = slot;
         if (ids[n] != FTL_NO_BLOCK) n++;
     }
@@ -43,13 +48,13 @@ static enum ftl_error open_blocks(struct ftl *f, struct ftl_writer *w) {
     for (uint32_t i = 0; i < n; i++) {
         w->next[at[i]] = ftl_first_ppn(g, ids[i]);
         w->left[at[i]] = g->pages;
-        ftl_holders_put(&f->map, ids[i]);
+        (void)ftl_map_blocks_open(f, ids[i]); /* without room it is not free before the next mount */
     }
     return FTL_OK;
 }
 
 static bool any_open(const struct ftl *f, const struct ftl_writer *w, const struct ftl_write *write) {
-    for (uint32_t slot = 0; slot < slots(f); slot++)
+    for (uint32_t slot = 0; slot < w->slots; slot++)
         if (may_go(f, w, slot, write)) return true;
     return false;
 }
@@ -61,7 +66,7 @@ static enum ftl_error collect(struct ftl *f, struct ftl_writer *w) {
     struct ftl_write *write = &w->flight[w->got++ % HAL_NAND_DEPTH];
     if (done.status == FTL_PAGE_OK) return FTL_OK;
     uint32_t block = block_of(f, *write->ppn);
-    for (uint32_t slot = 0; slot < slots(f); slot++)
+    for (uint32_t slot = 0; slot < w->slots; slot++)
         if (w->left[slot] != 0 && block_of(f, w->next[slot]) == block) w->left[slot] = 0;
     (void)ftl_bbt_mark(f, block);
     w->again[w->fails++] = *write;
@@ -77,10 +82,10 @@ enum ftl_error ftl_writer_room(struct ftl *f, struct ftl_writer *w) {
 static void start(struct ftl *f, struct ftl_writer *w, const struct ftl_write *write) {
     struct hal_nand_op o = {.op = HAL_PROGRAM, .frame = write->frame, .kind = write->kind, .lpn = write->number};
     if (write->kind != FTL_KIND_MAP) o.sequence = w->sequence;
-    while (!may_go(f, w, w->slot, write)) w->slot = w->slot + 1 == slots(f) ? 0 : w->slot + 1;
+    while (!may_go(f, w, w->slot, write)) w->slot = w->slot + 1 == w->slots ? 0 : w->slot + 1;
     o.ppn = *write->ppn = w->next[w->slot]++;
     w->left[w->slot]--;
-    w->slot = w->slot + 1 == slots(f) ? 0 : w->slot + 1;
+    w->slot = w->slot + 1 == w->slots ? 0 : w->slot + 1;
     w->flight[w->put++ % HAL_NAND_DEPTH] = *write;
     ftl_io_put(&f->io, &o);
 }
@@ -121,4 +126,14 @@ enum ftl_error ftl_writer_put_twice(struct ftl *f, struct ftl_writer *w, struct 
     write.ppn = second;
     write.other = ppns;
     return error == FTL_OK ? ftl_writer_put(f, w, &write) : error;
+}
+
+void ftl_writer_leave(struct ftl *f, const struct ftl_writer *w) {
+    struct ftl_map_blocks *m = &f->map;
+    uint32_t c = 0;
+    for (uint32_t slot = 0; slot < w->slots && c < FTL_MAP_COPIES; slot++) {
+        if (w->left[slot] == 0) continue;
+        m->to[c] = w->next[slot];
+        m->left[c++] = w->left[slot];
+    }
 }

@@ -151,6 +151,13 @@ struct hal_map_state {
 void hal_map_start(const struct hal_map_task *task);
 struct hal_map_state hal_map_wait(void);
 
+/* Which of the 32 pages of the map from page 32 * group on may have changed, one bit each: something was written for a
+ * block of theirs, in the map or in tables, and stands in memory (spinal/.../data/MapChanged.scala). With `take` they
+ * count as unchanged from then on: who takes the bit first and reads the page then misses nothing. After power on bits
+ * are as they happen to be. hal_map_touch(): before hal_enable(), a page counts as changed. */
+uint32_t hal_map_changed(uint32_t group, bool take);
+void hal_map_touch(uint32_t page);
+
 /* Reads that begin from now on are new; only when !hal_reads_old(). Old: a read that found its page before the last
  * turn is under way. */
 void hal_reads_turn(void);

@@ -193,6 +193,14 @@ void hal_map_start(const struct hal_map_task *task) {
     otx_map_op_write(task->op);
 }
 
+uint32_t hal_map_changed(uint32_t group, bool take) {
+    otx_map_changed_ask_write(group | (take ? 1u << 13 : 0));
+    while (!otx_map_changed_valid_read()) {}
+    return otx_map_changed_read();
+}
+
+void hal_map_touch(uint32_t page) { otx_map_changed_set_write(page); }
+
 void hal_reads_turn(void) { otx_reads_turn_write(1); }
 
 bool hal_reads_old(void) { return otx_reads_old_read(); }

@@ -10,7 +10,8 @@
  * sequence = the root's.
  *
  * Directory page: PPNs of 512 map pages, of the first copy and of the second one in turn. It stands twice. OOB:
- * DIRECTORY, lpn = directory number, sequence = sequence of the root that first named it.
+ * DIRECTORY, lpn = directory number, sequence = sequence of the root that first named it: later ones name it, too, as
+ * long as none of its map pages is written anew. So they do with map pages.
  *
  * Map page: 1,024 map words (NONE or NAND). It stands twice. OOB: MAP, lpn = map page number, sequence = its position:
  * index of the next log entry when a checkpoint read its words from table memory; 0: a mount wrote it.
@@ -52,10 +53,11 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 #define FTL_WORD_VALUE(w) ((w) & ((1u << OTX_WORD_VALUE_BITS) - 1))
 
 /* Root page: where each field is, in words: otx_facts.h.
- * Versions. 9: log pages stand once; 8: map pages and directories stand once, and a directory has 1,024 PPNs; 7: no
- * prepared transactions; 6: no wear pages; 5: roots stand once; 4: map pages have the sequence of the directory and no
- * position; 3: the log begins at page 0, index 0 (these words were 0). All are taken as they are. 2: no seals, up to
- * six roots of which the newest counts; 1: two anchors, data in the other blocks that are anchors now */
+ * Versions. 10: all pages of the map are of one age; 9: log pages stand once; 8: map pages and directories stand once,
+ * and a directory has 1,024 PPNs; 7: no prepared transactions; 6: no wear pages; 5: roots stand once; 4: map pages have
+ * the sequence of the directory and no position; 3: the log begins at page 0, index 0 (these words were 0). All are
+ * taken as they are. 2: no seals, up to six roots of which the newest counts; 1: two anchors, data in the other blocks
+ * that are anchors now */
 #define FTL_ROOT_VERSION ((uint32_t)OTX_FORMAT_ROOT)
 #define FTL_ROOT_OLDEST ((uint32_t)OTX_FORMAT_ROOT_OLDEST)
 #define FTL_MAX_LANES ((uint32_t)OTX_MAX_LANES)
@@ -79,6 +81,7 @@ _Static_assert(FTL_ROOT_DOUBTFUL_LPN + FTL_DOUBTFUL <= FTL_ROOT_LOG_PAGE &&
 /* Log page: header, then entries. Where each field is: otx_facts.h. */
 #define FTL_LOG_ENTRIES ((uint32_t)OTX_LOG_ENTRIES)
 #define FTL_LOG_COPIES 2u
+#define FTL_SHARED 11u    /* the first version of a root whose map pages are of various ages */
 #define FTL_LOG_TWICE 10u /* the first version of a root whose log pages stand twice */
 /* A log page begins when the one so many pages before it stands twice (LogPages.scala). */
 #define FTL_LOG_WINDOW(lanes) (((lanes) + 1u) / 2u)

@@ -98,11 +98,13 @@ void map_start(void) {
 
 void map_plain(uint32_t lpn, uint32_t ppn) {
     base[drive_number(lpn)] = (struct location){.held = true, .ppn = ppn, .complete = ppn == NO_PAGE};
+    sim_map_written(lpn);
     show();
 }
 
 void map_in_tx(uint32_t txid, uint32_t lpn, uint32_t ppn) {
     open_tx[txid][drive_number(lpn)] = (struct location){.held = true, .ppn = ppn, .complete = ppn == NO_PAGE};
+    sim_map_written(lpn);
     show();
 }
 
@@ -110,7 +112,8 @@ void map_commit(uint32_t txid, uint32_t serial) {
     CHECK(pendings < PENDING);
     pending[pendings].serial = serial;
     memcpy(pending[pendings++].at, open_tx[txid], sizeof open_tx[txid]);
-    map_abort(txid);
+    memset(open_tx[txid], 0, sizeof open_tx[txid]);
+    show();
 }
 
 void map_visible(uint32_t serial) {
@@ -118,13 +121,15 @@ void map_visible(uint32_t serial) {
     while (p < pendings && pending[p].serial != serial) p++;
     CHECK(p < pendings);
     for (uint32_t i = 0; i < DRIVE_LPNS; i++)
-        if (pending[p].at[i].held) base[i] = pending[p].at[i];
+        if (pending[p].at[i].held) base[i] = pending[p].at[i], sim_map_written(drive_lpn(i));
     pendings--;
     memmove(&pending[p], &pending[p + 1], (pendings - p) * sizeof pending[0]);
     show();
 }
 
 void map_abort(uint32_t txid) {
+    for (uint32_t i = 0; i < DRIVE_LPNS; i++)
+        if (open_tx[txid][i].held) sim_map_written(drive_lpn(i));
     memset(open_tx[txid], 0, sizeof open_tx[txid]);
     show();
 }
@@ -141,6 +146,7 @@ bool map_swap(uint32_t lpn, bool complete, uint32_t from, uint32_t to) {
     bool hit = swap(&base[i], complete, from, to);
     for (uint32_t t = 0; t < FTL_TXIDS; t++) hit = swap(&open_tx[t][i], complete, from, to) || hit;
     for (uint32_t p = 0; p < pendings; p++) hit = swap(&pending[p].at[i], complete, from, to) || hit;
+    if (hit) sim_map_written(lpn);
     show();
     return hit;
 }

@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+#include "ftl_blocks.h"
+#include "ftl_erases.h"
+
 #define BAD 0x40000000u /* `heals` of a page that went bad here */
 
 static struct sim_page *newest_root(void) {
@@ -51,6 +54,48 @@ uint32_t map_pages_stand_twice(void) {
             found++;
         }
     return found;
+}
+
+static uint16_t named[SIM_BLOCKS]; /* by the root that counts */
+
+static uint32_t name(uint32_t ppn) {
+    if (ppn == FTL_NO_PPN) return 0;
+    named[ppn >> sim.g.page_bits]++;
+    return 1;
+}
+
+static uint32_t count_named(void) {
+    const uint32_t *root = NULL;
+    uint32_t all = 0;
+    for (struct sim_page *p = NULL; (p = sim_next(p, FTL_KIND_ROOT)) != NULL;) /* a bad anchor may hold others */
+        if (p->sequence == drive.ftl.old_root.sequence && p->words[FTL_ROOT_MAGIC] == FTL_ROOT_MAGIC_LO)
+            root = p->words;
+    memset(named, 0, sizeof named);
+    for (uint32_t d = 0; d < root[FTL_ROOT_DIRECTORIES]; d++) {
+        uint32_t first = root[FTL_ROOT_DIRECTORY + d], second = root[FTL_ROOT_SECOND + d];
+        all += name(first) + name(second);
+        if (first == FTL_NO_PPN) continue;
+        const uint32_t *words = sim_pages[sim_pages[first].state == SIM_WHOLE ? first : second].words;
+        for (uint32_t i = 0; i < FTL_PAGE_WORDS; i++) all += name(words[i]);
+    }
+    for (uint32_t i = 0; i < ftl_erases_pages(&sim.g); i++) all += name(root[FTL_ROOT_WEAR + i]);
+    return all;
+}
+
+void map_blocks_are_counted(void) {
+    struct ftl *f = &drive.ftl;
+    uint32_t pinned = 0, known = 0, all = count_named();
+    for (uint32_t i = 0; i < f->map.n; i++) {
+        const struct ftl_map_block *b = &f->map.at[i];
+        bool open = false;
+        for (uint32_t c = 0; c < 2; c++)
+            open = open || (f->map.left[c] != 0 && f->map.to[c] >> sim.g.page_bits == b->id);
+        CHECK(b->live == named[b->id] && ftl_blocks_is_taken(f, b->id));
+        CHECK(b->live != 0 || b->pinned || open);
+        pinned += b->pinned;
+        known += b->live;
+    }
+    CHECK(all == known && pinned == f->map.pinned);
 }
 
 void map_becomes_format_8(void) {

@@ -12,6 +12,10 @@ struct sim_page *map_page_named(uint32_t kind, uint32_t n, uint32_t copy);
  */
 uint32_t map_pages_stand_twice(void);
 
+/* Checks that firmware knows how many of them each block holds, wear pages among them, and that the map has no other
+ * blocks but open ones and pinned ones. Not beside a checkpoint. */
+void map_blocks_are_counted(void);
+
 /* Makes them what format 8 has: the first copies only. */
 void map_becomes_format_8(void);
 

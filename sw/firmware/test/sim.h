@@ -148,6 +148,8 @@ void sim_may_fade(struct sim_page *page);
 void sim_map_power_on(void);
 bool sim_map_uses(uint32_t frame);
 bool sim_map_busy(void);
+/* The engine has written something for this block. */
+void sim_map_written(uint32_t lpn);
 
 /* Every character of the report comes here. */
 void sim_said(char c);

@@ -8,10 +8,12 @@
 static struct hal_map_task task;
 static bool under_way;
 static uint32_t scanned;
+static bool changed[FTL_PAGE_WORDS];
 
 void sim_map_power_on(void) {
     under_way = false;
     memset(sim_live, 0xa5, sizeof sim_live);
+    for (uint32_t m = 0; m < FTL_PAGE_WORDS; m++) changed[m] = m % 3 != 0;
 }
 
 bool sim_map_uses(uint32_t frame) {
@@ -58,6 +60,7 @@ static struct hal_map_state apply(uint32_t *map, const uint32_t *frame) {
         ftl_entry_unpack(frame + FTL_LOG_ENTRY + state.stop * FTL_ENTRY_WORDS, &e);
         if (e.kind != FTL_MAP || e.flags & FTL_ENTRY_IN_TX || e.lpn >= sim.g.lbas || !named(e.location)) break;
         map[e.lpn] = FTL_WORD(FTL_WORD_KIND_BUF, FTL_WORD_VALUE(e.location));
+        changed[e.lpn / FTL_PAGE_WORDS] = true;
         count(e.location);
     }
     return state;
@@ -85,6 +88,22 @@ void hal_map_start(const struct hal_map_task *to) {
     task = *to;
     under_way = true;
 }
+
+uint32_t hal_map_changed(uint32_t group, bool take) {
+    uint32_t mask = 0;
+    for (uint32_t n = 0; n < 32; n++) {
+        mask |= (uint32_t)changed[group * 32 + n] << n;
+        if (take) changed[group * 32 + n] = false;
+    }
+    return mask;
+}
+
+void hal_map_touch(uint32_t page) {
+    CHECK(!sim.enabled && !(under_way && task.op == HAL_MAP_APPLY));
+    changed[page] = true;
+}
+
+void sim_map_written(uint32_t lpn) { changed[lpn / FTL_PAGE_WORDS] = true; }
 
 void hal_live_scan(uint32_t block_id) { scanned = block_id; }
 

@@ -29,6 +29,13 @@ bool power_down(void) {
     return answered();
 }
 
+void checkpoint_asked(void) {
+    uint32_t done = drive.checkpoint.done;
+    drive_flush();
+    ask(CHECKPOINT);
+    CHECK(answered() && drive.checkpoint.done > done);
+}
+
 /* Power is off with nothing under way, and comes back. */
 static void up_again(void) {
     CHECK(hw.datas == 0 && hw.flights == 0);
@@ -296,7 +303,7 @@ static void a_checkpoint_comes_when_it_is_asked_for(void) {
 
 /* Of a transaction that stays open the log is kept. */
 static void a_checkpoint_beside_an_open_transaction_is_the_best_there_is(void) {
-    sim_new(1, 1, 64, 8, 64);
+    sim_new(1, 1, 72, 8, 64);
     sim.g.checkpoint_pages = 1000; /* none comes by itself */
     mounted();
     CHECK(drive_tx_write(3, drive_lpn(2)));

@@ -296,7 +296,8 @@ static void long_sessions_wear_all_blocks_alike(void) {
         spread(&least, &most, &mean);
         differences(&missed, &invented);
         if (getenv("SHOW")) printf("wear: %u to %u, mean %u\n", least, most, mean);
-        CHECK(mean > 100 && most - least <= 8 && missed + invented <= 20); /* 8: 5 % of it, and 2 */
+        /* 8: 5 % of it, and 2. Of three dies one has no blocks for roots and table: it has more for the same pages */
+        CHECK(mean > 100 && most - least <= (s == 0 ? 8 : 12) && missed + invented <= 20);
     }
 }
 

@@ -14,7 +14,7 @@ struct test {
 extern const struct test wear_tests[], health_tests[], scan_tests[], dies_tests[], bbt_tests[], mount_tests[],
     root_tests[], fading_tests[], retire_tests[], refresh_tests[], patrol_tests[], collect_tests[], replay_tests[],
     cut_tests[], supply_tests[], map_tests[], log_twice_tests[], memtest_tests[], prepared_tests[], group_tests[],
-    foreign_tests[], moves_tests[], power_down_tests[], pace_tests[];
+    foreign_tests[], moves_tests[], power_down_tests[], pace_tests[], changed_map_tests[];
 extern unsigned long test_seed, test_runs;
 
 /* Mounts and must succeed; starts a history. */
@@ -34,5 +34,7 @@ void quiet(void);
 
 /* FLUSH, and a CHECKPOINT before power goes off; whether it could be done. */
 bool power_down(void);
+/* A CHECKPOINT, which must be done, with a start behind all that is logged. */
+void checkpoint_asked(void);
 
 #endif

@@ -66,6 +66,7 @@ case class OtxParam(
   def frames: Int = firmwareFrameBase + firmwareFrames
 
   def lpnBits: Int = log2Up(lbas)
+  def mapPages: Int = ((lbas + 1023) / 1024).toInt // of 1,024 words
 
   // As otx_page_pkg has it: a page is `eccChunks` code words, each with up to `eccT` wrong bits that can be corrected.
   def eccChunks: Int = if (eccT == 24) 4 else 8

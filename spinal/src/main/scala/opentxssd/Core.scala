@@ -64,6 +64,7 @@ class Core(p: OtxParam) extends Component {
   // map and transactions
   remap.user <> data.remap
   data.released << remap.released
+  data.changed << remap.changed
   data.view <> remap.view
   queue.txState := remap.view.txState
   remap.restored << firmware.reclaim.prepared

@@ -2,7 +2,7 @@
 package opentxssd
 
 import java.io.File
-import opentxssd.data.{DataPath, LiveCounts, MapPages, TxFirst}
+import opentxssd.data.{DataPath, LiveCounts, MapChanged, MapPages, TxFirst}
 import opentxssd.flash.{FlashBackend, FlashScheduler, PageAllocator, ReadRetry}
 import opentxssd.host.{CommandQueue, WritePace}
 import opentxssd.log.{CommitLog, LogWatermark}
@@ -28,12 +28,14 @@ object Generate {
     "otx_page_allocator" -> (new PageAllocator(_)),
     "otx_live_counts" -> (new LiveCounts(_, downs = 3)),
     "otx_map_pages" -> (new MapPages(_)),
+    "otx_map_changed" -> (p => new MapChanged(p.mapPages)),
     "otx_write_pace" -> (_ => new WritePace),
     "otx_tx_first" -> (_ => new TxFirst),
     // small enough to be proved
     "otx_remap_engine_2" -> (p => new RemapEngine(p.remap.copy(txids = 2, slots = 2), "otx_remap_engine_2")),
     "otx_tx_status_4" -> (_ => new TxStatus(4)),
     "otx_log_watermark_4" -> (_ => new LogWatermark(2)),
+    "otx_map_changed_4" -> (_ => new MapChanged(8, 4)),
     "otx_read_retry" -> (p => new ReadRetry(p.copy(channels = 1, ways = 2, planes = 2, readRetries = 3)))
   )
 

@@ -29,9 +29,9 @@ case class HealthWord() extends Bundle {
   *
   * `liveAsk` (block), `liveSet`, `liveCount`, `liveWord`, `livePages`, `liveScan`, `liveMask`: `LiveCounts`.
   * `readsTurn`, `readsOld`: `ReadPath`. `txAsk`, `txOpen`, `txFirst`: `TxFirst`. `lookup` (LPN), `found`:
-  * `FirmwareLookup`. `health`: a word that QUERY answers (`QueryAnswer`). `mapTask`, `mapState`: `MapPages`, and
-  * CLEAR, all counts 0. `prepared`: before the drive is enabled, this txid is PREPARED with so many entries in its
-  * table (`TxStatus`).
+  * `FirmwareLookup`. `changedAsk`, `changedTake`, `changedSet`, `changedPages`: `MapChanged`. `health`: a word that
+  * QUERY answers (`QueryAnswer`). `mapTask`, `mapState`: `MapPages`, and CLEAR, all counts 0. `prepared`: before the
+  * drive is enabled, this txid is PREPARED with so many entries in its table (`TxStatus`).
   *
   * `note` (one clock): make the log durable up to where it is, then append an entry that means nothing, and make the
   * log durable past that, with `noteUrgent` also in what is reserved of the log; `noting` until it is appended, and
@@ -51,6 +51,10 @@ case class ReclaimPort() extends Bundle with IMasterSlave {
   val note, noteUrgent, noting = Bool()
   val mapTask = Flow(MapTask())
   val mapState = MapState()
+  val changedAsk = Flow(UInt(13 bits))
+  val changedTake = Bool()
+  val changedSet = Flow(UInt(18 bits))
+  val changedPages = Flow(Bits(32 bits))
   val liveScan = Flow(UInt(24 bits))
   val liveMask = Flow(Bits(32 bits))
   val health = Flow(HealthWord())
@@ -58,9 +62,9 @@ case class ReclaimPort() extends Bundle with IMasterSlave {
   val livePages = Bits(32 bits)
 
   override def asMaster(): Unit = {
-    master(liveAsk, liveSet, txAsk, lookup, prepared, health, mapTask, liveScan)
-    slave(liveCount, found, liveMask)
-    out(readsTurn, note, noteUrgent, liveWord)
+    master(liveAsk, liveSet, txAsk, lookup, prepared, health, mapTask, liveScan, changedAsk, changedSet)
+    slave(liveCount, found, liveMask, changedPages)
+    out(readsTurn, note, noteUrgent, liveWord, changedTake)
     in(livePages, readsOld, txOpen, txFirst, noting, mapState)
   }
 }

@@ -70,6 +70,7 @@ class DataPath(p: OtxParam) extends Component {
   val writeDone, readDone = slave port Stream(FlashDone())
   val frame = master port Axi4(p.axi)
   val mapTable = master port Axi4(p.remap.tableAxi)
+  val changed = slave port Flow(UInt(p.lpnBits bits)) // of the remap engine
   val mapping = out port Bool() // table memory's port is that of `mapTable`
   val move = slave port Stream(PageMove())
   val badBlock = master port Stream(UInt(30 bits)) // any page of it
@@ -276,6 +277,13 @@ class DataPath(p: OtxParam) extends Component {
   reclaim.mapState := pages.state
   reclaim.mapState.busy.allowOverride
   reclaim.mapState.busy := pages.state.busy || live.clearing
+  private val changes = new MapChanged(p.mapPages)
+  changes.written << changed.stage().map(_.resize(28))
+  changes.applied << pages.applied
+  changes.set << reclaim.changedSet
+  changes.ask << reclaim.changedAsk
+  changes.take := reclaim.changedTake
+  reclaim.changedPages << changes.answer
   mapTable <> pages.table
   mapping := pages.state.busy
   reader.turn := reclaim.readsTurn

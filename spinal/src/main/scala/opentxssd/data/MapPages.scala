@@ -36,7 +36,8 @@ case class MapState() extends Bundle {
   *     transaction: its LPN gets a word of the log's kind, BUF with the PPN. Stops at the first other one, or one that
   *     names what this drive has not; `stop` is its number, or `end`.
   *
-  * Each NAND word that is loaded, stored or applied is a beat of `load`, before `busy` falls. `any`: a word of
+  * Each NAND word that is loaded, stored or applied is a beat of `load`, before `busy` falls. The pages of the map in
+  * which APPLY writes come at `applied`. `any`: a word of
   * the page is not NONE. `bad` also when a memory has answered with an error: neither page nor counts are then to be
   * trusted. What a task has written stands in memory when `busy` falls.
   *
@@ -49,6 +50,7 @@ class MapPages(p: OtxParam) extends Component {
   val begin = slave port Flow(MapTask())
   val state = out port MapState()
   val load = master port Stream(UInt(30 bits))
+  val applied = master port Flow(UInt(18 bits)) // a page of the map in which APPLY writes
   val frame = master port Axi4(p.axi)
   val table = master port Axi4(p.remap.tableAxi)
 
@@ -225,6 +227,8 @@ class MapPages(p: OtxParam) extends Component {
     }
   }
   when(counting && load.ready)(counting := False)
+  applied.valid := placing && outputFree
+  applied.payload := (lpn >> 10).resized
   when(placing && outputFree) {
     placing := False
     data := Cat(Seq.fill(4)(Word(WordKind.BUF, location).asBits))

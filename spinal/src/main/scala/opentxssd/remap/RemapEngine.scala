@@ -33,7 +33,9 @@ import spinal.lib.bus.amba4.axi._
   * ops. A lookup keeps walks off its LPN, so no chain changes under it and no entry's memory is used again under it.
   * `released` must be taken without waiting for `op`, `tx` or `rsp`; a location may pass there some clocks after the
   * answer or the FREE it belongs to. `memoryErrors` counts jobs that met a memory error or a broken chain and stops at
-  * 65,535; a walk leaves such an entry as it is and goes on, so that the engine never stands still. Reset loses all
+  * 65,535; a walk leaves such an entry as it is and goes on, so that the engine never stands still. `changed` names the
+  * LPN of each write, to map or table, when it stands in memory: so of each that a LOOKUP may see differently from then
+  * on, but for a COMMIT, whose walk writes later and before the txid is FREE. Reset loses all
   * states (all FREE) and forgets jobs under way; table memory is firmware's to fill again.
   */
 class RemapEngine(p: RemapParam, name: String = "otx_remap_engine") extends Component {
@@ -45,6 +47,7 @@ class RemapEngine(p: RemapParam, name: String = "otx_remap_engine") extends Comp
   val restored = slave port Flow(TxRestored())
   val released = master port Stream(Word())
   val table = master port Axi4(p.tableAxi)
+  val changed = master port Flow(UInt(p.lpnBits bits))
   val walking = out port Bool() // a merge or abort walk is pending or under way, or a release
 
   import user.{op, rsp}
@@ -102,6 +105,7 @@ class RemapEngine(p: RemapParam, name: String = "otx_remap_engine") extends Comp
   trims.answer << slots.answer
   rsp << trims.rsp
   released << slots.released
+  changed << slots.changed
   table << slots.table
 
   // who is inside

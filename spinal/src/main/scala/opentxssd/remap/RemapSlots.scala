@@ -34,6 +34,7 @@ class RemapSlots(p: RemapParam) extends Component {
   val answered, walkEnd = master port Flow(UInt(p.slotBits bits))
   val appendEnd = out port Bool()
   val countUp = master port Flow(UInt(5 bits))
+  val changed = master port Flow(UInt(p.lpnBits bits)) // a write for this LPN stands in memory
   val fault = out port Bool()
   val state = in port Vec(UInt(3 bits), RemapParam.mostTxids)
   val named = out port UInt(5 bits) // a transaction
@@ -216,6 +217,8 @@ class RemapSlots(p: RemapParam) extends Component {
   appendEnd := ends && context.job === RemapOpcode.APPEND
   countUp.valid := event && step.countUp
   countUp.payload := context.index.txid
+  changed.valid := event && step.written
+  changed.payload := context.lpn
   fault := RegNext(event && step.fault || refuses && refusal.isWalk) init False
   frees.io.push.valid := event && step.release.valid
   frees.io.push.payload := step.release.payload
