@@ -114,12 +114,13 @@ async def pages_are_named_until_they_are_taken(dut):
 @simulated
 async def last_question_counts(dut):
     b = await Bench(dut).begin()
-    await b.put(3)
-    await b.put(40)
-    await b.begin_question(0, False)
-    await b.clocks(21)
-    assert await b.ask(1, take=True) == {40}
-    assert await b.ask(0, take=True) == {3}
+    for page in (*range(16), 40):
+        await b.put(page)
+    for clocks in (20, 21, 22):  # in the first clock of a page, and in its second
+        await b.begin_question(0, False)
+        await b.clocks(clocks)
+        assert await b.ask(1, take=False) == {40}
+    assert await b.ask(0, take=True) == set(range(16))
 
 
 @simulated

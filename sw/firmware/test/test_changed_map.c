@@ -73,6 +73,20 @@ static void mount_writes_what_changed(void) {
     CHECK(all < mounts * PAGES);
 }
 
+/* The first checkpoint after a mount goes on in two blocks that the mount has opened, and the next ones there, too. */
+static void checkpoints_go_on_in_open_blocks(void) {
+    big_drive(0);
+    write_one(3);
+    remounted();
+    drive_start();
+    for (uint32_t n = 0; n < 3; n++) {
+        uint32_t blocks = drive.ftl.map.n;
+        write_one(3);
+        checkpoint_asked();
+        CHECK(drive.ftl.map.n <= blocks);
+    }
+}
+
 /* Pages that become NONE are named no more, nor is a directory without a page. */
 static void empty_pages_are_named_by_nobody(void) {
     for (uint32_t mount = 0; mount < 2; mount++) {
@@ -278,6 +292,7 @@ static void random_histories_of_a_larger_map(void) {
 const struct test changed_map_tests[] = {
     {"changed-map: a checkpoint writes what changed", checkpoint_writes_what_changed},
     {"changed-map: a mount writes what changed", mount_writes_what_changed},
+    {"changed-map: checkpoints go on in open blocks", checkpoints_go_on_in_open_blocks},
     {"changed-map: empty pages are named by nobody", empty_pages_are_named_by_nobody},
     {"changed-map: blocks of the map are bounded", blocks_of_the_map_are_bounded},
     {"changed-map: a checkpoint that is given up loses nothing", checkpoint_that_is_given_up_loses_nothing},
