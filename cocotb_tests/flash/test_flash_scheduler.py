@@ -120,6 +120,28 @@ async def an_erase_waits_longer_than_other_operations_of_firmware(dut):
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms", skip=not PRIORITIES)
+async def the_log_hears_of_an_erase_that_waits(dut):
+    b = await FlashBench(dut, times={op: (200, 200) for op in Op}).begin()
+    die = 1  # channel 0, way 1
+
+    def now():
+        return int(getattr(dut, f"dieNow_{die}").value)
+
+    assert now() == 0
+    b.op("write", Op.PROGRAM, b.ppn(0, 1, 4), 1)
+    await b.until(lambda: now() == 1)
+    b.op("firmware", Op.ERASE, b.ppn(0, 1, 9))
+    await b.until(lambda: now() == 3, 8)
+    assert len(b.channels[0].log) == 1, "the erase has begun"
+    await b.until(lambda: len(b.channels[0].log) == 2)
+    while any(source.queue for source in b.clients.values()) or now() & 1:
+        assert now() & 2, "the log takes the die for one that is not erased"
+        await b.step()
+    await b.finished()
+    await b.until(lambda: now() == 0)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms", skip=not PRIORITIES)
 async def no_class_is_passed_over_more_often_than_its_bound(dut):
     worst = dict.fromkeys(MOST_PASSED, 0)
     for seed in range(1, 9):

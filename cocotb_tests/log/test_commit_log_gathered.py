@@ -11,6 +11,7 @@ from cocotb_tests.bench.log_bench import bench, commit, plain, write
 from cocotb_tests.models.log_model import WRITE_FAULT
 
 IDLE, BUSY = 0, 1
+PATIENCE = 4096  # clocks (LogHold)
 
 
 def dies(b, state, but=()):
@@ -93,6 +94,51 @@ async def rescue_closes_a_page_that_gathers(dut):
     dut.rescueTo.value = 3
     b.model.waits.append(3)
     await b.until(lambda: b.model.durable == 3)
+
+
+def move(b, lpn):
+    """A page that has moved: its entry, and who wants that durable."""
+    b.relocate(lpn=lpn)
+
+    async def wanted():
+        head = b.model.head
+        await b.until(lambda: b.model.head > head)
+        b.dut.rescueTo.value = b.model.head
+        b.model.waits.append(b.model.head)
+
+    return wanted()
+
+
+@cocotb.test()
+async def a_move_waits_for_the_next_commit_of_a_host_that_waits_for_each(dut):
+    b = await busy(dut)
+    transaction(b, 1, pages=0)
+    await b.until(lambda: b.committed == [1])
+    await move(b, 7)
+    await b.clocks(PATIENCE - 200)
+    assert len(b.model.pages) == 1, "the move has closed a page: a COMMIT that comes now would need the one after it"
+    transaction(b, 2, pages=0)
+    await b.until(lambda: b.committed == [1, 2])
+    assert len(b.model.pages) == 2 and b.model.durable == 3
+    await b.clocks(200)
+    b.whole()
+
+
+@cocotb.test()
+async def a_move_does_not_wait_for_a_commit_that_does_not_come(dut):
+    b = await busy(dut)
+    b.auto_program = False
+    transaction(b, 1, pages=0)
+    await b.until(lambda: len(b.flying) > 0)
+    await move(b, 7)
+    await b.clocks(2 * PATIENCE)
+    assert b.model.head == 2 and len(b.model.pages) == 1, "the COMMIT is not durable, its host waits"
+    b.auto_program = True
+    await b.until(lambda: b.model.durable == 2, PATIENCE + 300)
+    await move(b, 8)  # no COMMIT came: the next one closes its page at once
+    await b.until(lambda: b.model.durable == 3, 300)
+    await b.clocks(200)
+    b.whole()
 
 
 @cocotb.test()

@@ -214,15 +214,15 @@ class WayQueue(p: OtxParam, depth: FlashQueueDepth, patience: FlashPatience = Fl
     load(way.w) := RegNext(Mux(way.here > 6, U(6, 3 bits), way.here.resize(3))) init 0
     room(way.w) := RegNext(U(depth.write, 4 bits) - way.used(WRITE)) init depth.write
     val busyNow = RegNext(way.running || way.some(LOG)) init False
-    val erasingNow = if (p.flashPriorities) RegNext(way.erasing) init False else False
-    now(way.w) := (erasingNow ## busyNow).asUInt
+    val erase = if (p.flashPriorities) way.erasing || way.erases =/= 0 else False
+    now(way.w) := ((RegNext(erase) init False) ## busyNow).asUInt
     if (p.flashPriorities) {
       val waits = comes && enterQueue === FIRMWARE && enter.op.op === NandOp.ERASE
       val begins = goes && choices(way.w) === FIRMWARE && way.order.nextErases
       when(waits =/= begins)(way.erases := Mux(begins, way.erases - 1, way.erases + 1))
       when(ends && last)(way.erasing := False)
       when(begins)(way.erasing := True)
-      when(RegNext(way.erasing || way.erases =/= 0) init False)(load(way.w) := 7)
+      when(RegNext(erase) init False)(load(way.w) := 7)
     }
     if (p.second) {
       when(ends)(way.beside := False)

@@ -97,6 +97,7 @@ class CommitLog(p: OtxParam) extends Component {
     val watermark = new LogWatermark
     val pending = new LogPending
     val waiters = new LogWaiters
+    val hold = new LogHold
     val fault = RegInit(False)
   }
   import living.{assembler, lanes, watermark, pending, waiters}
@@ -122,6 +123,11 @@ class CommitLog(p: OtxParam) extends Component {
   assembler.commitTo := RegNext(Mux(living.pages.calm, waiters.commitTo, waiters.readyTo)) init 0
   assembler.rescueTo := rescueTo
   assembler.mayClose := living.pages.mayClose
+  living.hold.closing := assembler.closing
+  living.hold.forHost := assembler.forHost
+  living.hold.page := living.pages.page.resized
+  living.hold.retired := living.pages.pages.resized
+  assembler.mayRescue := living.hold.may || living.fault
   assembler.page := living.pages.page
   writer.record << StreamArbiterFactory().lowerFirst.noLock.onArgs(living.pages.header, assembler.record)
   head := assembler.head

@@ -13,15 +13,16 @@ import spinal.lib._
   * (LogPages writes the second half),
   *  - when it is full (126 entries);
   *  - when the first entry of a group needs more `room` than is left: a group never straddles two pages (rule group);
-  *  - when somebody waits for an entry in it (`flushTo`, `commitTo`, `rescueTo`), no group is open and the pages before
-  *    it let it be placed at once (`mayClose`). Until then more entries join.
+  *  - when somebody waits for an entry in it (`flushTo`, `commitTo`, or `rescueTo` while `mayRescue`), no group is open
+  *    and the pages before it let it be placed at once (`mayClose`). Until then more entries join.
   *
   * Indexes, places and page numbers go up in the order of `append` and nothing is reordered, so log order is append
   * order: rule lpn-order.
   *
   * `groupEnd`: `head`, or while a group is open the index behind its last entry: what firmware takes for the end of the
   * log, because recovery keeps or drops a group as a whole.
-  * `pushed`: entry `head` goes into the log in this clock. `closing`: the header's first half is taken in this clock.
+  * `pushed`: entry `head` goes into the log in this clock. `closing`: the header's first half is taken in this clock;
+  * `forHost`: and `flushTo` or `commitTo` waits for it.
   * `dropping` (after a fault): entries are taken and counted, one per clock, and go nowhere. `room` of a group's first
   * entry must be the truth; a full page closes even inside a group.
   * Throughput: that of `record`. Reset: page without entries, index 0.
@@ -37,11 +38,11 @@ class LogAssembler(p: OtxParam) extends Component {
   val ready = in port Bool()
   val watermarkRoom = in port Bool()
   val flushTo, commitTo, rescueTo = in port UInt(48 bits)
-  val mayClose = in port Bool()
+  val mayClose, mayRescue = in port Bool()
   val page = in port UInt(32 bits)
   val record = master port Stream(LogRecord())
   val pushed = out port Bool()
-  val closing = out port Bool()
+  val closing, forHost = out port Bool()
 
   private val index, first = Reg(UInt(48 bits)) init 0 // of the next entry, of the page's first entry
   private val count = Reg(UInt(7 bits)) init 0
@@ -57,8 +58,9 @@ class LogAssembler(p: OtxParam) extends Component {
   private val full = left === 0
   private val tooLarge = append.valid && !groupOpen && append.room > left
   // of an older `first` only while the page has no entry
-  private val waited = RegNext(flushTo > first || commitTo > first || rescueTo > first) init False
-  private val wanted = waited && count =/= 0 && !groupOpen && mayClose
+  private val hostWaits = RegNext(flushTo > first || commitTo > first) init False
+  private val moveWaits = RegNext(rescueTo > first && mayRescue) init False
+  private val wanted = (hostWaits || moveWaits) && count =/= 0 && !groupOpen && mayClose
   private val close = full || tooLarge || wanted
   private val filling = state === State.Fill && !close && ready && watermarkRoom && enable && !dropping
 
@@ -81,6 +83,7 @@ class LogAssembler(p: OtxParam) extends Component {
   append.ready := (filling && record.ready) || (enable && dropping && state === State.Fill)
   pushed := record.fire && state === State.Fill
   closing := False
+  forHost := hostWaits
   when(append.fire) {
     index := index + 1
     groupOpen := !append.last
