@@ -108,6 +108,7 @@ class Geometry:
     read_frames: int = 64
     firmware_frames: int = 24
     flash_priorities: int = 1  # 0: log pages first, then reads and all else in turn (to compare)
+    cost_benefit: int = 0  # 1: victims of collection by benefit and cost instead of fewest pages (a register)
     idle_dies: int = 1  # 0: data goes to the dies in turn, and all of them may be erased at once (to compare)
     scramble: int = 0  # 1: the data bytes of a page are stored XOR a key of its row
     ecc_t: int = 8  # wrong bits that are corrected: 8 in each 512 data bytes, or 24 in each 1,024
@@ -178,6 +179,7 @@ class Geometry:
         )
         need(8 <= self.checkpoint_pages <= 65536, f"checkpoint_pages is {self.checkpoint_pages}, must be 8 to 65536")
         need(self.flash_priorities in (0, 1), f"flash_priorities is {self.flash_priorities}, must be 0 or 1")
+        need(self.cost_benefit in (0, 1), f"cost_benefit is {self.cost_benefit}, must be 0 or 1")
         need(self.idle_dies in (0, 1), f"idle_dies is {self.idle_dies}, must be 0 or 1")
         need(self.cpu_model in (0, 1), f"cpu_model is {self.cpu_model}, must be 0 or 1")
         need(self.scramble in (0, 1), f"scramble is {self.scramble}, must be 0 or 1")

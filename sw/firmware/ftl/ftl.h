@@ -18,6 +18,8 @@ struct ftl_blocks {
     uint32_t total;
     uint32_t borrowed; /* of the mount reserve */
     bool settled;
+    uint32_t closed; /* blocks that were closed: the clock of ages (ftl_age.h), its unit is 2^unit of them */
+    uint32_t unit;
     uint32_t last_busy, last_live; /* block last put in, to make the same one again cheap */
 };
 

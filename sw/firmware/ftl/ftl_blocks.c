@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ftl_blocks.h"
 
+#include "ftl_age.h"
 #include "ftl_erases.h"
 
 enum set { SET_BUSY = 0, SET_LIVE = 1, SET_BAD = 2, SET_DATA = 3, SETS = 4 };
@@ -199,7 +200,10 @@ static void count_free(struct ftl *f) {
     }
 }
 
-void ftl_blocks_close(struct ftl *f, uint32_t block_id) { put(f, SET_DATA, block_id); }
+void ftl_blocks_close(struct ftl *f, uint32_t block_id) {
+    put(f, SET_DATA, block_id);
+    ftl_age_close(f, block_id);
+}
 
 bool ftl_blocks_is_open(struct ftl *f, uint32_t block_id) {
     return has(f, SET_LIVE, block_id) && !has(f, SET_DATA, block_id);
@@ -246,7 +250,7 @@ static uint32_t choose(struct ftl *f, uint32_t die, enum choice choice) {
         for (uint32_t bits = ~closed(f, die, w), block = 32 * w; bits != 0; bits >>= 1, block++) {
             if (!(bits & 1u)) continue;
             id[seen] = first + block;
-            sum += erases[seen] = counts[block];
+            sum += erases[seen] = FTL_ERASES(counts[block]);
             seen++;
         }
     if (seen == 0) return FTL_NO_BLOCK;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ftl_collect.h"
 
+#include "ftl_age.h"
 #include "ftl_blocks.h"
 #include "ftl_dies.h"
 #include "ftl_wear.h"
@@ -109,6 +110,16 @@ static bool die_has_victim(const struct ftl *f, const struct ftl_retire *r, cons
     return false;
 }
 
+/* Takes note of a block that has dead pages, when it is a better victim than the best one so far: gain / cost is more. */
+static void consider(const struct ftl *f, struct ftl_collect *c, uint32_t block, uint32_t live) {
+    uint32_t pages = f->geometry.pages, gain = pages - live, cost = 1;
+    if (hal_cost_benefit()) gain *= ftl_age_of(f, block) + 1, cost = pages + live;
+    if (c->best != 0 && gain * c->cost <= c->gain * cost) return;
+    c->best = block + 1;
+    c->gain = gain;
+    c->cost = cost;
+}
+
 /* Looks at the blocks of one word of the cursor; true: the search is over. */
 static bool search(struct ftl *f, const struct ftl_retire *r, struct ftl_collect *c) {
     const struct ftl_geometry *g = &f->geometry;
@@ -130,10 +141,7 @@ static bool search(struct ftl *f, const struct ftl_retire *r, struct ftl_collect
             c->cold = id + 1;
             c->cold_erases = erases;
         }
-        if (live < g->pages && (c->best == 0 || live < c->best_live)) {
-            c->best = id + 1;
-            c->best_live = live;
-        }
+        if (live < g->pages) consider(f, c, id, live);
     }
     c->words++;
     if (++c->die == g->dies) {

@@ -3,7 +3,8 @@
  *
  * When free blocks are few (ftl_supply_low) a cursor goes over the DATA blocks. Of each FTL_COLLECT_WINDOW that it
  * meets the one with the fewest live pages (hal_live) is the victim, unless all its pages are live; so the choice costs
- * the same at any capacity. Its live pages move as those of a failing block do (ftl_retire.h). Up to FTL_VICTIMS are
+ * the same at any capacity. With hal_cost_benefit() it is the one with the most age x free / (all + live): what is won,
+ * and how long it lasts, for what is read and written (Rosenblum and Ousterhout, LFS, 1992, section 3.6). Its live pages move as those of a failing block do (ftl_retire.h). Up to FTL_VICTIMS are
  * under way, of each die one whose pages are not all being moved. A block without live pages takes a ticket: {block,
  * log head}. It is free (ftl_blocks_release) when three things are true (rule erase):
  *   - all that was logged before the ticket is behind a durable watermark, so that recovery never needs what the block
@@ -43,7 +44,8 @@
 struct ftl_collect {
     uint32_t die, word;         /* where the cursor is: 32 blocks of a die */
     uint32_t seen, words;       /* blocks that this search has met; words since the last block that was worth it */
-    uint32_t best, best_live;   /* of them, plus one; 0: none */
+    uint32_t best;              /* of them, plus one; 0: none */
+    uint32_t gain, cost;        /* of it: pages that come free, times its age by benefit and cost; pages of work */
     uint32_t cold, cold_erases; /* of them the least worn one, if it lags, plus one; 0: none */
     uint32_t cold_from;         /* blocks that have come back when the next one may be chosen for its wear */
     struct {

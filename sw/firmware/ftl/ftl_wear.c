@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ftl_wear.h"
 
+#include "ftl_age.h"
 #include "ftl_bbt.h"
 #include "ftl_blocks.h"
 #include "ftl_erase.h"
@@ -32,7 +33,10 @@ static void take_open(struct ftl *f, uint32_t n) {
     for (uint32_t i = 0, at = n * FTL_PAGE_WORDS; i < FTL_PAGE_WORDS && at < g->dies * g->blocks; i++, at++)
         if (hal_frame(f->io.wear_frame + n)[i] & FTL_WEAR_OPEN)
             ftl_blocks_close(f, ftl_block_id(g, at / g->blocks, at % g->blocks));
-    ftl_wear_plain(f, n);
+    for (uint32_t i = 0; i < FTL_PAGE_WORDS; i++) {
+        uint32_t *word = hal_frame(f->io.wear_frame + n) + i;
+        *word = FTL_ERASES(*word); /* ages are of one session */
+    }
 }
 
 /* Reads wear page n. False: it cannot be read, or is another one. */
@@ -97,7 +101,8 @@ void ftl_wear_step(struct ftl *f) {
     for (uint32_t n = 0; n < FTL_WEAR_BLOCKS; n++) {
         if (!ftl_die_is_out(&f->geometry, w->die) &&
             !ftl_blocks_unwanted(f, ftl_block_id(&f->geometry, w->die, w->block))) {
-            uint32_t erases = *ftl_erases(f, w->die, w->block);
+            uint32_t *word = ftl_erases(f, w->die, w->block), erases = FTL_ERASES(*word);
+            ftl_age_stop(f, word);
             if (w->seen == 0 || erases < w->low) w->low = erases;
             if (w->seen == 0 || erases > w->high) w->high = erases;
             if (w->seen == 0) w->first = erases;

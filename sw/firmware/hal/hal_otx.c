@@ -76,6 +76,7 @@ void hal_identity(uint32_t drive_id, const struct ftl_lost *lost) {
 
 void hal_enable(void) {
     otx_idle_dies_write(OTX_IDLE_DIES);
+    otx_cost_benefit_write(OTX_COST_BENEFIT);
     otx_enable_write(1);
 }
 
@@ -163,6 +164,8 @@ uint32_t hal_live_pages(uint32_t block_id, uint32_t word) {
 }
 
 void hal_page_clocks(uint32_t clocks) { otx_page_clocks_write(clocks); }
+
+bool hal_cost_benefit(void) { return otx_cost_benefit_read(); }
 
 uint32_t hal_alloc_left(void) { return otx_alloc_left_read(); }
 

@@ -48,6 +48,8 @@ void hal_page_clocks(uint32_t clocks) {
     hw.page_clocks = clocks;
 }
 
+bool hal_cost_benefit(void) { return sim.cost_benefit; }
+
 bool hal_fault(void) { return hw.stopped; }
 
 bool hal_reads_old(void) {

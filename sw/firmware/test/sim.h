@@ -81,6 +81,7 @@ struct sim {
     bool log_once;                              /* log pages stand once, as a drive of format 9 has them */
     bool split;                                 /* firmware runs between the entries of a WRITE */
     bool log_rests;                             /* pages of the log wait, but for drive_finish_one() */
+    bool cost_benefit;                          /* how victims are chosen */
     bool no_collect;                            /* blocks do not come back */
     uint32_t memory_errors;                     /* what hal_memory_errors() says */
     bool takes_nothing;                         /* the host takes no completions */

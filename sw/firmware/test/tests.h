@@ -14,7 +14,7 @@ struct test {
 extern const struct test wear_tests[], health_tests[], scan_tests[], dies_tests[], bbt_tests[], mount_tests[],
     root_tests[], fading_tests[], retire_tests[], refresh_tests[], patrol_tests[], collect_tests[], replay_tests[],
     cut_tests[], supply_tests[], map_tests[], log_twice_tests[], memtest_tests[], prepared_tests[], group_tests[],
-    foreign_tests[], moves_tests[], power_down_tests[], pace_tests[], changed_map_tests[];
+    foreign_tests[], moves_tests[], power_down_tests[], pace_tests[], changed_map_tests[], age_tests[];
 extern unsigned long test_seed, test_runs;
 
 /* Mounts and must succeed; starts a history. */
