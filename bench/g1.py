@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """g1: a full drive that is overwritten at random: write amplification, throughput, p99.9 of a WRITE, erase counts; over
-several overwrites, uniform and 80/20 (80 % of the writes to a fifth of the LPNs), 7 % and 28 % spare.
+several overwrites, uniform and 80/20 (80 % of the writes to a fifth of the LPNs), 7 % and 28 % spare; 80/20 also with
+victims by benefit and cost (register `cost_benefit`).
 
 Preset spare: 4 dies of 128 blocks of 16 pages, whole pages in place of the bus, firmware without clocks. Its array
 takes the times of K9F8G08 by SCALE, set after the boot, and the erase a quarter of that, because the part's blocks have
@@ -14,7 +15,7 @@ page that moved, and the erases. `bound`, `ideal`: bench/greedy.py.
 Left out: the bus of the pins (a page takes 512 clocks on its way), the time that firmware takes on VexRiscv, reads of
 the host.
 
-$OVERWRITES: how many, 10 without; $CASES: some of uniform-7 uniform-28 skewed-7 skewed-28.
+$OVERWRITES: how many, 10 without; $CASES: some of uniform-7 uniform-28 skewed-7 skewed-28 benefit-7 benefit-28.
 """
 
 import ctypes
@@ -24,6 +25,7 @@ from bench.committers import TIMES, Traffic, us
 from bench.drive_build import build_drive
 from bench.greedy import bound, ideal
 from bench.result import Check, Result
+from cocotb_tests.system.variant import firmware
 from opentxssd import Drive
 from opentxssd.facts import NUMBER as NUMBERS
 from soc import geometry
@@ -39,8 +41,9 @@ NAND_WORD = 1
 SHARE, WITHIN, LEVEL, LEVEL_MORE = 0.9, 1.05, 0.05, 2
 
 
-def opened():
-    drive, part = Drive(PRESET), geometry.preset(PRESET).timing
+def opened(cost_benefit):
+    drive = Drive(PRESET, firmware=firmware(PRESET, cost_benefit=1) if cost_benefit else None)
+    part = geometry.preset(PRESET).timing
     slow = {"t_r": READ_NS, "t_prog": PROGRAM_NS, "t_bers": ERASE_NS}
     values = [slow.get(name, getattr(part, name)) for name in TIMES]
     drive.lib.otx_nand_set_times((ctypes.c_int * len(values))(*values))
@@ -75,7 +78,7 @@ def erases(drive):
 
 def case(pattern, spare, overwrites=OVERWRITES):
     """A row per overwrite."""
-    g, lpns, drive = geometry.preset(PRESET), LPNS[spare], opened()
+    g, lpns, drive = geometry.preset(PRESET), LPNS[spare], opened(pattern == "benefit")
     traffic, rows = Traffic(drive, 1), []
     address = addresses(pattern, lpns, traffic.rng)
 
@@ -138,7 +141,7 @@ def run(overwrites=OVERWRITES):
     build_drive(PRESET)
     rows, checks, cases = [], [], os.environ.get("CASES")
     for spare in LPNS:
-        for pattern in ("uniform", "skewed"):
+        for pattern in ("uniform", "skewed", "benefit"):
             name = f"{pattern}-{spare}"
             if cases and name not in cases.split():
                 continue

@@ -77,7 +77,8 @@ static void old_blocks_are_collected_though_more_of_them_lives(void) {
     CHECK(power_down());
     sim_power_on();
     CHECK(sim_mount(&drive.ftl) == FTL_OK);
-    CHECK(ftl_age_of(&drive.ftl, few) == FTL_AGE_MOST && ftl_erases_of(&drive.ftl, few) < 100);
+    uint32_t age = ftl_age_of(&drive.ftl, few);
+    CHECK(age >= FTL_AGE_MOST && age < FTL_AGE_MOST + sim.g.blocks && ftl_erases_of(&drive.ftl, few) < 100);
 }
 
 const struct test age_tests[] = {
