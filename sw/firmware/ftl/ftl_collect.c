@@ -110,7 +110,8 @@ static bool die_has_victim(const struct ftl *f, const struct ftl_retire *r, cons
     return false;
 }
 
-/* Takes note of a block that has dead pages, when it is a better victim than the best one so far: gain / cost is more. */
+/* Takes note of a block that has dead pages, when it is a better victim than the best one so far: gain / cost is more.
+ */
 static void consider(const struct ftl *f, struct ftl_collect *c, uint32_t block, uint32_t live) {
     uint32_t pages = f->geometry.pages, gain = pages - live, cost = 1;
     if (hal_cost_benefit()) gain *= ftl_age_of(f, block) + 1, cost = pages + live;

@@ -4,9 +4,10 @@
  * When free blocks are few (ftl_supply_low) a cursor goes over the DATA blocks. Of each FTL_COLLECT_WINDOW that it
  * meets the one with the fewest live pages (hal_live) is the victim, unless all its pages are live; so the choice costs
  * the same at any capacity. With hal_cost_benefit() it is the one with the most age x free / (all + live): what is won,
- * and how long it lasts, for what is read and written (Rosenblum and Ousterhout, LFS, 1992, section 3.6). Its live pages move as those of a failing block do (ftl_retire.h). Up to FTL_VICTIMS are
- * under way, of each die one whose pages are not all being moved. A block without live pages takes a ticket: {block,
- * log head}. It is free (ftl_blocks_release) when three things are true (rule erase):
+ * and how long it lasts, for what is read and written (Rosenblum and Ousterhout, LFS, 1992, section 3.6). Its live
+ * pages move as those of a failing block do (ftl_retire.h). Up to FTL_VICTIMS are under way, of each die one whose
+ * pages are not all being moved. A block without live pages takes a ticket: {block, log head}. It is free
+ * (ftl_blocks_release) when three things are true (rule erase):
  *   - all that was logged before the ticket is behind a durable watermark, so that recovery never needs what the block
  *     holds;
  *   - every read that could have found one of its pages has ended: a turn of the reads that began after the ticket is

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A word per block in the firmware's own frames, blocks of die 0, die 1, ...: bits 19:0 how often it was erased (ftl_io.h
- * counts; a block does not live for that many), bits 30:20 when it was closed (ftl_age.h). ftl_wear.h says where the
- * counts survive and what they are for. */
+/* A word per block in the firmware's own frames, blocks of die 0, die 1, ...: bits 19:0 how often it was erased
+ * (ftl_io.h counts; a block does not live for that many), bits 30:20 when it was closed (ftl_age.h). ftl_wear.h says
+ * where the counts survive and what they are for. */
 #ifndef FTL_ERASES_H
 #define FTL_ERASES_H
 

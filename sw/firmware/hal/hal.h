@@ -54,7 +54,8 @@ void hal_data_block(uint32_t block_id);
 #define HAL_PAGE_CLOCKS 0xfffffu
 uint32_t hal_alloc_left(void);
 void hal_page_clocks(uint32_t clocks);
-/* What is asked of the collector (ftl_collect.h): victims by benefit and cost, else those with the fewest live pages. */
+/* What is asked of the collector (ftl_collect.h): victims by benefit and cost, else those with the fewest live pages.
+ */
 bool hal_cost_benefit(void);
 uint32_t hal_log_room(void);
 void hal_log_block(uint32_t lane, uint32_t block_id);

@@ -55,7 +55,7 @@ int main(int argc, char **argv) {
         scan_tests,       mount_tests,     root_tests,        fading_tests, dies_tests,    bbt_tests,    replay_tests,
         foreign_tests,    supply_tests,    prepared_tests,    retire_tests, refresh_tests, patrol_tests, collect_tests,
         wear_tests,       health_tests,    memtest_tests,     group_tests,  map_tests,     moves_tests,  pace_tests,
-        power_down_tests, log_twice_tests, changed_map_tests, age_tests, cut_tests};
+        power_down_tests, log_twice_tests, changed_map_tests, age_tests,    cut_tests};
     unsigned passed = 0, failed = 0;
     if (getenv("SEED")) test_seed = strtoul(getenv("SEED"), NULL, 10);
     if (getenv("RUNS")) test_runs = strtoul(getenv("RUNS"), NULL, 10);
