@@ -52,7 +52,7 @@ MEANS = {
     "dropped": "Commands that the recovery could not bring back; QUERY DROPPED answers it.",
     "lost_log_pages": "Log pages that the recovery could not read; QUERY LOST_LOG_PAGES.",
     "doubtful": "Blocks whose newest version the recovery could not read; QUERY DOUBTFUL.",
-    "cost_benefit": "Victims of collection: 0, the block with the fewest live pages; 1, that with the most benefit for its cost.",
+    "cost_benefit": "Victims of collection: 0, fewest live pages; 1, most benefit for the cost.",
     "idle_dies": "Pages of data are those of dies that have the least to do; 0: dies in turn.",
     "nand_mode": "SDR timing mode of all channels, 0 to 5; 6: the part's own times.",
     "nand_capabilities": (

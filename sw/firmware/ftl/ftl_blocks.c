@@ -99,6 +99,7 @@ enum ftl_error ftl_blocks_init(struct ftl *f) {
     b->total = b->borrowed = 0;
     for (uint32_t s = 0; s < SETS; s++) clear(f, (enum set)s);
     ftl_erases_init(f, first_frame(f, SETS));
+    ftl_age_init(f);
     return FTL_OK;
 }
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ftl_erases.h"
 
-#include "ftl_age.h"
-
 uint32_t ftl_erases_pages(const struct ftl_geometry *g) {
     return (g->dies * g->blocks + FTL_PAGE_WORDS - 1) / FTL_PAGE_WORDS;
 }
@@ -15,7 +13,6 @@ uint32_t *ftl_erases(const struct ftl *f, uint32_t die, uint32_t block) {
 void ftl_erases_init(struct ftl *f, uint32_t first_frame) {
     f->io.wear_frame = first_frame;
     f->wear = (struct ftl_wear){0};
-    ftl_age_init(f);
     for (uint32_t n = 0; n < ftl_erases_pages(&f->geometry); n++)
         for (uint32_t i = 0; i < FTL_PAGE_WORDS; i++) hal_frame(first_frame + n)[i] = 0;
 }
