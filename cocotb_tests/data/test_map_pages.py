@@ -142,8 +142,18 @@ async def fill_makes_a_page_none_and_no_other(dut):
     for lpn in range(3 * WORDS):
         b.put_word(lpn, word(WordKind.BUF, lpn))
     clocks = await b.task(MapOpcode.FILL, page=1)
-    assert clocks < 560
+    assert clocks < 280
     await b.task(MapOpcode.FILL, page=2)  # those past the last LPN too
+
+
+@simulated
+async def fill_goes_on_with_the_pages_behind(dut):
+    b = await Bench(dut, stall=0.2, latency=(1, 60)).begin()
+    for more in (1, 2):
+        for lpn in range(3 * WORDS):
+            b.put_word(lpn, word(WordKind.BUF, lpn))
+        await b.task(MapOpcode.FILL, page=2 - more, frame=more)
+    await b.task(MapOpcode.FILL, page=0)  # and with none when none is asked for
 
 
 @simulated

@@ -32,13 +32,14 @@ class Map:
 
     def run(self, op, frame=0, page=0, first=0, end=0):
         """(bad, any, stop)."""
-        lpns = range(page * WORDS, (page + 1) * WORDS)
+        lpns = range(page * WORDS, (page + 1 + (frame if op == MapOpcode.FILL else 0)) * WORDS)
+        if op == MapOpcode.FILL:
+            self.words |= dict.fromkeys(lpns, 0)
+            return False, False, end
         if op == MapOpcode.APPLY:
             return self.apply(frame, first, end)
         source = self.frames[frame] if op == MapOpcode.LOAD else [self.words.get(lpn, 0) for lpn in lpns]
         page_words = [w if lpn < self.g.lbas else 0 for lpn, w in zip(lpns, source, strict=True)]
-        if op == MapOpcode.FILL:
-            page_words = [0] * WORDS
         if op == MapOpcode.STORE:
             page_words = [self.plain(w) for w in page_words]
         bad = op == MapOpcode.LOAD and any(w and not self.named(w) for w in page_words)

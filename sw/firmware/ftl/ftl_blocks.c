@@ -60,9 +60,9 @@ static uint32_t closed(struct ftl *f, uint32_t die, uint32_t word) {
 }
 
 static uint32_t count_ones(uint32_t v) {
-    uint32_t n = 0;
-    for (; v != 0; v &= v - 1u) n++;
-    return n;
+    v -= v >> 1 & 0x55555555u; /* of each two bits, each four, each byte; of all */
+    v = (v & 0x33333333u) + (v >> 2 & 0x33333333u);
+    return ((v + (v >> 4)) & 0x0f0f0f0fu) * 0x01010101u >> 24;
 }
 
 uint32_t ftl_anchor(const struct ftl_geometry *g, uint32_t n) {
@@ -137,6 +137,11 @@ bool ftl_blocks_unwanted(struct ftl *f, uint32_t block_id) {
     uint32_t block = ftl_block_of(&f->geometry, block_id);
     return has(f, SET_BAD, block_id) ||
            (block < 32 && kept_bits(&f->geometry, ftl_die_of(&f->geometry, block_id)) >> block & 1u);
+}
+
+uint32_t ftl_blocks_left_word(struct ftl *f, uint32_t die, uint32_t word) {
+    uint32_t unwanted = *word_of(f, SET_BAD, die, word) | (word == 0 ? kept_bits(&f->geometry, die) : 0);
+    return *word_of(f, SET_LIVE, die, word) & unwanted;
 }
 
 uint32_t ftl_blocks_bad_frame(const struct ftl *f, uint32_t n) { return first_frame(f, SET_BAD) + n; }

@@ -50,6 +50,8 @@ bool ftl_blocks_is_bad(struct ftl *f, uint32_t block_id);
 bool ftl_blocks_is_taken(struct ftl *f, uint32_t block_id);
 /* BAD, an anchor or the table's own: data and map that live there have to leave. */
 bool ftl_blocks_unwanted(struct ftl *f, uint32_t block_id);
+/* Of 32 blocks of a die those that are so and in LIVE, one bit each: blocks 32 * word to 32 * word + 31. */
+uint32_t ftl_blocks_left_word(struct ftl *f, uint32_t die, uint32_t word);
 
 /* Frame n < frames of BAD: as it is, page n of the bad-block table. */
 uint32_t ftl_blocks_bad_frame(const struct ftl *f, uint32_t n);

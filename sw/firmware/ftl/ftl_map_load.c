@@ -62,7 +62,10 @@ static bool run(enum hal_map_op op, uint32_t frame, uint32_t map_page) {
     return !hal_map_wait().bad;
 }
 
-static enum ftl_error fill_none(uint32_t map_page) { return run(HAL_MAP_FILL, 0, map_page) ? FTL_OK : FTL_ERR_MEMORY; }
+/* Map pages from `first` up to `end` become NONE. */
+static enum ftl_error fill_none(uint32_t first, uint32_t end) {
+    return first == end || run(HAL_MAP_FILL, end - first - 1, first) ? FTL_OK : FTL_ERR_MEMORY;
+}
 
 /* How directories of f->old_root are written: 1 << copy_bits PPNs for each map page, one behind the other. */
 static uint32_t copy_bits(const struct ftl *f) { return f->old_root.version > 8 ? 1 : 0; }
@@ -164,8 +167,11 @@ static enum ftl_error load_directory(struct ftl *f, uint32_t d, const uint32_t *
     if (copy != 0) directory_must(f, d);
     bool any = false;
     enum ftl_error error = look(f, p, &any);
-    for (uint32_t m = p->first; m < p->end && error == FTL_OK; m++)
-        if (!is_left(p, m)) error = fill_none(m);
+    for (uint32_t m = p->first; m < p->end && error == FTL_OK; m++) {
+        uint32_t first = m;
+        while (m < p->end && !is_left(p, m)) m++;
+        error = fill_none(first, m);
+    }
     for (uint32_t c = 0; c < copies(f) && any && error == FTL_OK; c++) {
         load_copy(f, p, c);
         any = any_left(p);
@@ -198,7 +204,7 @@ enum ftl_error ftl_map_load(struct ftl *f) {
             error = load_directory(f, d, ppns + d, &p);
             continue;
         }
-        for (uint32_t m = p.first; m < p.end && error == FTL_OK; m++) error = fill_none(m);
+        error = fill_none(p.first, p.end);
     }
     if (error == FTL_OK) ftl_blocks_counted_busy(f);
     return error;

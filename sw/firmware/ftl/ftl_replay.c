@@ -6,6 +6,8 @@
 #include "ftl_prepared.h"
 #include "ftl_replay_state.h"
 
+#define MANY 8u /* pages that are not applied yet: no more wait in frames */
+
 enum ftl_error ftl_check_entry(struct ftl *f, const struct ftl_entry *e) {
     const struct ftl_geometry *g = &f->geometry;
     uint32_t block = FTL_WORD_VALUE(e->location) >> g->page_bits;
@@ -134,20 +136,24 @@ static uint32_t entries_of_head(const struct ftl_replay *r, const uint32_t *page
 }
 
 /* A MAP entry outside of a transaction and not in the map yet, and the ones like it behind it, up to `end`: hardware
- * applies them. Moves *entry behind them. */
-static enum ftl_error apply_run(struct ftl *f, struct ftl_replay *r, const uint32_t *page, uint32_t end,
-                                uint32_t *entry) {
-    const uint32_t *words = page + FTL_LOG_ENTRY + *entry * FTL_ENTRY_WORDS;
+ * begins to apply them. Until end_run() neither the map nor the page may be looked at. False: the entry is another. */
+static bool begin_run(struct ftl *f, struct ftl_replay *r, const uint32_t *page, uint32_t end) {
+    const uint32_t *words = page + FTL_LOG_ENTRY + r->tail_entry * FTL_ENTRY_WORDS;
     uint64_t first = ftl_get48(page, FTL_LOG_FIRST);
     struct ftl_entry e = {.kind = words[FTL_ENTRY_KIND] >> FTL_ENTRY_KIND_SHIFT & 0xffu,
                           .flags = words[FTL_ENTRY_FLAGS] >> FTL_ENTRY_FLAGS_SHIFT & 0xffu};
-    if (e.kind != FTL_MAP || e.flags & FTL_ENTRY_IN_TX || first + *entry < f->old_root.map_first) return FTL_OK;
+    if (e.kind != FTL_MAP || e.flags & FTL_ENTRY_IN_TX || first + r->tail_entry < f->old_root.map_first) return false;
     uint32_t frame = (uint32_t)(page - hal_frame(0)) / FTL_PAGE_WORDS;
-    struct hal_map_task t = {.op = HAL_MAP_APPLY, .frame = frame, .first = *entry, .end = end};
+    struct hal_map_task t = {.op = HAL_MAP_APPLY, .frame = frame, .first = r->tail_entry, .end = end};
     hal_map_start(&t);
+    return r->counted = r->runs = true;
+}
+
+/* They are applied, up to the first that is not like them. */
+static enum ftl_error end_run(struct ftl_replay *r) {
     struct hal_map_state state = hal_map_wait();
-    *entry = state.stop;
-    r->counted = true;
+    r->tail_entry = state.stop;
+    r->runs = false;
     return state.bad ? FTL_ERR_MEMORY : FTL_OK;
 }
 
@@ -194,8 +200,9 @@ static enum ftl_error apply_one(struct ftl *f, struct ftl_replay *r, const uint3
 }
 
 /* Applies what is below the watermark, from where the tail began before; while the log is still read, of pages that are
- * there only. */
+ * there only, and hardware may go on with a page when it returns, unless there are many more. */
 static enum ftl_error head(struct ftl *f, struct ftl_replay *r, bool reads) {
+    if (r->runs && end_run(r) != FTL_OK) return FTL_ERR_MEMORY;
     for (; r->tail_page < r->log->pages; r->tail_page++, r->tail_entry = 0) {
         const uint32_t *page;
         if (reads && !ftl_log_has(f, r->log, r->tail_page)) return FTL_OK;
@@ -203,8 +210,10 @@ static enum ftl_error head(struct ftl *f, struct ftl_replay *r, bool reads) {
         if (error != FTL_OK) return error;
         uint32_t count = ftl_log_count(page), end = entries_of_head(r, page, count);
         while (r->tail_entry < end) {
-            error = apply_run(f, r, page, end, &r->tail_entry);
-            if (error != FTL_OK) return error;
+            if (begin_run(f, r, page, end)) {
+                if (reads && r->log->pages - r->tail_page < MANY) return FTL_OK;
+                if (end_run(r) != FTL_OK) return FTL_ERR_MEMORY;
+            }
             uint32_t left = end - r->tail_entry;
             if (left != 0)
                 r->tail_entry += list_run(f, r, page + FTL_LOG_ENTRY + r->tail_entry * FTL_ENTRY_WORDS, left);
@@ -238,6 +247,7 @@ enum ftl_error ftl_replay(struct ftl *f, struct ftl_log *log, bool write, struct
     r.tail_page = f->old_root.log_page;
     enum ftl_error error = ftl_prepared_load(f, &r);
     if (error == FTL_OK) error = ftl_log_scan(f, log, taken, &r);
+    if (r.runs && end_run(&r) != FTL_OK && error == FTL_OK) error = FTL_ERR_MEMORY;
     if (error == FTL_OK) error = head(f, &r, false);
     if (error == FTL_OK && r.counted) ftl_blocks_counted_busy(f);
     if (error == FTL_OK) error = ftl_tail_verify(f, &r);

@@ -24,6 +24,7 @@ struct ftl_replay {
     bool commits_broken; /* a COMMIT did not count: no later one does */
     bool relocates;      /* the tail has RELOCATEs */
     bool counted;        /* hardware has applied entries, and has counted the pages of the log among those of the map */
+    bool runs;           /* hardware applies entries of page tail_page, from tail_entry on */
     struct ftl_lost *lost;
     uint32_t tail_page, tail_entry; /* where the tail begins */
     struct ftl_copies *copies;

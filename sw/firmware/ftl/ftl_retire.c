@@ -18,11 +18,10 @@ static void end_job(struct ftl_retire *r, uint32_t n) {
 
 void ftl_retire_begin(struct ftl *f, struct ftl_retire *r) {
     const struct ftl_geometry *g = &f->geometry;
-    for (uint32_t block = 0; block < g->blocks; block++)
-        for (uint32_t die = 0; die < g->dies; die++) {
-            uint32_t id = ftl_block_id(g, die, block);
-            if (ftl_blocks_unwanted(f, id) && ftl_blocks_is_taken(f, id)) add_job(r, id, hal_log_mark());
-        }
+    for (uint32_t word = 0; word < f->blocks.words; word++)
+        for (uint32_t die = 0; die < g->dies; die++)
+            for (uint32_t bits = ftl_blocks_left_word(f, die, word), block = 32 * word; bits != 0; bits >>= 1, block++)
+                if (bits & 1u && block < g->blocks) add_job(r, ftl_block_id(g, die, block), hal_log_mark());
 }
 
 static void take_event(struct ftl *f, struct ftl_supply *s, struct ftl_retire *r) {

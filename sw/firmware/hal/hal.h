@@ -140,8 +140,9 @@ void hal_live_scan(uint32_t block_id);
 uint32_t hal_live_mask(void);
 
 /* Before hal_enable(): starts what the hardware does with a page of the map, or with entries `first` to `end` - 1 of
- * the log page in a frame (spinal/.../data/MapPages.scala). One at a time: it waits for the one before. Until that has
- * ended, neither the frame nor the map may be touched. hal_map_wait() waits for the last one and says how it went. */
+ * the log page in a frame (spinal/.../data/MapPages.scala); `frame` of FILL: so many pages more, behind that one. One
+ * at a time: it waits for the one before. Until that has ended, neither the frame nor the map may be touched.
+ * hal_map_wait() waits for the last one and says how it went. */
 struct hal_map_task {
     enum hal_map_op op;
     uint32_t frame, page, first, end;

@@ -73,6 +73,8 @@ struct hal_map_state hal_map_wait(void) {
     state = (struct hal_map_state){0};
     if (task.op == HAL_MAP_CLEAR) memset(sim_live, 0, sizeof sim_live);
     else if (task.op == HAL_MAP_APPLY) state = apply(hal_map(), hal_frame(task.frame));
+    else if (task.op == HAL_MAP_FILL)
+        for (uint32_t more = task.frame; state = page(hal_map(), NULL), more > 0; more--) task.page++;
     else state = page(hal_map(), hal_frame(task.frame));
     if (task.op != HAL_MAP_CLEAR && sim.memory_bad != 0 && --sim.memory_bad == 0) {
         sim.memory_hit = task.op;
@@ -83,7 +85,8 @@ struct hal_map_state hal_map_wait(void) {
 
 void hal_map_start(const struct hal_map_task *to) {
     CHECK(!sim.enabled && to->op <= HAL_MAP_APPLY && to->first <= to->end && to->end <= FTL_LOG_ENTRIES);
-    CHECK(to->page * FTL_PAGE_WORDS < sim.g.lbas && to->frame < sim.g.frames);
+    CHECK((to->page + (to->op == HAL_MAP_FILL ? to->frame : 0)) * FTL_PAGE_WORDS < sim.g.lbas);
+    CHECK(to->frame < sim.g.frames || to->op == HAL_MAP_FILL);
     (void)hal_map_wait();
     task = *to;
     under_way = true;

@@ -155,6 +155,15 @@ static void page_with_a_word_that_cannot_be_is_taken_from_its_copy(void) {
     }
 }
 
+static void error_while_the_map_becomes_none_is_not_overlooked(void) {
+    sim_seed(1);
+    sim_new(1, 1, 64, 8, 64);
+    sim.memory_bad = 1;
+    CHECK(sim_mount(&drive.ftl) == FTL_ERR_MEMORY && sim.memory_hit == HAL_MAP_FILL && sim.count[HAL_PROGRAM] == 0);
+    sim_power_on();
+    CHECK(sim_mount(&drive.ftl) == FTL_OK);
+}
+
 /* In each of the hardware's tasks of a mount in turn: refused, read-only, or a second copy; the next mount has all. */
 static void error_of_table_memory_is_not_overlooked(void) {
     uint32_t refused = 0, readable = 0, taken = 0, applied = 0;
@@ -235,6 +244,7 @@ const struct test map_tests[] = {
     {"a map page with a word that cannot be is taken from its copy",
      page_with_a_word_that_cannot_be_is_taken_from_its_copy},
     {"a map of dies with sixteen blocks each", dies_of_sixteen_blocks},
+    {"an error while the map becomes NONE is not overlooked", error_while_the_map_becomes_none_is_not_overlooked},
     {"an error of table memory is not overlooked", error_of_table_memory_is_not_overlooked},
     {"a drive of format 8 is taken, cut at every operation", format_8_is_taken_cut_at_every_operation},
     {"random histories with an error in the map", random_histories_with_an_error_in_the_map},

@@ -28,7 +28,7 @@ case class MapState() extends Bundle {
   * ports of table and frame memory for itself. A map page is 1,024 words; those past the last LPN are NONE, whatever is
   * there.
   *
-  *   - FILL: all words of `page` become NONE.
+  *   - FILL: all words of `page`, and of as many pages behind it as `frame` says, become NONE.
   *   - LOAD: `page` becomes what is in `frame`, which may hold NONE and NAND words of blocks that there are; another
   *     word makes the task `bad`, and is not counted.
   *   - STORE: `frame` becomes `page`. A word that the log has set (APPLY, or firmware) becomes a plain one, in both.
@@ -41,7 +41,7 @@ case class MapState() extends Bundle {
   * the page is not NONE. `bad` also when a memory has answered with an error: neither page nor counts are then to be
   * trusted. What a task has written stands in memory when `busy` falls.
   *
-  * Clocks: about 512 for FILL, 9 for each four words that are all counted when `load` takes a beat in every second
+  * Clocks: 257 for each page of FILL, 9 for each four words that are all counted when `load` takes a beat in every second
   * clock, 6 when none is; APPLY some 7 for each entry. Reset forgets the task.
   */
 class MapPages(p: OtxParam) extends Component {
@@ -67,6 +67,7 @@ class MapPages(p: OtxParam) extends Component {
 
   // Beats of the frame, on their way in or out
   private val beats = StreamFifo(Bits(64 bits), 64)
+  private val more = Reg(UInt(16 bits)) // pages that FILL goes on with
   private val burst = Reg(UInt(5 bits)) // of 32 beats, asked for or begun; 16: all
   private val room = Reg(UInt(7 bits)) // for beats that are not asked for yet
   private val frameAddress = U(p.frameBase, 32 bits) + (task.frame @@ burst(3 downto 0) @@ U(0, 8 bits)).resized
@@ -161,7 +162,11 @@ class MapPages(p: OtxParam) extends Component {
   private val outputFree = !aw && !w && pushes === 0
   private val groups = Reg(UInt(9 bits)) // that have left; 256: all
   leaves := here && turn.msb && outputFree
-  private val filling = busy && fills && !groups.msb && outputFree
+  // what is to be given now is no hindrance: a group in each clock
+  private val given = (!aw || table.aw.fire) && (!w || table.w.fire)
+  private val filling = busy && fills && !groups.msb && given
+  when(table.aw.fire)(aw := False)
+  when(table.w.fire)(w := False)
   when(leaves || filling) {
     data := filling.mux(B(0, 128 bits), group)
     address := U(p.tableBase, 32 bits) + (task.page @@ groups(7 downto 0) @@ U(0, 4 bits)).resized
@@ -190,8 +195,6 @@ class MapPages(p: OtxParam) extends Component {
     ax.size := 4
     ax.burst := 1
   }
-  when(table.aw.fire)(aw := False)
-  when(table.w.fire)(w := False)
   written := written + table.aw.fire.asUInt - table.b.fire.asUInt
 
   // Entries of the log: of the eight words of each the first two beats
@@ -258,11 +261,18 @@ class MapPages(p: OtxParam) extends Component {
   )(bad := True)
   private val through =
     applies.mux(at(9) && !counting && !placing, groups.msb && (!stores || answers.msb)) && outputFree && written === 0
-  when(busy && through)(busy := False)
+  private val goesOn = fills && more =/= 0
+  when(busy && fills && groups.msb && more =/= 0) {
+    task.page := task.page + 1
+    more := more - 1
+    groups := 0
+  }
+  when(busy && through && !goesOn)(busy := False)
   when(begin.valid) {
     busy := True
     bad := False
     any := False
+    more := begin.frame
     burst := 0
     room := 64
     beat := 0
