@@ -28,8 +28,9 @@ LOGS_MIB = (0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
 CAPACITIES_MIB = (256, 1024, 4096, 16384, 32768)
 PAPERS_MS = "papers at 32 GiB: DiffTx 633, WAL 64, TxFlash 6,957; TxSSD, with capacitors, 0.8"
 LOG_BYTES, LOG_ENTRIES, MAP_LBAS = 4096, 126, 1024
+# the words of the boot report without their commas
 MOUNTED = re.compile(
-    r"mounted generation \d+: (\d+) log pages?, (\d+) entr.*?(\d+) clocks: map loaded in (\d+), log replayed in (\d+)",
+    r"mounted generation \d+: (\d+) log pages? (\d+) entr.*?(\d+) clocks: map loaded in (\d+) log replayed in (\d+)",
     re.S,
 )
 
