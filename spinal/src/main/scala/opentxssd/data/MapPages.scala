@@ -41,8 +41,8 @@ case class MapState() extends Bundle {
   * the page is not NONE. `bad` also when a memory has answered with an error: neither page nor counts are then to be
   * trusted. What a task has written stands in memory when `busy` falls.
   *
-  * Clocks: 257 for each page of FILL, 9 for each four words that are all counted when `load` takes a beat in every second
-  * clock, 6 when none is; APPLY some 7 for each entry. Reset forgets the task.
+  * Clocks: 257 for each page of FILL; 9 for each four words that are all counted when `load` takes a beat in every
+  * second clock, 6 when none is; APPLY some 7 for each entry. Reset forgets the task.
   */
 class MapPages(p: OtxParam) extends Component {
   setDefinitionName("otx_map_pages")
