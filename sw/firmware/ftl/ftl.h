@@ -85,7 +85,8 @@ struct ftl_map_blocks {
         uint32_t id : 24, pinned : 1, leaves : 1;
         uint16_t live, next;
     } at[FTL_MAP_BLOCKS];
-    uint32_t n, pinned;
+    uint32_t n, pinned, leaving;
+    uint32_t last; /* found last: pages that follow in a directory are in the same block or in the next one */
     uint32_t to[FTL_MAP_COPIES], left[FTL_MAP_COPIES]; /* of each copy: its next page, pages left in its block */
 };
 

@@ -11,8 +11,12 @@
 
 static struct ftl_map_block *find(struct ftl *f, uint32_t block_id) {
     struct ftl_map_blocks *m = &f->map;
-    for (uint32_t i = m->n; i-- > 0;)
-        if (m->at[i].id == block_id) return &m->at[i];
+    for (uint32_t left = m->n, i = m->last; left > 0; left--, i++) {
+        if (i >= m->n) i = 0;
+        if (m->at[i].id != block_id) continue;
+        m->last = i;
+        return &m->at[i];
+    }
     return NULL;
 }
 
@@ -86,6 +90,7 @@ bool ftl_map_blocks_begin(struct ftl *f, uint32_t pages, uint32_t beside, bool w
     struct ftl_map_blocks *m = &f->map;
     uint32_t most = ftl_map_blocks_most(f), all = f->geometry.map_pages + f->geometry.directories,
              stay = m->n - m->pinned;
+    m->leaving = 0;
     for (uint32_t i = 0; i < m->n; i++) {
         struct ftl_map_block *b = &m->at[i];
         b->next = b->live;
@@ -94,11 +99,12 @@ bool ftl_map_blocks_begin(struct ftl *f, uint32_t pages, uint32_t beside, bool w
         for (uint32_t c = 0; c < FTL_MAP_COPIES && is_open(f, b); c++)
             if (m->to[c] >> f->geometry.page_bits == b->id) m->left[c] = 0;
         pages += b->live;
+        m->leaving++;
         if (!b->pinned) stay--;
     }
     while (!whole && stay + opened(f, pages, beside) > most) {
         struct ftl_map_block *b = emptiest(f);
-        if (b != NULL) b->leaves = true, pages += b->live, stay--;
+        if (b != NULL) b->leaves = true, pages += b->live, m->leaving++, stay--;
         whole = b == NULL || pages >= all;
     }
     if (!whole) return false;
@@ -108,7 +114,7 @@ bool ftl_map_blocks_begin(struct ftl *f, uint32_t pages, uint32_t beside, bool w
 }
 
 bool ftl_map_blocks_leaves(struct ftl *f, uint32_t ppn) {
-    const struct ftl_map_block *b = ppn == FTL_NO_PPN ? NULL : of_page(f, ppn);
+    const struct ftl_map_block *b = ppn == FTL_NO_PPN || f->map.leaving == 0 ? NULL : of_page(f, ppn);
     return b != NULL && b->leaves;
 }
 
