@@ -84,7 +84,8 @@ static void checkpoints_go_on_in_open_blocks(void) {
         write_one(3);
         checkpoint_asked();
         for (uint32_t c = 0; c < FTL_MAP_COPIES; c++) {
-            uint32_t block = (uint32_t)(map_page_named(FTL_KIND_MAP, page_of(3), c) - sim_pages) >> sim.g.page_bits, i = 0;
+            uint32_t block = (uint32_t)(map_page_named(FTL_KIND_MAP, page_of(3), c) - sim_pages) >> sim.g.page_bits,
+                     i = 0;
             while (i < before.n && before.at[i].id != block) i++;
             CHECK(i < before.n);
         }
