@@ -15,6 +15,8 @@ uint32_t map_pages_stand_twice(void);
 /* Checks that firmware knows how many of them each block holds, wear pages among them, and that the map has no other
  * blocks but open ones and pinned ones. Not beside a checkpoint. */
 void map_blocks_are_counted(void);
+/* How many of them this block holds. */
+uint32_t named_pages(uint32_t block_id);
 
 /* Makes them what format 8 has: the first copies only. */
 void map_becomes_format_8(void);

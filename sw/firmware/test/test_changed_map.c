@@ -5,6 +5,7 @@
 #include "drive_hw.h"
 #include "ftl_bbt.h"
 #include "ftl_blocks.h"
+#include "ftl_erases.h"
 #include "ftl_map_blocks.h"
 #include "map_pages.h"
 #include "tests.h"
@@ -216,6 +217,35 @@ static void pages_leave_bad_blocks(void) {
     }
 }
 
+/* So it does a block that is worn less than the others: what stays in it for long would keep it behind. */
+static void pages_leave_blocks_that_wear_less(void) {
+    big_drive(0);
+    const struct sim_page *page = map_page_named(FTL_KIND_MAP, PAGES - 1, 0);
+    uint32_t id = (uint32_t)(page - sim_pages) >> sim.g.page_bits;
+    for (uint32_t die = 0; die < sim.g.dies; die++)
+        for (uint32_t b = 0; b < sim.g.blocks; b++)
+            *ftl_erases(&drive.ftl, die, b) = ftl_block_id(&sim.g, die, b) == id ? 1 : 50;
+    for (uint32_t walks = drive.ftl.wear.walks; drive.ftl.wear.walks < walks + 2;) drive_supply(8);
+    write_one(0);
+    checkpoint_asked();
+    CHECK(named_pages(id) == 0);
+    map_blocks_are_counted();
+    drive_cut_dropping_all();
+    CHECK(sim_mount(&drive.ftl) == FTL_OK);
+    drive_judge();
+}
+
+/* Blocks with prepared transactions stay whatever is written. So beside them the map has no more than a checkpoint
+ * takes, and for these there is room. */
+static void blocks_of_prepared_transactions_come_beside_those_of_the_map(void) {
+    big_drive(0);
+    CHECK(drive_tx_write(3, drive_lpn(4)) && drive_prepare(3));
+    drive_flush();
+    remounted();
+    drive_start();
+    CHECK(drive.ftl.map.pinned != 0 && ftl_map_blocks_most(&drive.ftl) == ftl_checkpoint_blocks(&sim.g));
+}
+
 /* A map page that a checkpoint wrote and later mounts have kept: its position was in another log. So moves of the new
  * log change it, at whatever index. */
 static void position_is_that_of_its_own_log(void) {
@@ -304,6 +334,9 @@ const struct test changed_map_tests[] = {
     {"changed-map: a checkpoint that is given up loses nothing", checkpoint_that_is_given_up_loses_nothing},
     {"changed-map: a directory that a checkpoint cannot read", directory_that_a_checkpoint_cannot_read},
     {"changed-map: pages leave bad blocks", pages_leave_bad_blocks},
+    {"changed-map: pages leave blocks that wear less", pages_leave_blocks_that_wear_less},
+    {"changed-map: prepared transactions come beside the map's blocks",
+     blocks_of_prepared_transactions_come_beside_those_of_the_map},
     {"changed-map: a position is that of its own log", position_is_that_of_its_own_log},
     {"changed-map: a drive of format 10 is taken", format_10_is_taken},
     {"changed-map: random histories of a larger map", random_histories_of_a_larger_map},
