@@ -43,7 +43,7 @@ def us(clocks):
 
 
 class Traffic:
-    """Commands under way, each with what is to be done with its completion."""
+    """Commands under way, each with what is to be done with its completion; `last`: the newest one."""
 
     def __init__(self, drive, seed):
         self.drive, self.rng, self.then, self.stamps = drive, random.Random(seed), {}, count(1)
@@ -62,6 +62,7 @@ class Traffic:
             if self.drive.step(100_000):
                 done = self.drive.poll()
                 assert done.status == Status.SUCCESS, done
+                self.last = done
                 self.then.pop(done.tag)(done.clock)
 
 

@@ -164,6 +164,29 @@ async def pages_go_to_lanes_whose_die_is_idle_or_near_to_it(dut):
 
 
 @cocotb.test()
+async def both_copies_are_on_one_die_only_when_all_others_are_erased(dut):
+    g = geometry(GEOMETRY)
+    if g["lanes"] < 4:
+        return
+    b = await on_dies(dut, [0, 0, 2, 4])
+    for state, pairs in ((0, 8), (1, 8)):
+        await die_states(b, [0] + [state] * (g["dies"] - 1))
+        for _ in range(pairs):
+            copies = await lanes_of_next_page(b)
+            assert set(copies) != {0, 1}, f"both on die 0, the others {state}"
+    await die_states(b, [1, 1, 1, 1, 3] + [3] * (g["dies"] - 5))
+    for _ in range(8):
+        assert set(await lanes_of_next_page(b)) in ({0, 2}, {1, 2})
+    await die_states(b, [1] + [3] * (g["dies"] - 1))
+    assert set(await lanes_of_next_page(b)) == {0, 1}
+    await die_states(b, [0] * g["dies"])
+    b.dut.idleDies.value = 0
+    pairs = [await lanes_of_next_page(b) for _ in range(8)]
+    assert [0, 1] in pairs, "lanes are not taken in turn"
+    b.whole()
+
+
+@cocotb.test()
 async def a_page_waits_for_a_lane_that_is_not_erased(dut):
     """For the one that has a page under way; when all dies are erased it does not wait."""
     g = geometry(GEOMETRY)

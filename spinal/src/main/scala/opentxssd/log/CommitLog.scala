@@ -139,6 +139,7 @@ class CommitLog(p: OtxParam) extends Component {
   lanes.dieNow := dieNow
   living.pages.usable := lanes.usable
   living.pages.near := lanes.near
+  living.pages.dies := lanes.dies
   living.pages.idleDies := idleDies
   lanes.waiting := living.pages.waiting
   lanes.advance := living.pages.advance

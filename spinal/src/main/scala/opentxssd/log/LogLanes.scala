@@ -21,8 +21,8 @@ import spinal.lib._
   * `noMore`: no further block comes to this lane. `over`: so it is for lane `lane`; `ends`: for all of them (a clock
   * late).
   *
-  * `dieNow`: as the flash scheduler has it, of each die; `near`: that of the die of each lane's current block, up to
-  * `lanes` + 2 clocks late.
+  * `dieNow`: as the flash scheduler has it, of each die; `near`: that of the die of each lane's current block, `dies`:
+  * that die; both up to `lanes` + 2 clocks late.
   *
   * `capture` for one clock: `shownBlock` and `shownPage` are the current block and next page of lane `shown` as they
   * were then, until the lane has used up two more blocks.
@@ -44,6 +44,7 @@ class LogLanes(p: OtxParam) extends Component {
   val usable = out port Bits(p.lanes bits)
   val dieNow = Vec.fill(p.dies)(in port UInt(2 bits))
   val near = Vec.fill(p.lanes)(out port UInt(2 bits))
+  val dies = Vec.fill(p.lanes)(out port UInt((p.dieBits max 1) bits))
   val current, next = out port UInt(idBits bits)
   val page = out port UInt(p.pageBits bits)
   val advance, skip = in port Bool()
@@ -121,5 +122,8 @@ class LogLanes(p: OtxParam) extends Component {
   private val state =
     if (p.dies == 1) dieNow(0)
     else MuxOH((0 until p.dies).map(d => (block0 >> p.blockBits) === codeOf(d)), dieNow)
-  for (l <- 0 until p.lanes) near(l) := RegNextWhen(state, whose === l) init 0
+  for (l <- 0 until p.lanes) {
+    near(l) := RegNextWhen(state, whose === l) init 0
+    dies(l) := (if (p.dies == 1) U(0) else RegNextWhen(block0 >> p.blockBits, whose === l) init 0)
+  }
 }

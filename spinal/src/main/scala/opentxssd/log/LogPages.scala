@@ -27,7 +27,8 @@ case class LogPlace(p: OtxParam) extends Bundle {
   * `now`). A lane whose die is idle, else one whose die is not erased; if there are only erased ones, and a lane that
   * is not has a copy under way, that is waited for; among equals in turn. With `idleDies` low: the next usable one in
   * turn, which is waited for when it has a copy under way. The second copy's lane is chosen so from all but the
-  * first's. Nobody waits for ever: a program ends. When one lane only is usable, it gets both copies, one after the
+  * first's, and of these from those on other `dies` if one of them is not erased. Nobody waits for ever: a program
+  * ends. When one lane only is usable, it gets both copies, one after the
   * other.
   *
   * A copy whose program fails is placed again before any new page (decision 011), when the other copy has ended, for
@@ -59,6 +60,7 @@ class LogPages(p: OtxParam) extends Component {
   val available = in port Bool()
   val usable = in port Bits(p.lanes bits)
   val near = Vec.fill(p.lanes)(in port UInt(2 bits))
+  val dies = Vec.fill(p.lanes)(in port UInt((p.dieBits max 1) bits)) // of each lane's current block
   val idleDies = in port Bool()
   val current, next = in port UInt(p.blockBits + p.dieBits bits)
   val lanePage = in port UInt(p.pageBits bits)
@@ -118,10 +120,13 @@ class LogPages(p: OtxParam) extends Component {
   private val place = places.readAsync(copy @@ slot)
 
   // The lane of a copy
-  private val others = usable & ~(laneBit(lanes(0)) & B(p.lanes bits, default -> (state === State.Second)))
-  private val free = others & ~flying
   private val idle = Vec(near.map(_ === 0)).asBits
   private val spared = ~Vec(near.map(_.msb)).asBits // no erase
+  private val alike = Vec(dies.map(_ === MuxOH(laneBit(lanes(0)), dies))).asBits // on the die of the first copy
+  private val apart = idleDies && (usable & spared & ~alike).orR
+  private def all(bit: Bool) = B(p.lanes bits, default -> bit)
+  private val others = usable & ~((laneBit(lanes(0)) | alike & all(apart)) & all(state === State.Second))
+  private val free = others & ~flying
   private val best = Mux((free & idle).orR, free & idle, Mux((others & spared).orR, free & spared, free))
   private val choice = OHMasking.roundRobin(Mux(idleDies, best, others), turn) & free
   private val alone = (usable.asUInt & (usable.asUInt - 1)) === 0 // one lane is usable, or none
