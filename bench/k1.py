@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""k1: what a checkpoint adds to a 4 KiB READ and to a COMMIT. The whole drive of preset sim (4 channels of 2 dies, pins,
-times of K9F8G08), its firmware with its clocks; checkpoints by command.
+"""k1: what a checkpoint adds to a 4 KiB READ and to a COMMIT. The whole drive of preset sim (4 channels of 2 dies,
+pins, times of K9F8G08), its firmware with its clocks; checkpoints by command.
 
-One READ, or one COMMIT, under way at a time. READ: of a random block that was written. COMMIT: of a transaction that has
-trimmed such a block, from its submission to its completion. `none`: no checkpoint; `few pages`: each checkpoint writes
-one map page that changed; `all pages`: it writes all 64, one after the other. Timed are commands that begin while one is
-under way, and the drive does nothing else.
+One READ, or one COMMIT, under way at a time. READ: of a random block that was written. COMMIT: of a transaction that
+has trimmed such a block, from its submission to its completion. `none`: no checkpoint; `few pages`: each checkpoint
+writes one map page that changed; `all pages`: it writes all 64. Timed are commands that begin while a checkpoint is
+under way; the drive does nothing else.
 """
 
 from bench.committers import Traffic, us

@@ -2,8 +2,9 @@
 """Preset paper, 32 GiB on 64 dies with its processor: it is formatted and serves (LONG=1). Its start after a power cut
 is not here: it takes more than 50 million clocks (docs/known-gaps.md).
 
-A first format reads the factory marks of 163,840 blocks, which nobody has waited for. So the NAND is what a first format leaves that is cut when it has done that: the bad-block table of no bad
-blocks, in both copies, and nothing else."""
+A first format reads the factory marks of 163,840 blocks, which nobody has waited for. So the NAND is what a first
+format leaves that is cut when it has done that: the bad-block table of no bad blocks, in both copies, and nothing else.
+"""
 
 import ctypes
 import os
