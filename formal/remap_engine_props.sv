@@ -44,7 +44,7 @@ module remap_engine_props (
   localparam [2:0] Begin = otx_facts_pkg::AskBegin,
       DoCommitting = otx_facts_pkg::AskCommitting, DoCommit = otx_facts_pkg::AskCommit, Abort = otx_facts_pkg::AskAbort,
       Prepare = otx_facts_pkg::AskPrepare, Recover = otx_facts_pkg::AskRecover;
-  localparam [31:0] MapAt = 32'h4000_0000, EntriesAt = 32'h4000_1000;
+  localparam [31:0] MapAt = 32'h8000_0000, EntriesAt = 32'h8000_1000;
   localparam [2:0] Followed = 7;  // the location that is followed
 
   wire op_ready, rsp_valid, tx_ready, released_valid;
