@@ -3,9 +3,9 @@
 pins, times of K9F8G08), its firmware with its clocks; checkpoints by command.
 
 One READ, or one COMMIT, under way at a time. READ: of a random block that was written. COMMIT: of a transaction that
-has trimmed such a block, from its submission to its completion. `none`: no checkpoint; `few pages`: each checkpoint
-writes one map page that changed; `all pages`: it writes all 64. Timed are commands that begin while a checkpoint is
-under way; the drive does nothing else.
+has trimmed such a block, from its submission to its completion. `none`: no checkpoint; `all pages`: one
+that writes all 64 map pages, for a block of each was written. Timed are commands that begin while it is under way; the
+drive does nothing else. Some five minutes, most of them the checkpoint's 10 million clocks.
 """
 
 from bench.committers import Traffic, us
@@ -15,22 +15,22 @@ from opentxssd import Drive, Opcode
 from opentxssd.facts import HealthWord, Query
 
 TITLE = "what a checkpoint adds to a READ and to a COMMIT"
-PRESET, MHZ, CHECKPOINTS, ALONE = "sim", 100, 2, 150
+PRESET, MHZ, ALONE = "sim", 100, 150
 LBAS_OF_PAGE = 1024
 ERASE_US = 1500  # K9F8G08: what waits for the erase of an anchor
 
 
-def measure(kind, pages, checkpoints=CHECKPOINTS):
-    """Sorted clocks of the commands, and of the checkpoints."""
+def measure(kind, beside):
+    """Sorted clocks of the commands, beside a checkpoint or alone; the clocks of the checkpoint, or None."""
     drive = Drive(PRESET)
     drive.step(400_000)
-    traffic, took, lengths = Traffic(drive, 1), [], []
+    traffic, took, length = Traffic(drive, 1), [], None
     lbas = [page * LBAS_OF_PAGE + page % 7 for page in range(drive.lbas // LBAS_OF_PAGE)]
     state = {"timed": False, "stop": False}
 
-    def change(pages):
-        """Writes a block of each of so many map pages."""
-        left = lbas[:pages]
+    def change():
+        """Writes a block of each map page."""
+        left = list(lbas)
 
         def writer(_):
             if left:
@@ -62,21 +62,16 @@ def measure(kind, pages, checkpoints=CHECKPOINTS):
         else:
             traffic.submit(lambda _: timed(Opcode.COMMIT, txid=txid), Opcode.TRIM, lba, 1, txid=txid)
 
-    change(len(lbas))
+    change()
     command(0)
-    if pages == 0:
-        state["timed"] = True
-        traffic.run(lambda: len(took) >= ALONE)
-    if pages:
-        checkpoint(traffic)  # from here on only what a round changes has changed
-    for _ in range(checkpoints if pages else 0):
-        change(pages)
-        begin, state["timed"] = drive.clock, True
+    begin, state["timed"] = drive.clock, True
+    if beside:
         checkpoint(traffic)
-        state["timed"] = False
-        lengths.append(drive.clock - begin)
+        length = drive.clock - begin
+    else:
+        traffic.run(lambda: len(took) >= ALONE)
     state["stop"] = True
-    return sorted(took), sorted(lengths)
+    return sorted(took), length
 
 
 def checkpoint(traffic):
@@ -99,12 +94,12 @@ def checkpoint(traffic):
         traffic.drive.step(2000)
 
 
-def run(checkpoints=CHECKPOINTS):
+def run():
     build_drive(PRESET)
     rows, added = [], {}
     for kind in ("READ", "COMMIT"):
-        for name, pages in (("none", 0), ("few pages", 1), ("all pages", 64)):
-            took, lengths = measure(kind, pages, checkpoints)
+        for name in ("none", "all pages"):
+            took, length = measure(kind, name != "none")
             rows.append(
                 {
                     "command": kind,
@@ -113,10 +108,10 @@ def run(checkpoints=CHECKPOINTS):
                     "p50_us": us(took[len(took) // 2]),
                     "p99_us": us(took[int(0.99 * len(took))]),
                     "most_us": us(took[-1]),
-                    "checkpoint_ms": us(lengths[-1]) / 1000 if lengths else None,
+                    "checkpoint_ms": us(length) / 1000 if length else None,
                 }
             )
-            if pages == 0:
+            if length is None:
                 alone = us(took[-1])
             added[kind] = us(took[-1]) - alone
     worst = max(added.values())
