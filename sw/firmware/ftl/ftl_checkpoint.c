@@ -148,8 +148,13 @@ static bool compose(const struct ftl *f, uint32_t page) {
     return any != 0;
 }
 
-/* Erases a block for that copy of the map. */
+/* Erases a block for that copy of the map. When so many pages have changed meanwhile that there would be too many
+ * blocks, all of the map is written instead: what is kept free for the next checkpoint stays enough. */
 static void open_block(struct ftl *f, struct ftl_checkpoint *c, uint32_t copy) {
+    if (!c->whole && ftl_map_blocks_full(f)) {
+        give_up(f, c);
+        return;
+    }
     uint32_t channel = copy == 0 ? 0 : f->geometry.channels - 1,
              block = f->blocks.total > FTL_RESCUE_BLOCKS ? ftl_blocks_take_near(f, channel) : FTL_NO_BLOCK;
     if (block == FTL_NO_BLOCK && c->urgent) block = ftl_blocks_borrow(f);
@@ -208,16 +213,19 @@ static bool program_twice(struct ftl *f, struct ftl_checkpoint *c, uint32_t kind
     return c->copy == 0;
 }
 
-/* Takes the directory of the next page as the old root has it. When neither copy can be read all of its pages are
- * written. */
+/* Takes the directory of the next page as the old root has it. When neither copy can be read nobody knows which pages
+ * it names, and all of the map is written. */
 static void open_directory(struct ftl *f, struct ftl_checkpoint *c) {
     uint32_t frame = FTL_FRAME_NEW_DIRECTORY(f), d = c->page / FTL_DIRECTORY_PAGES,
              *root = hal_frame(FTL_FRAME_NEW_ROOT(f)) + FTL_ROOT_DIRECTORY + d;
     bool none = root[0] == FTL_NO_PPN, lost = !none && ftl_map_directory(f, d, root, frame) == FTL_MAP_COPIES;
-    for (uint32_t i = 0; i < FTL_PAGE_WORDS && (none || lost); i++) hal_frame(frame)[i] = FTL_NO_PPN;
+    if (lost) {
+        give_up(f, c);
+        return;
+    }
+    for (uint32_t i = 0; i < FTL_PAGE_WORDS && none; i++) hal_frame(frame)[i] = FTL_NO_PPN;
     c->here = true;
-    c->all = c->whole || lost;
-    c->changed = lost || ftl_map_blocks_leaves(f, root[0]) || ftl_map_blocks_leaves(f, root[FTL_ROOT_COPY]);
+    c->changed = ftl_map_blocks_leaves(f, root[0]) || ftl_map_blocks_leaves(f, root[FTL_ROOT_COPY]);
     c->stop = (d + 1) * FTL_DIRECTORY_PAGES;
     if (c->stop > f->geometry.map_pages) c->stop = f->geometry.map_pages;
 }
@@ -242,7 +250,7 @@ static bool find_page(struct ftl *f, struct ftl_checkpoint *c, const uint32_t *p
             c->taken = (c->page / 32 + 1) * 32;
         }
         bool turn = c->page % (1u << FTL_MAP_TURN_BITS) == c->turn && own[0] != FTL_NO_PPN;
-        if (c->all || turn || c->bits >> c->page % 32 & 1u || ftl_map_blocks_leaves(f, own[0]) ||
+        if (c->whole || turn || c->bits >> c->page % 32 & 1u || ftl_map_blocks_leaves(f, own[0]) ||
             ftl_map_blocks_leaves(f, own[1]))
             return true;
     }

@@ -33,11 +33,11 @@
  * Cut on the way, recovery finds the old root with its map and log, or the new one: what one of them needs is free only
  * when the other is erased.
  * A step programs one page or erases one block, when nothing else of the firmware is in flight. A program that fails
- * makes its block bad, and the page is written again in another one. Without a block for it the checkpoint is given up,
- * nothing has changed then, and it begins again, with all of the map, when as many blocks are free as it needs. When
- * the log has no block left it may borrow of the mount reserve (ftl_blocks.h) what failing blocks took away, and
- * afterwards gives others back. A transaction that stays open keeps the log from its first entry on, and no start is
- * behind that.
+ * makes its block bad, and the page is written again in another one. Without a block for it, or when the map would have
+ * more blocks than it may, or when a directory cannot be read, the checkpoint is given up, nothing has changed then,
+ * and it begins again, with all of the map, when as many blocks are free as it needs. When the log has no block left it
+ * may borrow of the mount reserve (ftl_blocks.h) what failing blocks took away, and afterwards gives others back. A
+ * transaction that stays open keeps the log from its first entry on, and no start is behind that.
  *
  * By command (hal_asked): one whose start is behind all that was logged when it was asked for. A note closes the open
  * page of the log. When that start is not to be had in FTL_ASK_ROUNDS rounds (a transaction stays open) the best one is
@@ -79,7 +79,6 @@ struct ftl_checkpoint {
     uint32_t turn;       /* which 64th of the pages is written anew, too */
     bool whole;          /* all pages are written: the one before was given up, or blocks would be too many */
     bool here;           /* the directory is in its frame; */
-    bool all;            /* all of its pages are written; */
     bool changed;        /* it is to be written */
     bool composed;       /* the page is in its frame and not on NAND yet; */
     uint64_t position;   /* the log's head when its words were read */

@@ -113,6 +113,12 @@ bool ftl_map_blocks_begin(struct ftl *f, uint32_t pages, uint32_t beside, bool w
     return true;
 }
 
+bool ftl_map_blocks_full(const struct ftl *f) {
+    uint32_t stay = 0;
+    for (uint32_t i = 0; i < f->map.n; i++) stay += !f->map.at[i].leaves && !f->map.at[i].pinned;
+    return stay >= ftl_map_blocks_most(f);
+}
+
 bool ftl_map_blocks_leaves(struct ftl *f, uint32_t ppn) {
     const struct ftl_map_block *b = ppn == FTL_NO_PPN || f->map.leaving == 0 ? NULL : of_page(f, ppn);
     return b != NULL && b->leaves;

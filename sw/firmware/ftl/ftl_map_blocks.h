@@ -29,6 +29,9 @@ void ftl_map_blocks_pin(struct ftl *f, uint32_t block_id);
 /* A new map begins, for which so many pages of each copy are written, and so many pages beside them. Chooses what
  * leaves. True: all of the map is to be written, as it is with `whole`; then no block is open. */
 bool ftl_map_blocks_begin(struct ftl *f, uint32_t pages, uint32_t beside, bool whole);
+/* Whether the map that was begun has as many blocks as it may have: one more, and it would have to be written whole.
+ * More pages may change while a checkpoint is written than were known when it began. */
+bool ftl_map_blocks_full(const struct ftl *f);
 /* Whether a page must be written anew because its block leaves; FTL_NO_PPN: no. */
 bool ftl_map_blocks_leaves(struct ftl *f, uint32_t ppn);
 /* The root that is to come names this page; it does not name that page any more, which becomes FTL_NO_PPN. */

@@ -175,7 +175,7 @@ static void checkpoint_that_is_given_up_loses_nothing(void) {
     }
 }
 
-/* A directory that a checkpoint cannot read: from its second copy, or all of its pages are written. */
+/* A directory that a checkpoint cannot read: from its second copy, or all of the map is written. */
 static void directory_that_a_checkpoint_cannot_read(void) {
     for (uint32_t run = 0; run < 6; run++) {
         big_drive(run / 2);
@@ -184,6 +184,7 @@ static void directory_that_a_checkpoint_cannot_read(void) {
         if (run % 2) map_page_named(FTL_KIND_DIRECTORY, 0, 1)->state = SIM_TORN;
         checkpoint_asked();
         if (run % 2) CHECK(map_pages_stand_twice() >= PAGES + 1);
+        map_blocks_are_counted();
         drive_cut_dropping_all();
         CHECK(sim_mount(&drive.ftl) == FTL_OK);
         CHECK(map_pages_stand_twice() >= PAGES + 1);
@@ -289,6 +290,49 @@ static void format_10_is_taken(void) {
     }
 }
 
+/* While a checkpoint is written more pages change than had changed when it began. The map has no more blocks than it
+ * may have all the same: what is kept free stays enough for the next checkpoint. */
+static void pages_that_change_meanwhile(void) {
+    uint32_t partly = 0, given_up = 0;
+    for (uint32_t run = 0; run < 20; run++) {
+        sim_seed(run);
+        sim_new(2, 2, 280, 8, PAGES * FTL_PAGE_WORDS);
+        sim.g.firmware_frames = 20; /* erase counts of so many blocks */
+        if (run % 2) sim_directories(1);
+        sim.g.checkpoint_pages = 100000;
+        mounted();
+        for (uint32_t i = 0; i < DRIVE_LPNS; i++) write_one(i);
+        for (uint32_t n = 0; n < 120; n++) {
+            uint32_t done = drive.checkpoint.done, maps = sim.programs[FTL_KIND_MAP];
+            bool whole = false;
+            write_one(sim_random(DRIVE_LPNS));
+            sim.asked = (sim.asked + 1u) & 0xffu;
+            for (uint32_t k = 0; drive.checkpoint.state != FTL_CHECKPOINT_MAP; k++) {
+                CHECK(k < 4000);
+                drive_supply(1);
+                (void)drive_finish_one();
+            }
+            whole = drive.checkpoint.whole;
+            for (uint32_t i = 0; i < DRIVE_LPNS; i++)
+                if (sim_random(20) > n % 20) sim_map_written(drive_lpn(i));
+            for (uint32_t k = 0; drive.checkpoint.done == done; k++) {
+                CHECK(k < 4000);
+                given_up += !whole && drive.checkpoint.whole;
+                whole = drive.checkpoint.whole;
+                drive_supply(1);
+                (void)drive_finish_one();
+            }
+            partly += sim.programs[FTL_KIND_MAP] - maps < 2 * PAGES;
+            CHECK(drive.ftl.map.n <= ftl_map_blocks_most(&drive.ftl));
+            map_blocks_are_counted();
+        }
+        drive_cut_dropping_all();
+        CHECK(sim_mount(&drive.ftl) == FTL_OK);
+        drive_judge();
+    }
+    CHECK(partly > 1000 && given_up > 5);
+}
+
 /* Many map pages, few of them changed at a time, cut at random. */
 static void random_histories_of_a_larger_map(void) {
     uint32_t cuts = 0, checkpoints = 0;
@@ -339,6 +383,7 @@ const struct test changed_map_tests[] = {
      blocks_of_prepared_transactions_come_beside_those_of_the_map},
     {"changed-map: a position is that of its own log", position_is_that_of_its_own_log},
     {"changed-map: a drive of format 10 is taken", format_10_is_taken},
+    {"changed-map: pages that change meanwhile", pages_that_change_meanwhile},
     {"changed-map: random histories of a larger map", random_histories_of_a_larger_map},
     {0},
 };
