@@ -56,6 +56,10 @@ static bool is_open(const struct ftl *f, const struct ftl_map_block *b) {
     return false;
 }
 
+bool ftl_map_blocks_fit(const struct ftl_geometry *g) {
+    return ftl_mount_map_blocks(g) + ftl_checkpoint_blocks(g) + FAILING <= FTL_MAP_BLOCKS;
+}
+
 uint32_t ftl_map_blocks_most(const struct ftl *f) {
     uint32_t next = ftl_checkpoint_blocks(&f->geometry), more = f->health.spare / SPARE_SHARE,
              most = ftl_mount_map_blocks(&f->geometry) + (more < next ? more : next),

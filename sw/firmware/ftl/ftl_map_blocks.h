@@ -41,6 +41,9 @@ void ftl_map_blocks_drop(struct ftl *f, uint32_t *ppn);
  * released. */
 void ftl_map_blocks_end(struct ftl *f, bool counts, bool unpin);
 
+/* Whether there are places for the blocks of a mount, those of a checkpoint of the whole map, and some that fail. */
+bool ftl_map_blocks_fit(const struct ftl_geometry *g);
+
 /* How many blocks the map may have between checkpoints: those that a mount takes; of the blocks beyond the need at most
  * a quarter, and no more than a checkpoint takes; beside pinned ones no more than that. */
 uint32_t ftl_map_blocks_most(const struct ftl *f);

@@ -8,6 +8,7 @@
 #include "ftl_erase.h"
 #include "ftl_log.h"
 #include "ftl_map.h"
+#include "ftl_map_blocks.h"
 #include "ftl_marks.h"
 #include "ftl_prepared.h"
 #include "ftl_replay.h"
@@ -19,7 +20,7 @@
 static bool config_fits(const struct ftl_geometry *g) {
     return g->dies <= FTL_MAX_DIES && g->directories <= FTL_MAX_DIRECTORIES && g->map_pages <= g->tx_slots * 2 &&
            g->frames >= g->firmware_frames + FTL_FRAME_POOL + 2 * HAL_NAND_DEPTH &&
-           (g->tx_slots & (g->tx_slots - 1)) == 0 && g->tx_slots != 0;
+           (g->tx_slots & (g->tx_slots - 1)) == 0 && g->tx_slots != 0 && ftl_map_blocks_fit(g);
 }
 
 /* What is bad: the table, or if there is none the factory marks; and the root with that known. In an anchor that the

@@ -290,6 +290,18 @@ static void format_10_is_taken(void) {
     }
 }
 
+/* A map whose blocks, with those of the next checkpoint, are more than there are places for: no checkpoint could end.
+ */
+static void map_of_too_many_blocks_is_refused(void) {
+    for (uint32_t run = 0; run < 2; run++) {
+        sim_new(1, 1, 64, 64, 64);
+        sim.g.tx_slots = 1u << 16;
+        sim.g.lbas = (run ? 18000 : 8192) * FTL_PAGE_WORDS;
+        ftl_geometry_init(&sim.g);
+        CHECK(sim_mount(&drive.ftl) == (run ? FTL_ERR_CONFIG : FTL_ERR_BLOCKS));
+    }
+}
+
 /* While a checkpoint is written more pages change than had changed when it began. The map has no more blocks than it
  * may have all the same: what is kept free stays enough for the next checkpoint. */
 static void pages_that_change_meanwhile(void) {
@@ -383,6 +395,7 @@ const struct test changed_map_tests[] = {
      blocks_of_prepared_transactions_come_beside_those_of_the_map},
     {"changed-map: a position is that of its own log", position_is_that_of_its_own_log},
     {"changed-map: a drive of format 10 is taken", format_10_is_taken},
+    {"changed-map: a map of too many blocks is refused", map_of_too_many_blocks_is_refused},
     {"changed-map: pages that change meanwhile", pages_that_change_meanwhile},
     {"changed-map: random histories of a larger map", random_histories_of_a_larger_map},
     {0},
