@@ -126,9 +126,9 @@ static void begin(struct ftl *f, struct ftl_checkpoint *c) {
         c->root.lane_page[l] = c->begin.at.lane[l].page;
         c->root.lane_next[l] = after(&f->log[l], c->begin.at.lane[l].block);
     }
-    if (!c->whole) return;
-    for (uint32_t d = 0; d < FTL_MAX_DIRECTORIES; d++) w[d] = w[d + FTL_ROOT_COPY] = FTL_NO_PPN;
-    ftl_wear_none(hal_frame(FTL_FRAME_NEW_ROOT(f)));
+    for (uint32_t d = c->whole ? 0 : f->old_root.directories; d < FTL_MAX_DIRECTORIES; d++)
+        w[d] = w[d + FTL_ROOT_COPY] = FTL_NO_PPN;
+    if (c->whole) ftl_wear_none(hal_frame(FTL_FRAME_NEW_ROOT(f)));
 }
 
 /* What the map of the checkpoint says of a block. */

@@ -302,6 +302,19 @@ static void map_of_too_many_blocks_is_refused(void) {
     }
 }
 
+/* A root of a first format names no directory, and the first checkpoint looks for none. */
+static void first_checkpoint_is_not_given_up(void) {
+    sim_new(2, 2, 160, 16, PAGES * FTL_PAGE_WORDS);
+    mounted();
+    write_one(0);
+    sim.asked = 1;
+    for (uint32_t n = 0; drive.checkpoint.done == 0; n++) {
+        CHECK(n < 4000 && !drive.checkpoint.whole);
+        drive_supply(1);
+        (void)drive_finish_one();
+    }
+}
+
 /* While a checkpoint is written more pages change than had changed when it began. The map has no more blocks than it
  * may have all the same: what is kept free stays enough for the next checkpoint. */
 static void pages_that_change_meanwhile(void) {
@@ -396,6 +409,7 @@ const struct test changed_map_tests[] = {
     {"changed-map: a position is that of its own log", position_is_that_of_its_own_log},
     {"changed-map: a drive of format 10 is taken", format_10_is_taken},
     {"changed-map: a map of too many blocks is refused", map_of_too_many_blocks_is_refused},
+    {"changed-map: a first checkpoint is not given up", first_checkpoint_is_not_given_up},
     {"changed-map: pages that change meanwhile", pages_that_change_meanwhile},
     {"changed-map: random histories of a larger map", random_histories_of_a_larger_map},
     {0},
