@@ -4,10 +4,27 @@
 namespace otx {
 
 void DriveEngine::start(const otx_cmd &cmd, void *data, Batch &batch) {
+    {
+        const std::lock_guard lock(mutex_);
+        batch.open++;
+    }
+    start(cmd, data, [this, &batch](const otx_cpl &cpl) {
+        if (cpl.status && !batch.status) batch.status = cpl.status;
+        batch.result = cpl.result;
+        batch.open--;
+        done_.notify_all();
+    });
+}
+
+void DriveEngine::start(const otx_cmd &cmd, void *data, Done done) {
     const std::lock_guard lock(mutex_);
-    batch.open++;
-    queue_.push_back({cmd, data, &batch});
+    queue_.push_back({cmd, data, std::move(done)});
     work_.notify_one();
+}
+
+uint64_t DriveEngine::clock() {
+    const std::lock_guard lock(mutex_);
+    return clock_;
 }
 
 uint8_t DriveEngine::wait(Batch &batch) {
@@ -27,11 +44,10 @@ void DriveEngine::stop() {
 
 void DriveEngine::hand_over() {
     for (uint8_t tag = 0; tag < OTX_TAGS && !queue_.empty(); tag++) {
-        if (under_way_[tag].batch) continue;
-        Command command = queue_.front();
+        if (under_way_[tag].done) continue;
+        Command &command = under_way_[tag] = std::move(queue_.front());
         queue_.pop_front();
         command.cmd.tag = tag;
-        under_way_[tag] = command;
         count_++;
         if (command.cmd.opcode == OTX_OP_COMMIT && commits_++ == 0 && trace_commits_) otx_trace_pause(0);
         otx_submit(&command.cmd, command.data);
@@ -42,13 +58,11 @@ void DriveEngine::collect() {
     otx_cpl cpl;
     while (otx_poll(&cpl)) {
         Command &command = under_way_[cpl.tag];
-        if (cpl.status && !command.batch->status) command.batch->status = cpl.status;
         if (command.cmd.opcode == OTX_OP_COMMIT && --commits_ == 0 && trace_commits_) otx_trace_pause(1);
-        command.batch->open--;
+        command.done(cpl);
         command = {};
         count_--;
         last_ = cpl.clock;
-        done_.notify_all();
     }
 }
 
@@ -61,6 +75,7 @@ bool DriveEngine::quiet() const {
 
 void DriveEngine::run() {
     std::unique_lock lock(mutex_);
+    clock_ = otx_clock();
     for (;;) {
         hand_over();
         if (quiet()) {
@@ -71,6 +86,7 @@ void DriveEngine::run() {
         lock.unlock();
         otx_step(slice);
         lock.lock();
+        clock_ = otx_clock();
         collect();
     }
 }

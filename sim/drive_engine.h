@@ -9,6 +9,7 @@
 
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <thread>
 
@@ -16,10 +17,12 @@
 
 namespace otx {
 
-// Some commands one waits for together. `status` is that of the first that failed, 0 if none has.
+// Some commands one waits for together. `status` is that of the first that failed, 0 if none has; `result` that of the
+// last.
 struct Batch {
     int open = 0;
     uint8_t status = 0;
+    uint32_t result = 0;
 };
 
 class DriveEngine {
@@ -31,6 +34,13 @@ class DriveEngine {
     void start(const otx_cmd &cmd, void *data, Batch &batch);
     uint8_t wait(Batch &batch);
 
+    // Called with the completion by the engine's thread, which holds its lock: it must not call the engine.
+    using Done = std::function<void(const otx_cpl &)>;
+    void start(const otx_cmd &cmd, void *data, Done done);
+
+    // As of the last look, which while commands are under way is at most 200 clocks ago.
+    uint64_t clock();
+
     // After the last command: ends the thread. The caller flushes and closes.
     void stop();
 
@@ -38,7 +48,7 @@ class DriveEngine {
     struct Command {
         otx_cmd cmd;
         void *data;
-        Batch *batch;
+        Done done;
     };
 
     void run();
@@ -57,7 +67,7 @@ class DriveEngine {
     std::deque<Command> queue_;
     Command under_way_[OTX_TAGS] = {};
     int count_ = 0, commits_ = 0;
-    uint64_t last_ = 0;  // clock of the last completion
+    uint64_t last_ = 0, clock_ = 0;  // of the last completion, of the last look
     bool stopping_ = false;
     std::thread thread_;
 };

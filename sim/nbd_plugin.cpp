@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // nbdkit plugin: the simulated drive as a network block device. Parameters: image=FILE (none: in memory),
-// firmware=FILE, trace=FILE.fst, trace_commits=1.
+// firmware=FILE, trace=FILE.fst, trace_commits=1, commands=SOCKET (none: no command socket).
 //
 // Export `drive` (the default): the plain drive; FLUSH, FUA, TRIM and WRITE ZEROES are the drive's own. Export
 // `atomic`: all that one connection writes, trims and zeroes between two flushes is one transaction, visible to this
 // connection only until FLUSH commits it; FUA is a flush; closing without a flush aborts, and so does a flush after a
 // request of the transaction failed (it says so with EIO). 32 connections to `atomic` at once. Requests are whole
 // blocks of 4,096 bytes, others get EINVAL; longer ones than 32 blocks become several commands (each atomic by itself).
-// SIGTERM is an orderly power-down, after which a start replays nothing; SIGKILL is a power cut.
+// A connection to `atomic` takes a txid that nobody has; while it has it, the command socket (command_socket.h) does
+// not take commands that name it. A RECOVER from there aborts, as everybody's, what such a connection has written: its
+// next flush says so. SIGTERM is an orderly power-down, after which a start replays nothing; SIGKILL is a power cut.
 #define NBDKIT_API_VERSION 2
 #include <errno.h>
 #include <nbdkit-plugin.h>
@@ -16,11 +18,16 @@
 #include <string.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <stdexcept>
 #include <string>
+#include <vector>
 
+#include "command_socket.h"
 #include "drive_engine.h"
+#include "otx_numbers.h"
 
 #define THREAD_MODEL NBDKIT_THREAD_MODEL_PARALLEL
 
@@ -38,11 +45,10 @@ constexpr struct {
 #undef OTX_OUTCOME
 };
 
-std::string image, firmware, trace;
+std::string image, firmware, trace, commands;
 bool trace_commits;
 std::unique_ptr<otx::DriveEngine> engine;
-std::mutex txids_mutex;
-bool txid_used[OTX_TXIDS];
+std::unique_ptr<otx::CommandSocket> command_socket;
 
 struct Connection {
     bool atomic = false;
@@ -51,6 +57,9 @@ struct Connection {
     bool written = false;  // the transaction has something
     bool failed = false;   // a request of the transaction failed
 };
+
+std::mutex txids_mutex;  // never taken by who holds the mutex of a connection
+Connection *atomic_of[OTX_TXIDS];
 
 Connection &of(void *handle) { return *static_cast<Connection *>(handle); }
 
@@ -76,6 +85,50 @@ uint8_t end_transaction(Connection &c, otx_opcode op) {
         engine->start(cmd, nullptr, batch);
     }
     return engine->wait(batch);
+}
+
+// A command of the command socket: it does not touch the transaction of a connection, but RECOVER does, and says so.
+bool enter(const otx_cmd &cmd, const std::function<void()> &start) {
+    const std::lock_guard txids(txids_mutex);
+    if (cmd.has_tx && cmd.txid < OTX_TXIDS && atomic_of[cmd.txid]) return false;
+    std::vector<std::unique_lock<std::mutex>> locks;
+    for (Connection *c : atomic_of)
+        if (c && cmd.opcode == OTX_OP_RECOVER) {
+            locks.emplace_back(c->mutex);
+            c->failed |= c->written;
+        }
+    start();
+    return true;
+}
+
+// Whether the drive has that transaction for somebody: open, prepared or on its way to its commit.
+bool in_use(uint8_t txid) {
+    otx::Batch batch;
+    otx_cmd cmd = {};
+    cmd.opcode = OTX_OP_QUERY;
+    cmd.arg = OTX_QUERY_TX;
+    cmd.has_tx = 1;
+    cmd.txid = txid;
+    engine->start(cmd, nullptr, batch);
+    engine->wait(batch);
+    const uint32_t state = batch.result & 7;
+    return state == OTX_TX_OPEN || state == OTX_TX_PREPARED || state == OTX_TX_COMMITTING;
+}
+
+// Gives the connection a txid that nobody has; whether there was one.
+bool take_txid(Connection &c) {
+    for (uint8_t txid = 0; txid < OTX_TXIDS; txid++) {
+        {
+            const std::lock_guard lock(txids_mutex);
+            if (atomic_of[txid]) continue;
+            atomic_of[txid] = &c;
+        }
+        c.txid = txid;
+        if (!in_use(txid)) return true;
+        const std::lock_guard lock(txids_mutex);
+        atomic_of[txid] = nullptr;
+    }
+    return false;
 }
 
 // A request of whole blocks, as commands of up to 32.
@@ -127,9 +180,13 @@ int otx_config(const char *key, const char *value) {
         trace_commits = on;
         return 0;
     }
-    std::string *path = name == "image" ? &image : name == "firmware" ? &firmware : name == "trace" ? &trace : nullptr;
+    std::string *path = name == "image"      ? &image
+                        : name == "firmware" ? &firmware
+                        : name == "trace"    ? &trace
+                        : name == "commands" ? &commands
+                                             : nullptr;
     if (!path) {
-        nbdkit_error("no parameter '%s'; there are image, firmware, trace, trace_commits", key);
+        nbdkit_error("no parameter '%s'; there are image, firmware, trace, trace_commits, commands", key);
         return -1;
     }
     char *absolute = nbdkit_absolute_path(value);
@@ -160,11 +217,18 @@ int otx_after_fork() {
         return -1;
     }
     engine = std::make_unique<otx::DriveEngine>(trace_commits && !trace.empty());
+    try {
+        if (!commands.empty()) command_socket = std::make_unique<otx::CommandSocket>(*engine, commands, enter);
+    } catch (const std::runtime_error &e) {
+        nbdkit_error("%s", e.what());
+        return -1;
+    }
     return 0;
 }
 
 void otx_cleanup() {
     if (!engine) return;
+    command_socket.reset();
     engine->stop();
     engine.reset();
     if (otx_close(close_clocks))
@@ -175,14 +239,10 @@ void *otx_connect(int) {
     const std::string name = nbdkit_export_name();
     auto c = std::make_unique<Connection>();
     if (name == "atomic") {
-        const std::lock_guard lock(txids_mutex);
-        bool *free_one = std::find(txid_used, txid_used + OTX_TXIDS, false);
-        if (free_one == txid_used + OTX_TXIDS) {
-            nbdkit_error("all %d transactions have a connection; close one first", OTX_TXIDS);
+        if (!take_txid(*c)) {
+            nbdkit_error("all %d transactions are somebody's; end one first", OTX_TXIDS);
             return nullptr;
         }
-        *free_one = true;
-        c->txid = uint8_t(free_one - txid_used);
         c->atomic = true;
     } else if (!name.empty() && name != "drive") {
         nbdkit_error("no export '%s'; there are drive and atomic", name.c_str());
@@ -196,7 +256,7 @@ void otx_disconnect(void *handle) {
     if (!c->atomic) return;
     end_transaction(*c, OTX_OP_ABORT);
     const std::lock_guard lock(txids_mutex);
-    txid_used[c->txid] = false;
+    atomic_of[c->txid] = nullptr;
 }
 
 int otx_flush(void *handle, uint32_t) {
@@ -236,7 +296,7 @@ struct nbdkit_plugin describe() {
     p.name = "otx";
     p.longname = "OpenTxSSD simulated drive";
     p.config = otx_config;
-    p.config_help = "image=FILE (none: in memory), firmware=FILE, trace=FILE.fst, trace_commits=1";
+    p.config_help = "image=FILE (none: in memory), firmware=FILE, trace=FILE.fst, trace_commits=1, commands=SOCKET";
     p.magic_config_key = "image";
     p.after_fork = otx_after_fork;
     p.cleanup = otx_cleanup;

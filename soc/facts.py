@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes what soc/facts.toml says for each language below build/facts, and the tables of docs/ that say the same.
 
-`facts.py` writes `Facts.scala`, `otx_facts_pkg.sv` and `otx_facts.h`; a file that says it already keeps its time stamp.
+`facts.py` writes `Facts.scala`, `otx_facts_pkg.sv`, `otx_facts.h` and, for programs of a host, `otx_numbers.h`; a file
+that says it already keeps its time stamp.
 `facts.py --docs` writes the tables, between `<!-- facts: NAME ... -->` and `<!-- end of NAME ... -->`; `facts.py
 --check` says which page has another one (exit code 1). Wrong arguments: one line, exit code 2.
 
@@ -157,6 +158,48 @@ def c_header(facts):
     return "\n".join(parts) + "\n#endif\n"
 
 
+# What a C program of a host knows: group, type, prefix and list. Those without a type are as in otx_facts.h.
+HOST = [
+    ("Opcode", None, None, None),
+    ("Status", None, None, None),
+    ("Query", None, None, None),
+    ("TxState", "otx_tx_state", "OTX_TX_", "OTX_TX_STATES"),
+    ("HealthWord", "otx_health_word", "OTX_HEALTH_", "OTX_HEALTH_WORDS"),
+]
+RESERVED = {"RFLUSH": 0x8C, "BARRIER": 0x90}  # docs/interfaces/host-port.md; here until the table has them
+
+
+def c_host_header(facts):
+    """Numbers of the host port and nothing else; beside otx_facts.h, which must come first, what that has not."""
+    parts = [f"/* {HEAD} */\n#ifndef OTX_NUMBERS_H\n#define OTX_NUMBERS_H\n"]
+    sizes = {f"OTX_{n}": facts["number"]["values"][n] for n in ("BLOCK", "TAGS", "TXIDS", "MAX_BLOCKS")}
+    shared = [c_enum("", facts["number"]["about"], sizes)]
+    own = []
+    for name, kind, prefix, listed in HOST:
+        group = facts["group"][name]
+        values, c = group["values"], group.get("c", {})
+        words = {n: "; ".join(filter(None, w[:1] if name == "Status" else w)) for n, (_, *w) in values.items()}
+        place, prefix = (own, prefix) if kind else (shared, c["prefix"])
+        enum = {prefix + n: (number, words[n]) for n, (number, *_) in values.items()}
+        place.append(c_enum(kind or c["type"], group["about"], enum))
+        listed = listed or c.get("list")
+        if listed and name != "Status":
+            calls = [f'X({n}, {number}, "{words[n]}")' for n, (number, *_) in values.items()]
+        elif listed:  # as otx_facts.h has it
+            calls = [f'X({n}, {number}, "{w[0]}", {w[1]})' for n, (number, *w) in values.items()]
+        if listed:
+            place.append(f"#define {listed}(X) \\\n    " + " \\\n    ".join(calls) + "\n")
+    later = {
+        f"OTX_OP_{n}": (number, "") for n, number in RESERVED.items() if n not in facts["group"]["Opcode"]["values"]
+    }
+    if later:
+        own.append(c_enum("", "Opcodes that have a place and no meaning yet: INVALID_OPCODE", later))
+    numbers = [number for number, *_ in facts["group"]["HealthWord"]["values"].values()]
+    wide = sum(1 << a for a, b in zip(numbers, numbers[1:], strict=False) if b == a + 2)
+    own.append(f"/* Health words of 64 bits: one bit each. */\n#define OTX_HEALTH_WIDE {wide:#x}u\n")
+    return "\n".join([*parts, "#ifndef OTX_FACTS_H\n", *shared, "#endif\n", *own, "#endif\n"])
+
+
 # Tables of docs/
 
 
@@ -235,6 +278,7 @@ def write(out=OUT):
         ("Facts.scala", scala(facts)),
         ("otx_facts_pkg.sv", verilog(facts)),
         ("otx_facts.h", c_header(facts)),
+        ("otx_numbers.h", c_host_header(facts)),
     ):
         path = out / name
         if not path.exists() or path.read_text() != text:

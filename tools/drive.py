@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """`python3 tools/drive.py PRESET IMAGE [trace=FILE.fst] [trace_commits=1]`: serves the simulated drive on
-build/otx.sock until interrupted.
+build/otx.sock (NBD) and build/otx.cmd (commands) until interrupted.
 
-Exports `drive` and `atomic` (see sim/nbd_plugin.cpp). The image file is created if missing. Wrong arguments, or an
+Exports `drive` and `atomic` (see sim/nbd_plugin.cpp); on the other socket commands of the drive's own
+(docs/interfaces/command-socket.md). The image file is created if missing. Wrong arguments, or an
 image that is not one, is cut short or too long, has another geometry or is in use: one line, exit code 2, the file
 untouched.
 SIGTERM or Ctrl-C is an orderly power-down; SIGKILL is a power cut.
@@ -21,7 +22,7 @@ except ImportError as e:
 
 ROOT = Path(__file__).resolve().parent.parent
 
-SOCKET = ROOT / "build" / "otx.sock"
+SOCKET, COMMANDS = ROOT / "build" / "otx.sock", ROOT / "build" / "otx.cmd"
 OPTIONS = ("trace", "trace_commits", "firmware")
 
 
@@ -48,15 +49,15 @@ def check_image(preset, image):
     lib.otx_close(0)
 
 
-def free_socket():
+def free_socket(path):
     """The path is for us: nobody serves there."""
     with socket.socket(socket.AF_UNIX) as probe:
         try:
-            probe.connect(str(SOCKET))
+            probe.connect(str(path))
         except OSError:
-            SOCKET.unlink(missing_ok=True)
+            path.unlink(missing_ok=True)
             return
-    raise UsageError(f"another drive is served on {SOCKET.relative_to(ROOT)}")
+    raise UsageError(f"another drive is served on {path.relative_to(ROOT)}")
 
 
 def main(args):
@@ -73,15 +74,17 @@ def main(args):
         if not plugin.exists():
             raise UsageError(f"preset {preset.preset} is not built; run make drive-build PRESET={preset.preset}")
         check_image(preset.preset, image)
-        free_socket()
+        free_socket(SOCKET)
+        free_socket(COMMANDS)
     except (UsageError, geometry.GeometryError, opentxssd.DriveError) as e:
         print(f"drive: {e}", file=sys.stderr)
         return 2
     print(
-        f"preset {preset.preset} on {image}: nbd+unix:///drive?socket={SOCKET.relative_to(ROOT)} (or /atomic)",
+        f"preset {preset.preset} on {image}: nbd+unix:///drive?socket={SOCKET.relative_to(ROOT)} (or /atomic), "
+        f"commands on {COMMANDS.relative_to(ROOT)}",
         flush=True,
     )
-    words = [f"image={image.absolute()}", *(f"{k}={v}" for k, v in given.items())]
+    words = [f"image={image.absolute()}", f"commands={COMMANDS}", *(f"{k}={v}" for k, v in given.items())]
     os.execvp("nbdkit", ["nbdkit", "-f", "-t", str(opentxssd.TAGS), "-U", str(SOCKET), str(plugin), *words])
 
 

@@ -6,54 +6,17 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
+from cocotb_tests.system.served import Served
 from judge import judge_lines
 from opentxssd import Drive
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
-CLIENT, RECORDER = ROOT / "cocotb_tests/system/nbd_client.py", ROOT / "cocotb_tests/system/nbd_recorder.py"
-
-
-class Served:
-    def __init__(self, folder, image):
-        self.socket = ROOT / "build/otx.sock"
-        self.socket.unlink(missing_ok=True)
-        self.folder, self.log = folder, (folder / "log").open("a")
-        self.process = subprocess.Popen(
-            [sys.executable, ROOT / "tools/drive.py", "quick", image], stdout=self.log, stderr=self.log
-        )
-        for _ in range(600):
-            if self.process.poll() is not None:
-                break
-            if (
-                self.socket.exists()
-                and subprocess.run(["nbdinfo", "--size", self.uri()], capture_output=True).returncode == 0
-            ):
-                return
-            time.sleep(0.1)
-        raise AssertionError(f"not served: {(folder / 'log').read_text()}")
-
-    def uri(self, export="drive"):
-        return f"nbd+unix:///{export}?socket={self.socket}"
-
-    def client(self, *words):
-        """Runs steps of nbd_client.py; returns what it printed."""
-        done = subprocess.run(["/usr/bin/python3", CLIENT, self.socket, *words], capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout.split()
-
-    def said(self):
-        return (self.folder / "log").read_text()
-
-    def end(self, how):
-        self.process.send_signal(how)
-        self.process.wait(60)
-        return self.process.returncode
+RECORDER = ROOT / "cocotb_tests/system/nbd_recorder.py"
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import pytest
 from judge import format as history
 from judge import statuses
 from opentxssd import facts as python
+from opentxssd import health
 from soc import facts, geometry
 
 TABLE = facts.load()
@@ -53,6 +54,27 @@ def test_the_c_header_has_each_number_in_c_and_in_cpp(tmp_path):
         )
         path.write_text('#include <assert.h>\n#include "otx_facts.h"\nstatic_assert(OTX_TXIDS == 31, "");\n')
         assert subprocess.run([compiler, *words, "-fsyntax-only", path], capture_output=True).returncode
+
+
+def test_the_header_for_hosts_has_the_same_numbers_alone_and_beside_the_other(tmp_path):
+    facts.write(tmp_path)
+    prefix = {"Opcode": "OTX_OP_", "Status": "OTX_STATUS_", "Query": "OTX_QUERY_"}
+    prefix |= {"TxState": "OTX_TX_", "HealthWord": "OTX_HEALTH_"}
+    want = {p + name: number for group, p in prefix.items() for name, number in values(GROUPS[group]).items()}
+    want |= {"OTX_BLOCK": 4096, "OTX_HEALTH_WIDE": sum(1 << word for word in health.WIDE), "OTX_OP_RFLUSH": 0x8C}
+    lists = {"OTX_OPCODES": "Opcode", "OTX_STATUSES": "Status", "OTX_TX_STATES": "TxState"}
+    lists |= {"OTX_HEALTH_WORDS": "HealthWord"}
+    checks = "".join(f'static_assert({name} == {number}, "{name}");\n' for name, number in want.items())
+    checks += "#define ONE(...) + 1\n" + "".join(
+        f'static_assert(0 {name}(ONE) == {len(values(GROUPS[group]))}, "");\n' for name, group in lists.items()
+    )
+    for before in ("", '#include "otx_facts.h"\n'):
+        path = tmp_path / "check.c"
+        path.write_text(f'{before}#include <assert.h>\n#include "otx_numbers.h"\n{checks}')
+        subprocess.run(
+            ["gcc", "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only", path], check=True
+        )
+    assert "HAL_" not in facts.c_host_header(TABLE) and "FTL_" not in facts.c_host_header(TABLE)
 
 
 def test_no_name_of_the_c_header_is_one_of_the_geometry(tmp_path):
