@@ -158,11 +158,11 @@ def c_header(facts):
     return "\n".join(parts) + "\n#endif\n"
 
 
-# What a C program of a host knows: group, type, prefix and list. Those without a type are as in otx_facts.h.
+# What a C program of a host knows: group, type, prefix and list. Those without are as in otx_facts.h.
 HOST = [
     ("Opcode", None, None, None),
     ("Status", None, None, None),
-    ("Query", None, None, None),
+    ("Query", None, None, "OTX_QUERIES"),
     ("TxState", "otx_tx_state", "OTX_TX_", "OTX_TX_STATES"),
     ("HealthWord", "otx_health_word", "OTX_HEALTH_", "OTX_HEALTH_WORDS"),
 ]
@@ -188,7 +188,7 @@ def c_host_header(facts):
         elif listed:  # as otx_facts.h has it
             calls = [f'X({n}, {number}, "{w[0]}", {w[1]})' for n, (number, *w) in values.items()]
         if listed:
-            place.append(f"#define {listed}(X) \\\n    " + " \\\n    ".join(calls) + "\n")
+            (place if "list" in c else own).append(f"#define {listed}(X) \\\n    " + " \\\n    ".join(calls) + "\n")
     later = {
         f"OTX_OP_{n}": (number, "") for n, number in RESERVED.items() if n not in facts["group"]["Opcode"]["values"]
     }

@@ -63,7 +63,7 @@ def test_the_header_for_hosts_has_the_same_numbers_alone_and_beside_the_other(tm
     want = {p + name: number for group, p in prefix.items() for name, number in values(GROUPS[group]).items()}
     want |= {"OTX_BLOCK": 4096, "OTX_HEALTH_WIDE": sum(1 << word for word in health.WIDE), "OTX_OP_RFLUSH": 0x8C}
     lists = {"OTX_OPCODES": "Opcode", "OTX_STATUSES": "Status", "OTX_TX_STATES": "TxState"}
-    lists |= {"OTX_HEALTH_WORDS": "HealthWord"}
+    lists |= {"OTX_HEALTH_WORDS": "HealthWord", "OTX_QUERIES": "Query"}
     checks = "".join(f'static_assert({name} == {number}, "{name}");\n' for name, number in want.items())
     checks += "#define ONE(...) + 1\n" + "".join(
         f'static_assert(0 {name}(ONE) == {len(values(GROUPS[group]))}, "");\n' for name, group in lists.items()

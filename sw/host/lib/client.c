@@ -171,7 +171,7 @@ int otx_start(struct otx_drive *drive, const struct otx_request *r, bool own) {
     uint8_t header[OTX_WIRE_HEADER];
     otx_wire_put_command(header, &c);
     if (send_all(drive, header, sizeof header, r->write, out)) return gone(drive);
-    drive->tickets[n] = (struct otx_ticket){.used = true, .own = own, .read = in ? r->read : NULL, .room = in};
+    drive->tickets[n] = (struct otx_ticket){.used = true, .read = in ? r->read : NULL, .room = in};
     drive->tickets[n].answer.id = r->id;
     if (!own) drive->under_way++;
     return n;
@@ -222,7 +222,7 @@ int otx_take(struct otx_drive *drive, struct otx_answer *answer, int timeout_ms)
         struct otx_ticket *first = NULL;
         for (int n = 0; n <= OTX_UNDER_WAY; n++) {
             struct otx_ticket *t = &drive->tickets[n];
-            if (t->used && t->answered && !t->own && (!first || t->turn < first->turn)) first = t;
+            if (t->used && t->answered && (!first || t->turn < first->turn)) first = t;
         }
         if (first) {
             *answer = first->answer;

@@ -8,7 +8,6 @@
 
 struct otx_ticket {
     bool used, answered;
-    bool own;     // of a call that waits for it, not of otx_send
     void *read;   // where data of a READ goes
     size_t room;  // bytes there
     uint64_t turn;
@@ -29,7 +28,8 @@ struct otx_drive {
 // Notes an error and returns it: `words` NULL for those of otx_words.
 int otx_fail(struct otx_drive *drive, int error, const char *words);
 
-// Sends a command with a ticket; the number of the ticket, or an error.
+// Sends a command with a ticket; the number of the ticket, or an error. `own`: of a call that waits for it, which frees
+// the ticket; else otx_take does.
 int otx_start(struct otx_drive *drive, const struct otx_request *request, bool own);
 
 // Receives one answer and notes it with its ticket; 0 or an error.

@@ -272,6 +272,20 @@ static void what_is_no_answer_ends_the_connection(void) {
     how = 0;
 }
 
+static void twice(int fd) {
+    struct otx_wire_command c = fake_take(fd, sent);
+    fake_take(fd, sent);
+    fake_answer(fd, c.id, 0, 0, 0, NULL, 0);
+    fake_answer(fd, c.id, 0, 0, 0, NULL, 0);
+}
+
+static void a_second_answer_to_a_command_ends_the_connection(void) {
+    struct otx_drive *drive = connected(twice);
+    struct otx_request r = {.opcode = OTX_OP_FLUSH};
+    CHECK(!otx_send(drive, &r) && otx_flush(drive) == OTX_ERROR_PROTOCOL);
+    finish(drive);
+}
+
 static void wrong_greeting(int fd) {
     uint8_t bytes[OTX_WIRE_HELLO];
     struct otx_wire_hello hello = {how == 1 ? 2 : OTX_WIRE_VERSION,   250, 100, how == 2 ? 0 : 10000,
@@ -390,6 +404,7 @@ static const struct check_test tests[] = {
     TEST(a_drive_that_goes_ends_the_call),
     TEST(last_words_are_the_message),
     TEST(what_is_no_answer_ends_the_connection),
+    TEST(a_second_answer_to_a_command_ends_the_connection),
     TEST(what_is_no_drive_is_not_connected),
     TEST(nobody_there_is_said),
     TEST(health_has_whole_numbers),
