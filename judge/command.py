@@ -12,7 +12,22 @@ class Command:
     earns."""
 
     __slots__ = (
-        *("id", "op", "lba", "n", "tx", "arg", "fua", "commit", "relaxed", "submit", "done", "status"),
+        *(
+            "id",
+            "op",
+            "lba",
+            "n",
+            "tx",
+            "arg",
+            "fua",
+            "commit",
+            "relaxed",
+            "barrier",
+            "orderless",
+            "submit",
+            "done",
+            "status",
+        ),
         *("node", "blocks", "taken", "over", "mixed", "alone", "may", "must"),
     )
 
@@ -27,6 +42,8 @@ class Command:
         self.fua = get("fua", 0) == 1
         self.commit = get("commit", 0) == 1
         self.relaxed = get("relaxed", 0) == 1
+        self.barrier = self.op == "BARRIER" or get("barrier", 0) == 1
+        self.orderless = get("orderless", 0) == 1
         self.submit = line
         self.done = NEVER
         self.status = self.node = self.blocks = self.taken = self.may = None

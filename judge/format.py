@@ -8,7 +8,9 @@ the drive is off) the judge refuses in the same way.
 
 import json
 
-OPS = frozenset("FLUSH WRITE READ WRITE_ZEROES TRIM BEGIN COMMIT ABORT RECOVER QUERY PREPARE CHECKPOINT".split())
+OPS = frozenset(
+    "FLUSH WRITE READ WRITE_ZEROES TRIM BEGIN COMMIT ABORT BARRIER RECOVER QUERY PREPARE CHECKPOINT".split()
+)
 STATUSES = frozenset(
     (
         "SUCCESS INVALID_OPCODE INVALID_FIELD LBA_RANGE TX_INVALID TX_BUSY TX_FULL TX_CONFLICT MEDIA_ERROR "
@@ -17,7 +19,7 @@ STATUSES = frozenset(
 )
 MODES = frozenset(("open", "read-only", "closed"))
 DAMAGE = frozenset(("data", "log", "root", "map", "other"))
-FLAGS = ("fua", "commit", "relaxed")
+FLAGS = ("fua", "commit", "relaxed", "barrier", "orderless")
 RANGED = frozenset(("READ", "WRITE", "WRITE_ZEROES", "TRIM"))
 NUMBERS = ("lba", "n", "tx", "t", "arg")
 

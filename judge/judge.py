@@ -45,6 +45,7 @@ class Judge(Transactions):
         self.on = True
         self.flight = {}  # id -> Command, in the order of submission
         self.highest = -1
+        self.epoch = 0  # barriers so far
         self.late = set()  # ids below the highest that came after it
         self.cuts = []
         self.hurt = {}
@@ -148,6 +149,10 @@ class Judge(Transactions):
                 self.enter_recover()
             elif command.tx is not None and op in ("READ", "BEGIN", "ABORT", "PREPARE"):
                 self.enter(command)
+            if command.node is not None:
+                command.node.epoch = self.epoch
+                command.node.keeps = not command.orderless
+            self.epoch += command.barrier
         self.flight[ident] = command
 
     def done(self, event):
@@ -444,6 +449,7 @@ class Judge(Transactions):
             setattr(new, name, {uid: nodes[uid] for uid in getattr(self, name)})
         for name in ("base", "top", "stamps", "old", "loose", "hurt", "writer", "unzeroed"):
             setattr(new, name, dict(getattr(self, name)))
+        new.firm = of(self.firm)
         new.flight = {ident: command.copy(nodes) for ident, command in self.flight.items()}
         new.tx = {number: t.copy(new.flight) for number, t in self.tx.items()}
         new.late, new.cuts, new.reported, new.counts = (

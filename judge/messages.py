@@ -9,6 +9,7 @@ ALIVE = {
     "flush": "FLUSH {} succeeded after it was complete",
     "off": "the drive was switched off in order after it was complete (line {})",
     "prefix": "{} survived, which was committed later",
+    "barrier": "{} survived, which is behind a barrier",
     "read": "{} shows it at LBA {}",
 }
 
@@ -33,6 +34,8 @@ class Messages(Order):
     def gone_words(self, why):
         if why[0] == "prefix":
             return f"{why[1]} did not survive, which was committed before it"
+        if why[0] == "barrier":
+            return f"{why[1]} did not survive, which is before a barrier"
         _, read, lba, source = why
         return f"{read} shows LBA {lba} as it was before it" + (f" (by {source})" if source is not None else "")
 
@@ -71,7 +74,7 @@ class Messages(Order):
             if other.given and other.given[0] == "read":
                 return self.torn(other, other.given, ("read", read, lba, source))
             why = other.durable
-            numbers = {"seen": (6, 7), "prefix": (9, 7)}.get(why[0] if why else "", (7,))
+            numbers = {"seen": (6, 7), "prefix": (9, 7), "barrier": (9, 7)}.get(why[0] if why else "", (7,))
             return Violation(
                 numbers, f"{words}: {other} is lost, and {self.alive_words(why)}", lines + self.why_lines(why)
             )
@@ -132,11 +135,18 @@ class Messages(Order):
         )
         return Violation((9,), words + self.chain(path), lines_of(node, other, *path))
 
+    def no_order(self, node, other):
+        words = (
+            f"{node} survived ({self.alive_words(node.given or node.durable)}), {other} did not "
+            f"({self.gone_words(other.given)}), but a barrier is between them"
+        )
+        return Violation((9,), words, lines_of(node, other))
+
     def torn(self, node, alive, gone):
         """Of `node` a cut left a part."""
         words = f"{node} survived the cut, for {self.alive_words(alive)}, and did not, for {self.gone_words(gone)}"
         lines = lines_of(node) + self.why_lines(alive) + self.why_lines(gone)
-        if "prefix" in (alive[0] if alive else "", gone[0]):
+        if {"prefix", "barrier"} & {alive[0] if alive else "", gone[0]}:
             numbers = (9, 7) if alive and alive[0] in ("done", "flush", "off") else (9,)
         elif alive and alive[0] != "read":
             numbers = (6, 7) if alive[0] == "seen" else (7,)

@@ -36,7 +36,8 @@ class Node:
     """`blocks`: LBA to stamp (0 zeroes; a tuple: one of these), None for a READ. `live`: in how many blocks it still
     counts. `exists`: it took effect.
     `alive`: True, False (given up, or never was), None (a cut left that open). `cut`: the line of that cut. `durable`,
-    `given`: why it is, why it is not. `prepared`: the COMMIT of a transaction that may have been prepared."""
+    `given`: why it is, why it is not. `prepared`: the COMMIT of a transaction that may have been prepared. `keeps`: it
+    is order-preserving; `epoch`: barriers that were submitted before it."""
 
     __slots__ = (
         *(
@@ -56,7 +57,7 @@ class Node:
             "durable",
             "given",
         ),
-        *("commit", "relaxed", "fua", "prepared", "succ", "pred", "refs"),
+        *("commit", "relaxed", "fua", "prepared", "keeps", "epoch", "succ", "pred", "refs"),
     )
 
     def __init__(self, uid, op, ident, submit, blocks):
@@ -72,7 +73,8 @@ class Node:
         self.cut = 0
         self.durable = None
         self.given = None
-        self.commit = self.relaxed = self.fua = self.prepared = False
+        self.commit = self.relaxed = self.fua = self.prepared = self.keeps = False
+        self.epoch = 0
         self.succ = self.pred = None
         self.refs = 0
         self.tx = -1
@@ -88,7 +90,7 @@ class Node:
             self.exists,
             self.alive,
         )
-        new.prepared = self.prepared
+        new.prepared, new.keeps, new.epoch = self.prepared, self.keeps, self.epoch
         new.cut, new.durable, new.given, new.commit, new.relaxed, new.fua = (
             self.cut,
             self.durable,

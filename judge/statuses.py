@@ -38,6 +38,10 @@ def faults(command, lbas, txids):
         must.add("INVALID_FIELD")
     if command.relaxed and (command.fua or not (op == "COMMIT" or op == "WRITE" and command.commit)):
         must.add("INVALID_FIELD")
+    if command.orderless and (op not in WRITES or tx is not None):
+        must.add("INVALID_FIELD")
+    if command.barrier and op not in (*WRITES, "COMMIT", "BARRIER"):
+        must.add("INVALID_FIELD")
     if op == "CHECKPOINT" and (command.arg or 0) > 1:
         must.add("INVALID_FIELD")
     return must

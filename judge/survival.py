@@ -2,10 +2,11 @@
 """What a power cut may take (guarantees 6 to 10) and what was promised to stay.
 
 Durable is: a COMMIT that is not RELAXED when it completes or is seen; a command with FUA, the same; what completed
-before a FLUSH that succeeded was submitted; commits that are certainly before a durable commit. At a cut every other
-node is open (`alive` None) and the READs after it decide: a version that is shown survived, whole; one that is
-certainly above what is shown did not, whole. Commits survive as a prefix of their order. What was decided once is a
-fact for all later cuts.
+before a FLUSH that succeeded was submitted; commits that are certainly before a durable commit; what keeps order and
+completed, of an epoch before that of something durable that keeps order. At a cut every other node is open (`alive`
+None) and the READs after it decide: a version that is shown survived, whole; one that is certainly above what is shown
+did not, whole. Commits survive as a prefix of their order; what keeps order survives only if all of earlier epochs that
+completed did. What was decided once is a fact for all later cuts.
 """
 
 from judge.blocks import UNKNOWN, Blocks
@@ -17,6 +18,7 @@ class Survival(Blocks):
         self.may_be_unreadable = False
         self.waiting = {}  # uid -> node: completed, not durable, in the order of completion
         self.relaxed = {}  # the commits among them
+        self.firm = None  # what is durable, keeps order and is of the latest epoch, since the last cut
         self.frozen = {}  # uid -> node that a cut left open, and all commits of its time
 
     # While running
@@ -49,6 +51,10 @@ class Survival(Blocks):
             for other in list(self.relaxed.values()):
                 if self.before(other, node):
                     self.make_durable(other, ("prefix", node))
+        if node.keeps and (self.firm is None or self.firm.epoch < node.epoch):
+            self.firm = node
+            for other in [n for n in self.waiting.values() if n.keeps and n.epoch < node.epoch]:
+                self.make_durable(other, ("barrier", node))
 
     def completed(self, node):
         """`node` succeeded; its done line is set."""
@@ -58,6 +64,8 @@ class Survival(Blocks):
             return
         if (node.commit and not node.relaxed) or node.fua:
             self.make_durable(node, ("done",))
+        elif node.keeps and self.firm is not None and node.epoch < self.firm.epoch:
+            self.make_durable(node, ("barrier", self.firm))
         else:
             self.waiting[node.uid] = node
             if node.commit:
@@ -91,6 +99,7 @@ class Survival(Blocks):
         self.waiting.clear()
         self.relaxed.clear()
         self.top.clear()
+        self.firm = None
         for node in [n for n in self.frozen.values() if n.commit and n.durable]:
             self.prefix(node)
 
@@ -106,9 +115,20 @@ class Survival(Blocks):
             self.settling.append(node)
         if node.commit:
             self.prefix(node)
+        for other in self.of_epochs(node, lambda epoch: epoch < node.epoch):
+            if other.alive is False and other.exists:
+                raise self.no_order(node, other)
+            if other.alive is None and other.exists:
+                self.survived(other, ("barrier", node))
         for lba in node.blocks:
             if lba in self.pend or lba in self.zeroes:
                 self.again(lba)
+
+    def of_epochs(self, node, which):
+        """Those that one cut left open together with `node`, of these epochs, if all of them keep order."""
+        if not node.keeps:
+            return []
+        return [n for n in self.frozen.values() if n.keeps and n.cut == node.cut and which(n.epoch)]
 
     def ranked(self, a, b):
         """Commits that one cut found in one order."""
@@ -142,6 +162,11 @@ class Survival(Blocks):
                     self.edge(other, node, lambda path, other=other: self.no_prefix(other, node, path))
                 elif other.alive is None and self.before(node, other):
                     self.give_up(other, ("prefix", node))
+        for other in self.of_epochs(node, lambda epoch: epoch > node.epoch) if node.exists else ():
+            if other.alive:
+                raise self.no_order(other, node)
+            if other.alive is None:
+                self.give_up(other, ("barrier", node))
         for lba in node.blocks:
             lst = self.hist.get(lba)
             if lst and node in lst:

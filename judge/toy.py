@@ -14,9 +14,10 @@ import random
 class Unit:
     """What took effect at one instant. `blocks`: LBA to stamp."""
 
-    __slots__ = ("blocks", "commit", "relaxed", "durable", "completed", "id", "op", "prepared")
+    __slots__ = ("blocks", "commit", "relaxed", "durable", "completed", "id", "op", "prepared", "keeps", "epoch")
 
-    def __init__(self, ident, op, blocks, commit=False, relaxed=False):
+    def __init__(self, ident, op, blocks, commit=False, relaxed=False, keeps=True, epoch=0):
+        self.keeps, self.epoch = keeps, epoch
         self.id, self.op, self.blocks, self.commit, self.relaxed = ident, op, blocks, commit, relaxed
         self.durable = False
         self.completed = None
@@ -34,6 +35,7 @@ class Toy:
         self.open = {}
         self.used = {}
         self.prepared = set()  # of `open`
+        self.firm = 0  # the latest epoch of something durable that keeps order
 
     def do(self, unit):
         self.log.append(unit)
@@ -46,13 +48,17 @@ class Toy:
         if unit.commit:
             for other in self.log[: self.log.index(unit)]:
                 other.durable |= other.commit
+        if unit.keeps and unit.epoch > self.firm:
+            self.firm = unit.epoch
+            for other in (u for u in self.log if u.keeps and u.epoch < self.firm):
+                other.durable = True
         while self.log and self.log[0].durable:
             self.settled.update(self.log.pop(0).blocks)
 
     def act(self, c):
         """The command's instant; returns the event of its completion."""
         ident, op, tx = c["id"], c["op"], c.get("tx")
-        blocks = {}
+        blocks, order = {}, {"keeps": not c.get("orderless"), "epoch": c["epoch"]}
         status, extra = "SUCCESS", {}
         if op in ("WRITE", "TRIM", "WRITE_ZEROES"):
             blocks = dict(zip(range(c["lba"], c["lba"] + c["n"]), c.get("data") or [0] * c["n"], strict=True))
@@ -61,7 +67,7 @@ class Toy:
                 return {"status": self.rng.choice(("CAPACITY", "READ_ONLY"))}
             if fails < 0.015 and tx is None:
                 if self.rng.random() < 0.5:
-                    unit = Unit(ident, op, blocks)
+                    unit = Unit(ident, op, blocks, **order)
                     self.do(unit)
                     if c.get("fua"):  # it can be seen, so it would survive
                         self.harden(unit)
@@ -76,7 +82,7 @@ class Toy:
                 if c.get("commit"):
                     self.commit(c)
             else:
-                unit = c["unit"] = Unit(ident, op, blocks)
+                unit = c["unit"] = Unit(ident, op, blocks, **order)
                 self.do(unit)
                 if c.get("fua"):
                     self.harden(unit)
@@ -122,7 +128,9 @@ class Toy:
             self.harden(unit)
 
     def commit(self, c):
-        unit = c["unit"] = Unit(c["id"], "COMMIT", self.open.pop(c["tx"]), True, bool(c.get("relaxed")))
+        unit = c["unit"] = Unit(
+            c["id"], "COMMIT", self.open.pop(c["tx"]), True, bool(c.get("relaxed")), epoch=c["epoch"]
+        )
         self.used.pop(c["tx"], None)
         if c["tx"] in self.prepared:
             self.prepared.remove(c["tx"])
@@ -136,12 +144,23 @@ class Toy:
         least = max((i + 1 for i, u in enumerate(commits) if u.durable), default=0)
         kept = set(map(id, commits[: self.rng.randint(least, len(commits))]))
         chance = self.rng.choice((0.0, 0.5, 1.0))
+        epochs = {u.epoch for u in self.log if u.epoch >= self.firm}
+        if len(epochs) > 1:  # of one nobody knows, what is before stays, what is behind goes
+            broken = self.rng.choice(sorted(epochs))
+            first = sum(u.epoch < broken for u in commits)
+            last = sum(u.epoch <= broken for u in commits)
+            kept = set(map(id, commits[: max(least, self.rng.randint(first, last))]))
+            gone = {id(u) for u in self.log if u.keeps and u.epoch > broken and not u.commit}
+            kept |= {id(u) for u in self.log if u.keeps and u.epoch < broken}
+        else:
+            gone = ()
         for unit in self.log:
             if (
                 unit.durable
                 or (orderly and unit.completed)
                 or id(unit) in kept
                 or not unit.commit
+                and id(unit) not in gone
                 and self.rng.random() < chance
             ):
                 self.settled.update(unit.blocks)
@@ -149,6 +168,7 @@ class Toy:
             u.prepared: u for u in self.log if u.prepared is not None and not (u.durable or id(u) in kept or orderly)
         }
         self.log.clear()
+        self.firm = 0
         self.now = dict(self.settled)
         self.open = {tx: self.open[tx] for tx in self.prepared} | {tx: u.blocks for tx, u in lost.items()}
         self.prepared |= set(lost)
@@ -159,7 +179,18 @@ class Client:
     """Writes the history. `hasty`: how often it ends a transaction of which commands are under way."""
 
     def __init__(
-        self, seed, lbas=48, tags=32, txids=8, entries=48, most=8, hasty=0.02, relaxed=0.5, errors=True, prepare=0.0
+        self,
+        seed,
+        lbas=48,
+        tags=32,
+        txids=8,
+        entries=48,
+        most=8,
+        hasty=0.02,
+        relaxed=0.5,
+        errors=True,
+        prepare=0.0,
+        barriers=0.0,
     ):
         self.rng = rng = random.Random(seed)
         self.toy = Toy(lbas, entries, rng)
@@ -167,7 +198,7 @@ class Client:
             self.toy.rng = random.Random(seed)
             self.toy.rng.random = lambda: 0.5
         self.lbas, self.tags, self.txids, self.most, self.hasty, self.relaxed = lbas, tags, txids, most, hasty, relaxed
-        self.prepare = prepare
+        self.prepare, self.barriers, self.epoch = prepare, barriers, 0
         self.events = [
             {"history": 1, "lbas": lbas, "entries": entries, "seed": seed, "client": "toy", "failing": errors}
         ]
@@ -176,23 +207,37 @@ class Client:
 
     def submit(self, op, **fields):
         self.ids += 1
+        if self.barriers and op in ("WRITE", "TRIM", "WRITE_ZEROES", "COMMIT"):
+            if op != "COMMIT" and "tx" not in fields and self.rng.random() < 0.3:
+                fields["orderless"] = 1
+            if self.rng.random() < self.barriers:
+                fields["barrier"] = 1
         command = {"e": "submit", "id": self.ids, "op": op, **fields}
         if op == "WRITE":
             command["data"] = [self.stamps + k + 1 for k in range(fields["n"])]
             self.stamps += fields["n"]
         self.events.append(command)
-        self.waiting.append({**command, "line": len(self.events)})
+        self.waiting.append({**command, "line": len(self.events), "epoch": self.epoch})
+        self.epoch += op == "BARRIER" or fields.get("barrier", 0)
 
     def step(self):
         """One command takes effect, or is completed."""
         if self.waiting and (not self.acted or self.rng.random() < 0.5):
-            command = self.waiting.pop(self.rng.randrange(len(self.waiting)))
+            at = self.rng.randrange(len(self.waiting))
+            if self.keeps(self.waiting[at]):  # what keeps order takes effect epoch by epoch
+                at = min(i for i, c in enumerate(self.waiting) if self.keeps(c)) if self.barriers else at
+            command = self.waiting.pop(at)
             self.acted.append((command, self.toy.act(command)))
         elif self.acted:
             command, answer = self.acted.pop(self.rng.randrange(len(self.acted)))
             self.events.append({"e": "done", "id": command["id"], **answer})
             if "unit" in command:
                 command["unit"].completed = len(self.events)
+
+    @staticmethod
+    def keeps(c):
+        plain = c["op"] in ("WRITE", "TRIM", "WRITE_ZEROES") and "tx" not in c and not c.get("orderless")
+        return plain or c["op"] == "COMMIT" or c.get("commit", 0)
 
     def drain(self):
         while self.waiting or self.acted:
@@ -221,6 +266,8 @@ class Client:
         in_tx = {"tx": tx} if rng.random() < 0.5 and (hasty or not self.ending(tx)) else {}
         quiet = hasty or not self.busy(tx)
         relaxed = {"relaxed": 1} if rng.random() < self.relaxed else {}
+        if self.barriers and rng.random() < self.barriers / 4:
+            self.submit("BARRIER")
         if kind < 0.32:
             self.submit("READ", **self.area(), **in_tx)
         elif kind < 0.64:

@@ -39,6 +39,7 @@ otx_cmd command_of(const otx_wire_command &c) {
     cmd.commit = (c.flags & OTX_WIRE_COMMIT) != 0;
     cmd.relaxed = (c.flags & OTX_WIRE_RELAXED) != 0;
     cmd.barrier = (c.flags & OTX_WIRE_BARRIER) != 0;
+    cmd.orderless = (c.flags & OTX_WIRE_ORDERLESS) != 0;
     cmd.order = c.order;
     cmd.count = c.count;
     cmd.stream = c.stream;
@@ -48,9 +49,7 @@ otx_cmd command_of(const otx_wire_command &c) {
 }
 
 // What the drive's command has no field for: it would answer so itself if it had.
-bool drive_has_fields(const otx_wire_command &c) {
-    return !(c.flags & OTX_WIRE_ORDERLESS) && c.priority == 0 && c.order < 4;
-}
+bool drive_has_fields(const otx_wire_command &c) { return c.priority == 0 && c.order < 4; }
 
 }  // namespace
 

@@ -94,6 +94,7 @@ void put_command() {
     top->cmd_commit = c.commit;
     top->cmd_relaxed = c.relaxed;
     top->cmd_barrier = c.barrier;
+    top->cmd_orderless = c.orderless;
     top->cmd_order = c.order;
     top->cmd_stream = c.stream;
     top->cmd_tag = c.tag;

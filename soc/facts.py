@@ -166,7 +166,7 @@ HOST = [
     ("TxState", "otx_tx_state", "OTX_TX_", "OTX_TX_STATES"),
     ("HealthWord", "otx_health_word", "OTX_HEALTH_", "OTX_HEALTH_WORDS"),
 ]
-RESERVED = {"RFLUSH": 0x8C, "BARRIER": 0x90}  # docs/interfaces/host-port.md; here until the table has them
+RESERVED = {"RFLUSH": 0x8C}  # docs/interfaces/host-port.md; here until the table has it
 
 
 def c_host_header(facts):

@@ -13,13 +13,14 @@ from cocotb.triggers import FallingEdge
 
 from cocotb_tests.bench.amount import LONG
 from cocotb_tests.bench.datapath_engine import ABORTED, COMMITTING, FREE, OPEN, PREPARED, RSP, EngineModel, words
+from cocotb_tests.bench.datapath_epochs import Epochs
 from cocotb_tests.bench.datapath_firmware import FirmwareAsks
 from cocotb_tests.bench.frame_memory import BEATS, FrameMemory
 from cocotb_tests.bench.streams import Pin, Sink, Source, Stepper, reader
 from opentxssd.facts import TAGS, TXIDS, LogKind, Opcode, Status, WordKind, ports, word
 from soc import geometry
 
-FLUSH, WRITE, READ, ZEROES, TRIM, BEGIN, COMMIT, ABORT, RECOVER, QUERY, PREPARE, CHECKPOINT = Opcode
+FLUSH, WRITE, READ, ZEROES, TRIM, BEGIN, COMMIT, ABORT, BARRIER, RECOVER, QUERY, PREPARE, CHECKPOINT = Opcode
 SUCCESS, _, INVALID_FIELD, _, TX_INVALID, TX_BUSY, TX_FULL, _, MEDIA_ERROR, WRITE_FAULT, CAPACITY, READ_ONLY, *_ = (
     Status
 )
@@ -87,7 +88,7 @@ class DataPathBench(Stepper, EngineModel, FirmwareAsks):
         self.write_sink, self.read_sink = sink("write", FLASH_OP, self.program), sink("read", FLASH_OP, self.page_read)
         self.append_sink, self.waiter = (
             sink("append", ENTRY, self.append),
-            sink("waiter", "tag flush relaxed txid index".split(), self.wait),
+            sink("waiter", "tag flush relaxed txid index after".split(), self.wait),
         )
         sink("pageDone", "index hasTx txid ok".split(), self.page_done)
         self.relocate_sink = sink("relocate", ENTRY, self.relocate)
@@ -131,6 +132,7 @@ class DataPathBench(Stepper, EngineModel, FirmwareAsks):
             [],
         )
         self.start_engine(GEOMETRY.tx_entries)
+        self.epochs = Epochs()
         self.events = []
         # flash
         (
@@ -229,6 +231,8 @@ class DataPathBench(Stepper, EngineModel, FirmwareAsks):
         )
         self.cmd.queue.append(cmd)
         self.active[tag] = cmd
+        if opcode != READ:
+            self.epochs.line.append(cmd)
         self.results.pop(tag, None)
         self.blocks[tag] = {}
         if opcode == WRITE:
@@ -375,6 +379,7 @@ class DataPathBench(Stepper, EngineModel, FirmwareAsks):
             assert e["arg"] == 0, "its PREPARE has said how many entries it has"
         elif e["kind"] in (L_COMMIT, L_PREPARE):
             assert e["arg"] == sum(x["serial"] == e["serial"] and x["kind"] in (MAP, L_TRIM) for x in self.log)
+        self.epochs.append(e, len(self.log), self.active)
         self.log.append(e)
 
     def bad_block(self, beat, clock):
@@ -431,6 +436,7 @@ class DataPathBench(Stepper, EngineModel, FirmwareAsks):
             assert (
                 w["index"] == len(self.log) and self.log[-1]["kind"] == L_COMMIT and self.state[w["txid"]] == COMMITTING
             )
+            assert w["after"] == self.epochs.after, f"COMMIT waits for {w['after']}, not {self.epochs.after}"
         elif self.active[w["tag"]]["opcode"] in (PREPARE, ABORT):
             of = {PREPARE: (L_PREPARE, (PREPARED,)), ABORT: (L_ABORT, (ABORTED, FREE))}
             kind, states = of[self.active[w["tag"]]["opcode"]]

@@ -181,10 +181,13 @@ class Bench:
             self.append_in.queue.append(e.payload)
         return len(self.model.plan)
 
-    def wait(self, flush, index, txid=0, relaxed=0):
-        """A wait is sent when the entries it needs are appended, as the data path does."""
+    def wait(self, flush, index, txid=0, relaxed=0, after=0):
+        """A wait is sent when the entries it needs are appended, as the data path does.
+
+        `after`: of a COMMIT, the index behind the last order-preserving page of an earlier epoch.
+        """
         tag = self.tags.pop()
-        self.later.append(dict(tag=tag, flush=flush, relaxed=relaxed, txid=txid, index=index))
+        self.later.append(dict(tag=tag, flush=flush, relaxed=relaxed, txid=txid, index=index, after=after))
         return tag
 
     async def clocks(self, n):
@@ -267,6 +270,7 @@ class Bench:
         self.model.plan.insert(head, Entry(location=location, **fields))
         for wait in self.later:  # what they wait for is one place further on
             wait["index"] += wait["index"] > head
+            wait["after"] += wait["after"] > head
         self.model.taken()
         self.moved.append(head)
 

@@ -12,6 +12,7 @@ import cocotb
 from cocotb_tests.bench.amount import amount
 from cocotb_tests.bench.datapath_bench import (
     ABORT,
+    BARRIER,
     BEGIN,
     CAPACITY,
     CHECKPOINT,
@@ -120,6 +121,46 @@ async def a_plain_command_is_one_group_of_the_log(dut):
     ]
     assert b.complete >= set(range(5)), "FUA ended before its pages"
     assert await b.run(FLUSH) == SUCCESS
+    await b.quiet()
+
+
+@simulated
+async def barriers_count_epochs_and_an_empty_epoch_is_not_counted(dut):
+    b = await DataPathBench(dut).begin()
+    assert await b.run(BARRIER) == SUCCESS and await b.run(WRITE, 0, barrier=1, orderless=1) == SUCCESS
+    assert await b.run(WRITE, 1, 2, barrier=1) == SUCCESS
+    assert await b.run(WRITE, 3) == SUCCESS and await b.run(BARRIER) == SUCCESS and await b.run(BARRIER) == SUCCESS
+    assert await b.run(TRIM, 4, 2, barrier=1) == SUCCESS and await b.run(ZEROES, 6, orderless=1) == SUCCESS
+    assert await b.run(WRITE, 7, txid=3, barrier=1) == SUCCESS
+    assert await b.run(WRITE, 8, txid=3, commit=1, barrier=1) == SUCCESS
+    assert await b.run(BEGIN, txid=4) == SUCCESS and await b.run(PREPARE, txid=4) == SUCCESS
+    assert await b.run(COMMIT, txid=4, relaxed=1, barrier=1) == SUCCESS and await b.run(WRITE, 9) == SUCCESS
+    want = [
+        ("MAP", 0, 0),
+        *[("MAP", 1, 0)] * 2,
+        ("MAP", 1, 1),
+        ("TRIM", 1, 2),
+        ("TRIM", 0, 3),
+        *[("MAP", 0, 3)] * 2,
+        ("COMMIT", 1, 3),
+        ("PREPARE", 0, 4),
+        ("COMMIT", 1, 4),
+        ("MAP", 1, 5),
+    ]
+    assert [(LogKind(e["kind"]).name, e["ordered"], e["epoch"]) for e in b.log] == want
+    await b.quiet()
+
+
+@simulated
+async def the_barrier_of_a_command_that_fails_closes_its_epoch(dut):
+    b = await DataPathBench(dut).begin()
+    assert await b.run(WRITE, 0) == SUCCESS
+    assert await b.run(COMMIT, txid=3, barrier=1) == TX_INVALID and await b.run(WRITE, 1) == SUCCESS
+    b.memory.bad = set(range(GEOMETRY.write_frames))
+    assert await b.run(WRITE, 2, barrier=1) == WRITE_FAULT
+    b.memory.bad = set()
+    assert await b.run(WRITE, 3) == SUCCESS
+    assert [(e["lpn"], e["epoch"]) for e in b.log] == [(0, 0), (1, 1), (3, 2)]
     await b.quiet()
 
 
@@ -661,7 +702,7 @@ async def random_run(dut, count, stall, seed):
         op = rng.choice(
             [WRITE] * 8
             + [READ] * 8
-            + [TRIM, ZEROES, FLUSH, BEGIN, COMMIT, COMMIT, COMMIT, ABORT, PREPARE, QUERY]
+            + [TRIM, ZEROES, FLUSH, BEGIN, COMMIT, COMMIT, COMMIT, ABORT, PREPARE, QUERY, BARRIER]
             + [RECOVER] * (rng.random() < 0.2)
         )
         ranged = op in (WRITE, READ, TRIM, ZEROES)
@@ -676,6 +717,9 @@ async def random_run(dut, count, stall, seed):
         )
         if op == COMMIT or more.get("commit") and not more["fua"]:
             more["relaxed"] = rng.randrange(2)
+        if op in (WRITE, TRIM, ZEROES, COMMIT):
+            more["barrier"] = int(rng.random() < 0.15)
+            more["orderless"] = int(txid is None and rng.random() < 0.3)
         cmd = dict(opcode=op, lba=lba, count=blocks, hasTx=txid is not None, txid=txid, commit=more.get("commit", 0))
         opens = txid is not None and op in (WRITE, TRIM, ZEROES, BEGIN)
         await b.until(partial(may_go, b, cmd, opens), 100_000)
@@ -700,6 +744,7 @@ async def random_run(dut, count, stall, seed):
         (BEGIN, TX_BUSY),
         (COMMIT, TX_INVALID),
     } <= b.seen
+    assert {(True, LogKind.MAP, False), (True, LogKind.MAP, True), (True, LogKind.COMMIT, True)} <= b.epochs.seen
     await b.all_frames_are_free()
 
 

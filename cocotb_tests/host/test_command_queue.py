@@ -17,7 +17,7 @@ LBAS = 1024
 # log pages above which commands that need some go out: preset tiny has one lane, blocks of 16 pages
 LOG_OPEN = 44 + 16 + 6
 FIRST = 2  # programs of a WRITE that find places first, one die
-FLUSH, WRITE, READ, ZEROES, TRIM, BEGIN, COMMIT, ABORT, RECOVER, QUERY, PREPARE, CHECKPOINT = Opcode
+FLUSH, WRITE, READ, ZEROES, TRIM, BEGIN, COMMIT, ABORT, BARRIER, RECOVER, QUERY, PREPARE, CHECKPOINT = Opcode
 SUCCESS, INVALID_OPCODE, INVALID_FIELD, LBA_RANGE, TX_INVALID, *_, NOT_READY = Status
 OF_A_TXID = (Query.TX, Query.TX_WALK)
 WRITES, RANGED, NAMES = (WRITE, ZEROES, TRIM), (WRITE, ZEROES, TRIM, READ), (BEGIN, COMMIT, ABORT, PREPARE)
@@ -36,13 +36,14 @@ def expected_status(c, enabled=True):
     op, ranged = c["opcode"], c["opcode"] in RANGED
     if not enabled:
         return NOT_READY
-    if op not in (FLUSH, *RANGED, *NAMES, RECOVER, QUERY, CHECKPOINT):
+    if op not in (FLUSH, *RANGED, *NAMES, BARRIER, RECOVER, QUERY, CHECKPOINT):
         return INVALID_OPCODE
     if ranged and not 1 <= c["count"] <= MAX_BLOCKS:
         return INVALID_FIELD
     if (
-        c["barrier"]
-        or c["order"]
+        c["order"]
+        or (c["barrier"] and op not in (*WRITES, COMMIT))
+        or (c["orderless"] and (op not in WRITES or c["hasTx"]))
         or (c["fua"] and op not in WRITES)
         or (c["commit"] and not (op == WRITE and c["hasTx"]))
     ):
@@ -58,6 +59,21 @@ def expected_status(c, enabled=True):
     if c["hasTx"] and c["txid"] >= TXIDS:
         return TX_INVALID
     return SUCCESS
+
+
+def closes_epoch(c):
+    return c["opcode"] == BARRIER or c["barrier"]
+
+
+def keeps_order(c):
+    """Order-preserving: recovery drops it when it drops one of an earlier epoch."""
+    commits = c["opcode"] == COMMIT or c["commit"]
+    return commits or c["opcode"] in WRITES and not c["hasTx"] and not c["orderless"]
+
+
+def behind(a, b):
+    """Must `a` go out after `b`, which was accepted before it? Nobody waits for its completion."""
+    return closes_epoch(b) and (keeps_order(a) or closes_epoch(a)) or closes_epoch(a) and keeps_order(b)
 
 
 def conflicts(a, b):
@@ -148,6 +164,9 @@ class Bench:
         older = self.order[: next(i for i, x in enumerate(self.order) if x is c)]
         waits = [x for x in older if self.under_way.get(x["tag"]) is x and conflicts(c, x)]
         assert not waits, f"{c} overtook {waits}"
+        unsent = [x for x in older if not any(x is s for s in self.sent) and self.under_way.get(x["tag"]) is x]
+        passed = [x for x in unsent if expected_status(x) == SUCCESS and behind(c, x)]
+        assert not passed, f"{c} went out before {passed}"
         self.sent.append(c)
         self.most = max(self.most, sum(1 for x in self.sent if self.under_way.get(x["tag"]) is x))
 
@@ -192,6 +211,7 @@ def random_command(rng, tag):
             COMMIT,
             ABORT,
             PREPARE,
+            BARRIER,
             RECOVER,
             QUERY,
             CHECKPOINT,
@@ -216,6 +236,9 @@ def random_command(rng, tag):
         c["hasTx"], c["lba"], c["count"] = int(names_tx(c)), rng.getrandbits(32), rng.getrandbits(16)
     c["stream"] = rng.getrandbits(16)
     c["commit"] = int(op == WRITE and c["hasTx"] and rng.random() < 0.2)
+    if op in (*WRITES, COMMIT):
+        c["barrier"] = int(rng.random() < 0.15)
+        c["orderless"] = int(op != COMMIT and not c["hasTx"] and rng.random() < 0.4)
     c["relaxed"] = int((op == COMMIT or c["commit"]) and rng.random() < 0.5 and not c["fua"])
     if rng.random() < 0.15:
         wrong = dict(
@@ -224,7 +247,7 @@ def random_command(rng, tag):
             txid=rng.choice([32, 255]),
             arg=rng.choice([rng.randrange(14), rng.randrange(30, 66)]),
         )
-        wrong |= dict(barrier=1, order=1, fua=1, relaxed=1, commit=1, hasTx=int(not c["hasTx"]))
+        wrong |= dict(barrier=1, orderless=1, order=1, fua=1, relaxed=1, commit=1, hasTx=int(not c["hasTx"]))
         field = rng.choice(sorted(wrong))
         c[field] = wrong[field]
     return c
@@ -258,7 +281,11 @@ async def bad_commands_get_their_own_status_and_never_go_out(dut):
         (command(PREPARE, 0, hasTx=1, txid=32), TX_INVALID),
         (command(FLUSH, 0, relaxed=1), INVALID_FIELD),
         *[(command(op, 0, count=1, order=2), INVALID_FIELD) for op in (READ, WRITE, TRIM, ZEROES, FLUSH)],
-        *[(command(op, 0, count=1, barrier=1), INVALID_FIELD) for op in (READ, WRITE, TRIM, ZEROES, FLUSH)],
+        *[(command(op, 0, count=1, barrier=1), INVALID_FIELD) for op in (READ, FLUSH, BARRIER, RECOVER, QUERY)],
+        *[(command(op, 0, count=1, hasTx=1, barrier=1), INVALID_FIELD) for op in (BEGIN, ABORT, PREPARE)],
+        *[(command(op, 0, count=1, orderless=1), INVALID_FIELD) for op in (READ, FLUSH, BARRIER)],
+        *[(command(op, 0, count=1, hasTx=1, orderless=1), INVALID_FIELD) for op in (WRITE, TRIM, ZEROES, COMMIT)],
+        (command(BARRIER, 0, hasTx=1), INVALID_FIELD),
         *[
             (command(op, 0, count=1, commit=1, hasTx=1), INVALID_FIELD)
             for op in (READ, TRIM, ZEROES, BEGIN, COMMIT, ABORT, PREPARE)
@@ -496,6 +523,81 @@ async def reads_go_out_while_the_data_path_takes_nothing_else(dut):
     await b.goes()
     b.out.stall = 0.0
     await b.goes(0, 26, *[c["tag"] for c in (*OTHERS, *FREE) if c["tag"] != 24], clocks=200)
+
+
+KEEP = [  # order-preserving, and free of each other
+    command(WRITE, 0, lba=0, count=1),
+    command(TRIM, 1, lba=40, count=1),
+    command(ZEROES, 2, lba=80, count=1),
+    command(COMMIT, 3, hasTx=1, txid=1),
+    command(COMMIT, 4, hasTx=1, txid=2, relaxed=1),
+    command(WRITE, 5, lba=120, count=1, hasTx=1, txid=3, commit=1),
+]
+LOOSE = [
+    command(WRITE, 10, lba=160, count=1, orderless=1),
+    command(TRIM, 11, lba=200, count=1, orderless=1),
+    command(WRITE, 12, lba=240, count=1, hasTx=1, txid=4),
+    command(PREPARE, 13, hasTx=1, txid=5),
+    command(ABORT, 14, hasTx=1, txid=6),
+    command(FLUSH, 15),
+    command(READ, 16, lba=0, count=32),
+    command(BEGIN, 17, hasTx=1, txid=7),
+]
+
+
+@cocotb.test()
+@cocotb.parametrize(closes=[command(BARRIER, 31), command(WRITE, 31, lba=300, count=1, orderless=1, barrier=1)])
+async def a_barrier_keeps_its_place_among_what_keeps_order_and_concerns_nobody_else(dut, closes):
+    """Nothing completes; the WRITE before the barrier waits for room, so the barrier and what keeps order wait too."""
+    b = Bench(dut, hold=True)
+    await b.begin()
+    b.set(allocLeft=0)
+    again = [c | dict(tag=c["tag"] + 20, lba=c["lba"] + 500, txid=c["txid"] + 10) for c in KEEP]
+    for c in (*KEEP, closes, *again, *LOOSE):
+        await b.submit(c)
+    no_room = {c["tag"] for c in (*KEEP, closes, *again, *LOOSE) if c["opcode"] == WRITE}
+    await b.goes(*[c["tag"] for c in (*KEEP, *LOOSE) if c["tag"] not in no_room and c["tag"] != 16], clocks=300)
+    b.set(allocLeft=2000)
+    await b.goes(*no_room | {31} | {c["tag"] for c in again}, clocks=500)
+    order = [c["tag"] for c in b.sent]
+    assert max(order.index(c["tag"]) for c in KEEP) < order.index(31) < min(order.index(c["tag"]) for c in again)
+
+
+@cocotb.test()
+async def a_barrier_of_each_command_that_takes_one_waits_for_what_is_before_it(dut):
+    b = Bench(dut, hold=True)
+    await b.begin()
+    b.set(allocLeft=0)
+    await b.submit(command(WRITE, 0, lba=0, count=1))
+    for n, c in enumerate(KEEP):
+        await b.submit(c | dict(tag=n + 1, lba=300 + 20 * n, barrier=1))
+    await b.goes()
+    b.set(allocLeft=2000)
+    await b.goes(*range(len(KEEP) + 1), clocks=300)
+    assert [c["tag"] for c in b.sent] == list(range(len(KEEP) + 1)), "epochs went out in another order"
+
+
+@cocotb.test()
+async def barriers_in_a_full_queue_go_out_in_order_with_nothing_completed(dut):
+    """32 tags, and more barriers than an epoch's number has values."""
+    b = Bench(dut, hold=True)
+    await b.begin()
+    order, ended = [5, *range(31, 5, -1), *range(5)], 0
+    for turn in range(4):
+        for n, tag in enumerate(order):
+            what = [dict(opcode=WRITE, barrier=1), dict(opcode=TRIM), dict(opcode=BARRIER, count=0)][(n + turn) % 3]
+            await b.submit(command(tag=tag, **dict(lba=tag * 20, count=1) | what))
+        await b.goes(*order, clocks=500)
+        assert [c["tag"] for c in b.sent[-32:] if closes_epoch(c)] == [
+            c["tag"] for c in b.order[-32:] if closes_epoch(c)
+        ]
+        for c in b.sent[ended:]:
+            if c["opcode"] == WRITE:
+                await b.pulse("fetched", 1)
+                await b.pulse("settled", 1)
+            await b.done.send(tag=c["tag"])
+        ended = len(b.sent)
+        await with_timeout(b.drain(), 10, "us")
 
 
 @cocotb.test()

@@ -437,7 +437,8 @@ async def random_histories_agree_with_the_model(dut):
             b.group(write(t, rng.randrange(1000), use[t]))
         elif do < 0.85 and free and len(b.tags) > 2:
             t = rng.choice(free)
-            waiting[b.wait(0, b.group(commit(t, counts[t], use[t])), t, int(rng.random() < 0.3))] = t
+            after = max(0, len(b.model.plan) - rng.choice([1, 10, 100, 1000]))
+            waiting[b.wait(0, b.group(commit(t, counts[t], use[t])), t, int(rng.random() < 0.3), after)] = t
             counts[t], use[t] = 0, use[t] + 1
         elif do < 0.9 and len(b.tags) > 2:
             b.wait(1, max(0, len(b.model.plan) - rng.choice([0, 0, 0, 1, 5, 200])))

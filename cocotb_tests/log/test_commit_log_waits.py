@@ -91,6 +91,25 @@ async def commit_waits_for_its_log_page_and_for_its_own_data_pages_only(dut):
 
 
 @cocotb.test()
+async def commit_behind_a_barrier_waits_for_the_pages_before_the_barrier(dut):
+    """A RELAXED one does not."""
+    b = await bench(dut)
+    b.auto_data = False
+    for e in (*plain(lpn=1), *plain(lpn=2), *plain(lpn=3), write(3, 4), commit(3, 1), commit(4, 0)):
+        b.group(e)
+    b.wait(0, 5, 3, after=2)
+    await b.until(lambda: len(b.outstanding) == 4)
+    b.finish_data(3)
+    b.finish_data(1)
+    await b.clocks(200)
+    assert not b.committed and b.model.durable == 5, "the page before the barrier is outstanding"
+    b.finish_data(0)
+    await b.until(lambda: b.committed == [3])
+    b.wait(0, 6, 4, relaxed=1, after=3)
+    await b.until(lambda: b.committed == [3, 4], 40)
+
+
+@cocotb.test()
 async def commit_that_is_complete_waits_for_the_one_before_it(dut):
     b = await bench(dut)
     b.auto_data = False

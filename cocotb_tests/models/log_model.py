@@ -155,9 +155,9 @@ class LogModel:
         assert self.bad and block in self.bad, f"block {block} reported, failed are {list(self.bad)}"
         self.bad.remove(block)
 
-    def waiter(self, tag, flush, relaxed, txid, index):
+    def waiter(self, tag, flush, relaxed, txid, index, after):
         assert not (flush and relaxed)
-        (self.flushes if flush else self.commits).append((tag, txid, index, relaxed))
+        (self.flushes if flush else self.commits).append((tag, txid, index, relaxed, after))
         if not relaxed:
             self.waits.append(index)
 
@@ -295,12 +295,15 @@ class LogModel:
 
     def tx(self, op, txid):
         assert op == 2 and self.commits, f"tx {op} {txid}"
-        _, want, index, relaxed = self.commits[0]
+        _, want, index, relaxed, after = self.commits[0]
         assert txid == want, f"COMMIT of {txid} sent, {want} is first"
         if relaxed:
             self.relaxed.append(index)
         else:
             assert self.durable >= index, f"COMMIT of {txid} sent, {self.durable} entries durable of {index}"
+            assert self.watermark >= after, (
+                f"COMMIT of {txid} sent, complete {self.watermark}, an epoch ends at {after}"
+            )
             assert self.pending[txid] == 0, f"COMMIT of {txid} sent with {self.pending[txid]} pages outstanding"
             assert self.watermark >= max(self.relaxed, default=0), (
                 f"COMMIT of {txid} sent, a RELAXED one before it is not complete"
@@ -318,7 +321,7 @@ class LogModel:
         if self.shown and self.shown[0] == tag:
             self.shown.popleft()
             return "COMMIT"
-        want, _, index, _ = self.flushes.popleft()
+        want, _, index, *_ = self.flushes.popleft()
         assert want == tag, f"FLUSH {tag} done, {want} is first"
         why = f"FLUSH {tag} done: durable {self.durable}, complete {self.watermark}, index {index}"
         assert self.durable >= index and self.watermark >= index, why

@@ -57,7 +57,7 @@ WAYS_OF_ERASE = [CutErase.PARTLY, CutErase.LOOKS_ERASED]
 KINDS = [Torn.DATA, Torn.LOG, Torn.MAP, Torn.DIRECTORY, Torn.ROOT, Torn.SEAL, Torn.BLOCK]
 COMMANDS = ["plain WRITE", "WRITE FUA", "WRITE in a transaction", "TRIM", "WRITE ZEROES", "BEGIN", "COMMIT", "ABORT"]
 COMMANDS += ["TRIM or WRITE ZEROES in a transaction", "COMMIT RELAXED", "WRITE COMMIT", "FLUSH", "READ", "RECOVER"]
-COMMANDS += ["READ with txid", "QUERY", "bad input", "PREPARE"]
+COMMANDS += ["READ with txid", "QUERY", "bad input", "PREPARE", "BARRIER", "barrier flag", "orderless write"]
 
 
 @dataclass(frozen=True)

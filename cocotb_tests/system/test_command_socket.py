@@ -160,7 +160,7 @@ def test_frames_may_come_in_any_pieces(client):
         ({"opcode": Opcode.COMMIT}, Status.INVALID_FIELD),
         ({"opcode": Opcode.COMMIT, "flags": 1, "txid": 32}, Status.TX_INVALID),
         ({"opcode": Opcode.COMMIT, "flags": 1, "txid": 30}, Status.TX_INVALID),
-        ({"opcode": Opcode.TRIM, "count": 1, "flags": 32}, Status.INVALID_FIELD),
+        ({"opcode": Opcode.TRIM, "count": 1, "flags": 33}, Status.INVALID_FIELD),
         ({"opcode": Opcode.TRIM, "count": 1, "priority": 1}, Status.INVALID_FIELD),
         ({"opcode": Opcode.TRIM, "count": 1, "order": 4}, Status.INVALID_FIELD),
     ],

@@ -123,6 +123,26 @@ def test_a_relaxed_commit_is_visible_at_once_and_durable_with_the_next_commit_or
     assert drive.read(10, 3) == data(3, 2) + ZEROES, "what was not flushed is gone whole"
 
 
+def test_barriers_fill_the_queue_and_wait_for_no_page(drive):
+    begin = drive.clock
+    drive.barrier()
+    assert drive.clock - begin < 200 and drive.busy is False, "it waits for nothing and leaves nothing to do"
+    for n in range(16):
+        drive.submit(Opcode.WRITE, n, 1, data(n), barrier=n % 2)
+        drive.submit(Opcode.BARRIER)
+    order = []
+    while len(order) < 32:
+        drive.step(100_000)
+        while (c := drive.poll()) is not None:
+            assert c.status == Status.SUCCESS
+            order.append(c.tag)
+    assert order == sorted(order), "epochs go one after the other, and what keeps order in each is answered in turn"
+    drive.flush()
+    drive.power_cut(1)
+    drive.power_on()
+    assert drive.read(0, 16) == b"".join(data(n) for n in range(16))
+
+
 def test_a_txid_can_be_used_again_at_once_after_its_commit(drive):
     for n in range(10):
         drive.begin(2)
@@ -260,6 +280,14 @@ BAD = [
         dict(opcode=Opcode.WRITE, count=1, data=ZEROES, txid=1, relaxed=1),
         Status.INVALID_FIELD,
     ),
+    ("a read with a barrier", dict(opcode=Opcode.READ, count=1, barrier=1), Status.INVALID_FIELD),
+    ("an orderless commit", dict(opcode=Opcode.COMMIT, txid=1, orderless=1), Status.INVALID_FIELD),
+    (
+        "an orderless write of a transaction",
+        dict(opcode=Opcode.WRITE, count=1, data=ZEROES, txid=1, orderless=1),
+        Status.INVALID_FIELD,
+    ),
+    ("a barrier of a transaction", dict(opcode=Opcode.BARRIER, txid=1), Status.INVALID_FIELD),
     ("a relaxed flush", dict(opcode=Opcode.FLUSH, relaxed=1), Status.INVALID_FIELD),
     ("begin of a txid that is open", dict(opcode=Opcode.BEGIN, txid=1), Status.TX_BUSY),
 ]

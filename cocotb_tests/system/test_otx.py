@@ -57,6 +57,10 @@ def test_data_goes_there_and_back_also_in_several_commands(otx, tmp_path):
         assert (
             succeeds(otx("read", "0x3", 40, "-o", tmp_path / "out")) == b"" and (tmp_path / "out").read_bytes() == data
         )
+    succeeds(otx("barrier"))
+    succeeds(otx("write", 50, "--orderless", "--barrier", data=data[: 2 * BLOCK]))
+    assert succeeds(otx("read", 50, 2)) == data[: 2 * BLOCK]
+    succeeds(otx("trim", 50, 2, "--orderless"))
     succeeds(otx("zero", 3, 39, "--fua"))
     assert succeeds(otx("read", 2, 42)) == bytes(40 * BLOCK) + data[-BLOCK:] + bytes(BLOCK)
     succeeds(otx("flush"))
@@ -95,7 +99,7 @@ def test_a_transaction_is_made_by_several_calls(otx):
         (["query", 31], "query: INVALID_FIELD: invalid field"),
         (["query", "tx"], "query: INVALID_FIELD: invalid field"),
         (["zero", 0, "--commit"], "zero: INVALID_FIELD: invalid field"),
-        (["trim", 0, "--orderless"], "trim: INVALID_FIELD: invalid field"),
+        (["trim", 0, "--orderless", "--txid", 3], "trim: INVALID_FIELD: invalid field"),
         (["trim", 0, "--priority", 2], "trim: INVALID_FIELD: invalid field"),
     ],
 )

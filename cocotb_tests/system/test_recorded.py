@@ -44,12 +44,15 @@ def traffic(recorder, rng, commands):
             else {}
         )
         kind = rng.random()
+        order = {"barrier": int(rng.random() < 0.1), "orderless": int(not within and rng.random() < 0.2)}
         if kind < 0.35:
             recorder.submit("READ", **area, **within)
         elif kind < 0.65:
-            recorder.submit("WRITE", **area, **within)
+            recorder.submit("WRITE", **area, **within, **order)
+        elif kind < 0.73:
+            recorder.submit(rng.choice(("TRIM", "WRITE_ZEROES")), **area, **within, **order)
         elif kind < 0.75:
-            recorder.submit(rng.choice(("TRIM", "WRITE_ZEROES")), **area, **within)
+            recorder.submit("BARRIER")
         elif kind < 0.8:
             recorder.submit("FLUSH")
         elif not busy:

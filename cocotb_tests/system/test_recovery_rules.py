@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules of recovery on the whole drive, preset quick, where random cuts rarely ask for them: commit-prefix and group,
-with a page whose program failed and whose rescue a cut prevents. Each fails with the firmware that lacks its rule:
+"""Rules of recovery on the whole drive, preset quick, where random cuts rarely ask for them: commit-prefix, group
+and epochs, with a page whose program failed and whose rescue a cut prevents. Each fails with the firmware that lacks
+its rule:
 OTX_FIRMWARE=$(python tools/broken_firmware.py quick commit-prefix)."""
 
 import ctypes
@@ -113,6 +114,63 @@ def test_a_commit_without_its_page_takes_the_later_ones_along(drive):
     assert [drive.read(lba) for lba in (8, 9)] == [data(8, OLD), data(9, OLD)], (
         "the second commit survived and the first did not (guarantee 9)"
     )
+
+
+@pytest.mark.parametrize("orderless", [0, 1])
+@pytest.mark.parametrize("barrier", ["flag", "command", "orderless"])
+def test_behind_a_barrier_nothing_survives_that_keeps_order_without_a_page_before_it(drive, barrier, orderless):
+    """The page of block 8 is missing, that of 9, in the next epoch, is whole."""
+    row = fail_at(drive, 1)
+    drive.submit(Opcode.WRITE, 8, 1, data(8, NEW), barrier=int(barrier == "flag"))
+    drive.submit(Opcode.TRIM, 13, 1, orderless=1, barrier=int(barrier == "orderless"))
+    if barrier == "command":
+        drive.submit(Opcode.BARRIER)
+    drive.submit(Opcode.TRIM, 14, 1, orderless=orderless)
+    drive.submit(Opcode.WRITE, 9, 1, data(9, NEW), orderless=orderless)
+    linked(drive, 4 + (barrier == "command"))
+    drive.submit(Opcode.FLUSH)
+    cut_when(drive, lambda: whole(drive, row + 2, data(9, NEW)))
+    want = [data(9, NEW), bytes(BLOCK)] if orderless else [data(9, OLD), data(14, OLD)]
+    for _ in range(2):
+        assert [drive.read(lba) for lba in (8, 13)] == [data(8, OLD), bytes(BLOCK)]
+        assert [drive.read(lba) for lba in (9, 14)] == want, "guarantee 9"
+        drive.write(40, data(40, NEW), barrier=1)  # epochs begin again
+        drive.write(41, data(41, NEW), fua=1)
+        drive.power_cut(2)
+        drive.power_on()
+        assert drive.read(40, 2) == blocks(40, 2, NEW)
+
+
+def test_behind_a_barrier_no_commit_survives_without_a_page_before_it(drive):
+    row = fail_at(drive, 1)
+    drive.submit(Opcode.WRITE, 8, 1, data(8, NEW), barrier=1)
+    drive.submit(Opcode.WRITE, 9, 1, data(9, NEW), txid=1)
+    drive.submit(Opcode.COMMIT, txid=1, relaxed=1)
+    linked(drive, 3)
+    drive.submit(Opcode.FLUSH)
+    cut_when(drive, lambda: whole(drive, row + 2, data(9, NEW)))
+    assert [drive.read(lba) for lba in (8, 9)] == [data(8, OLD), data(9, OLD)], "the commit survived (guarantee 9)"
+
+
+def test_a_commit_behind_a_barrier_is_not_acknowledged_before_the_pages_in_front_of_it(drive):
+    """Recovery would drop it with them; without a barrier it waits for its own pages only."""
+    row = fail_at(drive, 1)
+    drive.submit(Opcode.WRITE, 8, 1, data(8, NEW), barrier=1)
+    drive.submit(Opcode.WRITE, 9, 1, data(9, NEW), txid=1)
+    linked(drive, 2)
+    drive.submit(Opcode.COMMIT, txid=1)
+    logs, before = 0, Torn.NOTHING
+    for _ in range(4_000):
+        assert not completed(drive, 5), "acknowledged, and a power cut would take it (guarantee 7)"
+        now = drive.under_way()[0]
+        logs += before == Torn.LOG and now != Torn.LOG
+        before = now
+        if logs == 2 and whole(drive, row + 2, data(9, NEW)):
+            break
+    assert logs == 2, "the record is durable, and so is the transaction's page"
+    drive.power_cut(1)
+    drive.power_on()
+    assert [drive.read(lba) for lba in (8, 9)] == [data(8, OLD), data(9, OLD)]
 
 
 def test_a_plain_write_without_one_of_its_pages_is_not_there(drive):

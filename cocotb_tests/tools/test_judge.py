@@ -34,6 +34,7 @@ FORMS = (
     ),
     *({"lbas": 4, "most": 3, "txids": 3, "tags": 8}, {"entries": 8, "most": 4}),
     *({"prepare": 0.4}, {"prepare": 0.4, "hasty": 0, "txids": 3, "lbas": 8, "most": 3}),
+    *({"barriers": 0.3, "lbas": 64}, {"barriers": 0.1, "prepare": 0.2, "lbas": 16, "tags": 8}, {"barriers": 0.6}),
 )
 HEAD = '{"history": 1, "lbas": 64}\n'
 

@@ -77,7 +77,10 @@ const char *Recorder::name(uint32_t number) {
                                         "READ_ONLY",
                                         "torn block read",
                                         "transaction with a longer list than a recovery keeps",
-                                        "PREPARE"};
+                                        "PREPARE",
+                                        "BARRIER",
+                                        "barrier flag",
+                                        "orderless write"};
     static_assert(sizeof names / sizeof names[0] == kinds);
     return number < kinds ? names[number] : nullptr;
 }
@@ -106,6 +109,8 @@ void Recorder::submit(uint64_t id, const otx_cmd &cmd, uint64_t stamp) {
     if (cmd.fua) add(",\"fua\":1");
     if (cmd.commit) add(",\"commit\":1");
     if (cmd.relaxed) add(",\"relaxed\":1");
+    if (cmd.barrier) add(",\"barrier\":1");
+    if (cmd.orderless) add(",\"orderless\":1");
     if (cmd.arg) add(",\"arg\":%u", cmd.arg);
     if (cmd.opcode == OTX_OP_WRITE) {
         for (uint32_t i = 0; i < cmd.count; i++)

@@ -67,6 +67,9 @@ class Recorder {
         torn_blocks,
         long_lists,
         prepares,
+        barriers,
+        barrier_flags,
+        orderless,
         kinds
     };
     void see(Seen what, bool yes = true) { counts_[what] += yes; }

@@ -36,22 +36,23 @@ enum Kind {
     query,
     wrong,
     prepare,
+    barrier,
     kinds
 };
 enum { all, transactions, lazy, plain, many_trims, long_writes, rewriting, opening, moods };
 
 using Mix = uint8_t[kinds];
 constexpr Mix mixes[moods] = {
-    // write fua trim zero txw txt beg com wcom rel wrel abo flu read txr rec qry wrong pre
-    {10, 5, 6, 5, 14, 6, 4, 14, 6, 8, 4, 10, 4, 8, 5, 1, 1, 2, 5},   // all
-    {2, 1, 1, 2, 24, 8, 6, 26, 8, 6, 3, 14, 2, 6, 8, 1, 1, 1, 8},    // transactions
-    {2, 1, 1, 2, 20, 5, 4, 6, 2, 28, 10, 5, 1, 6, 4, 0, 0, 0, 3},    // lazy: RELAXED commits
-    {18, 16, 10, 10, 3, 1, 1, 4, 1, 2, 1, 2, 12, 8, 1, 0, 0, 0, 1},  // plain
-    {1, 0, 60, 10, 1, 8, 0, 2, 0, 2, 0, 1, 0, 2, 0, 0, 0, 0, 0},     // many_trims
-    {60, 4, 2, 2, 10, 0, 0, 3, 3, 3, 0, 1, 1, 6, 0, 0, 0, 0, 1},     // long_writes
-    {2, 0, 0, 0, 60, 30, 1, 2, 1, 1, 0, 1, 1, 2, 4, 0, 0, 0, 0},     // rewriting: one transaction, the same blocks
+    // write fua trim zero txw txt beg com wcom rel wrel abo flu read txr rec qry wrong pre bar
+    {10, 5, 6, 5, 14, 6, 4, 14, 6, 8, 4, 10, 4, 8, 5, 1, 1, 2, 5, 3},   // all
+    {2, 1, 1, 2, 24, 8, 6, 26, 8, 6, 3, 14, 2, 6, 8, 1, 1, 1, 8, 2},    // transactions
+    {2, 1, 1, 2, 20, 5, 4, 6, 2, 28, 10, 5, 1, 6, 4, 0, 0, 0, 3, 4},    // lazy: RELAXED commits
+    {18, 16, 10, 10, 3, 1, 1, 4, 1, 2, 1, 2, 12, 8, 1, 0, 0, 0, 1, 8},  // plain
+    {1, 0, 60, 10, 1, 8, 0, 2, 0, 2, 0, 1, 0, 2, 0, 0, 0, 0, 0, 1},     // many_trims
+    {60, 4, 2, 2, 10, 0, 0, 3, 3, 3, 0, 1, 1, 6, 0, 0, 0, 0, 1, 4},     // long_writes
+    {2, 0, 0, 0, 60, 30, 1, 2, 1, 1, 0, 1, 1, 2, 4, 0, 0, 0, 0, 0},     // rewriting: one transaction, the same blocks
     // opening: every txid in turn, twice, and none is ended
-    {0, 0, 0, 0, 8, 20, 30, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0},
+    {0, 0, 0, 0, 8, 20, 30, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0},
 };
 // Of 16: which mood is the next one.
 constexpr uint8_t next_moods[OTX_FLAVOURS][16] = {
@@ -179,6 +180,8 @@ class Traffic {
         if (mood_ == rewriting) txids_ = 1;
         spread_ = below(3) ? blocks_ : 1 + below(std::min<uint32_t>(blocks_, 8));
         place_ = below(blocks_ - spread_ + 1);
+        barriers_ = below(2) ? 0 : 1 + below(6);
+        orderless_ = below(4);
         if (below(6) == 0) pause_until_ = otx_clock() + 1 + below(longest_pause);
     }
 
@@ -240,6 +243,7 @@ class Traffic {
             case tx_read: cmd = command(OTX_OP_READ, lba, n), cmd.has_tx = 1; break;
             case recover: cmd = command(OTX_OP_RECOVER, 0, 0); break;
             case prepare: cmd = command(OTX_OP_PREPARE, 0, 0), cmd.has_tx = 1; break;
+            case barrier: cmd = command(OTX_OP_BARRIER, 0, 0); break;
             case query: cmd = command(OTX_OP_QUERY, 0, 0), cmd.arg = below(2), cmd.has_tx = !cmd.arg; break;
             default: return submit_wrong(lba, n, txid);
         }
@@ -249,6 +253,10 @@ class Traffic {
             cmd = command(below(3) ? OTX_OP_COMMIT : OTX_OP_ABORT, 0, 0);
             cmd.has_tx = 1, cmd.txid = txid, cmd.relaxed = cmd.opcode == OTX_OP_COMMIT && !below(3);
         }
+        const bool writes =
+            cmd.opcode == OTX_OP_WRITE || cmd.opcode == OTX_OP_TRIM || cmd.opcode == OTX_OP_WRITE_ZEROES;
+        if (writes || cmd.opcode == OTX_OP_COMMIT) cmd.barrier = barriers_ && !below(barriers_);
+        if (writes && !cmd.has_tx) cmd.orderless = orderless_ > below(6);
         const bool closes = cmd.opcode == OTX_OP_COMMIT || cmd.opcode == OTX_OP_ABORT || cmd.opcode == OTX_OP_PREPARE;
         // most ends are those of an open one
         if (closes && !txs_[txid].open && !perhaps_[txid] && below(16)) return;
@@ -311,6 +319,8 @@ class Traffic {
             r.see(Recorder::flushes, cmd.opcode == OTX_OP_FLUSH);
         r.see(Recorder::recovers, cmd.opcode == OTX_OP_RECOVER), r.see(Recorder::queries, cmd.opcode == OTX_OP_QUERY);
         r.see(Recorder::prepares, cmd.opcode == OTX_OP_PREPARE);
+        r.see(Recorder::barriers, cmd.opcode == OTX_OP_BARRIER), r.see(Recorder::barrier_flags, cmd.barrier),
+            r.see(Recorder::orderless, cmd.orderless);
         r.see(Recorder::commits, cmd.opcode == OTX_OP_COMMIT && !cmd.relaxed),
             r.see(Recorder::relaxed_commits, cmd.relaxed), r.see(Recorder::write_commits, cmd.commit);
         r.see(Recorder::reads, cmd.opcode == OTX_OP_READ),
@@ -413,6 +423,7 @@ class Traffic {
     Draws draws_{0, {}};
     uint32_t flavour_ = 0, first_ = 0, blocks_ = 1;
     uint32_t mood_ = 0, left_ = 0, depth_ = 1, txids_ = 1, txid_base_ = 0, spread_ = 1, place_ = 0;
+    uint32_t barriers_ = 0, orderless_ = 0;  // of so many commands one has the flag; of six writes so many
     uint64_t pause_until_ = 0, stamp_ = 0, id_ = 0, sent_ = 0, kept_ = 0, walks_ = 0, last_ = 0;
     uint32_t busy_ = 0, last_status_ = 0, last_result_ = 0;
     Busy tags_[OTX_TAGS];

@@ -59,7 +59,7 @@ static void forget(struct ftl_replay *r, uint32_t txid) {
 static void apply_commit(struct ftl_replay *r, const struct ftl_entry *e, uint64_t index, uint64_t map_first) {
     uint32_t txid = e->serial % FTL_TXIDS;
     bool shut = ftl_tx_shut(r->tx, e->serial),
-         counts = !ftl_is_out(r, index) && !r->commits_broken && e->epoch <= r->bad_epoch && !shut;
+         counts = !ftl_is_out(r, index) && !r->commits_broken && !ftl_epoch_lost(r, e->epoch) && !shut;
     if (counts && r->tx[txid].serial == e->serial && index >= map_first) ftl_txlist_apply(&r->lists, txid);
     if (!counts) r->commits_broken = true;
     if (!counts && !ftl_is_out(r, index)) r->lost->dropped++;
@@ -90,14 +90,15 @@ static void relocate(const struct ftl *f, const struct ftl_entry *e, uint32_t fr
 
 /* Applies one entry. */
 static enum ftl_error apply(struct ftl *f, struct ftl_replay *r, const struct ftl_entry *e, uint64_t index) {
-    bool too_late = e->epoch > r->bad_epoch, mapped = e->kind == FTL_MAP || e->kind == FTL_TRIM;
+    bool too_late = e->flags & FTL_ENTRY_ORDERED && ftl_epoch_lost(r, e->epoch),
+         mapped = e->kind == FTL_MAP || e->kind == FTL_TRIM;
     bool in_map = index < f->old_root.map_first; /* a checkpoint has it */
     if (mapped && e->flags & FTL_ENTRY_IN_TX) return apply_in_tx(f, r, e, index);
     if (mapped && in_map) return FTL_OK;
     switch (e->kind) {
         case FTL_MAP:
             if (ftl_is_out(r, index)) return FTL_OK;
-            if (too_late && e->flags & FTL_ENTRY_ORDERED) {
+            if (too_late) {
                 if (e->i == 0) r->lost->dropped++;
                 return FTL_OK;
             }
@@ -241,7 +242,7 @@ static enum ftl_error taken(struct ftl *f, void *with) { return head(f, with, tr
 
 enum ftl_error ftl_replay(struct ftl *f, struct ftl_log *log, bool write, struct ftl_lost *lost) {
     static struct ftl_copies copies; /* large for a stack */
-    struct ftl_replay r = {.log = log, .bad_epoch = 0xffffffffu, .lost = lost, .copies = &copies};
+    struct ftl_replay r = {.log = log, .lost = lost, .copies = &copies};
     uint32_t begin = hal_clocks(), *clocks = &f->report.replay_clocks;
     copies = (struct ftl_copies){0};
     r.tail_page = f->old_root.log_page;

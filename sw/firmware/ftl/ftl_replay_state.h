@@ -20,7 +20,8 @@ struct ftl_replay {
     struct ftl_txlist lists;
     uint32_t out[FTL_WATERMARK_RING / 32];   /* by index: incomplete or dropped entries of the tail */
     uint32_t begun[FTL_WATERMARK_RING / 32]; /* by index: its page was begun, and cannot be read */
-    uint32_t bad_epoch;
+    bool bad;            /* something of bad_epoch was dropped, so what keeps order in later ones is */
+    uint32_t bad_epoch;  /* modulo 2^32: epochs of the tail are fewer apart than it has entries */
     bool commits_broken; /* a COMMIT did not count: no later one does */
     bool relocates;      /* the tail has RELOCATEs */
     bool counted;        /* hardware has applied entries, and has counted the pages of the log among those of the map */
@@ -42,6 +43,17 @@ static inline void ftl_set_bit(uint32_t *bits, uint64_t index, bool set) {
 static inline bool ftl_is_out(const struct ftl_replay *r, uint64_t index) { return ftl_bit(r->out, index); }
 
 static inline void ftl_set_out(struct ftl_replay *r, uint64_t index, bool out) { ftl_set_bit(r->out, index, out); }
+
+static inline void ftl_epoch_broken(struct ftl_replay *r, uint32_t epoch) {
+    if (r->bad && (int32_t)(epoch - r->bad_epoch) >= 0) return;
+    r->bad = true;
+    r->bad_epoch = epoch;
+}
+
+/* An order-preserving entry of the tail, or a COMMIT, is behind a barrier that something before did not survive. */
+static inline bool ftl_epoch_lost(const struct ftl_replay *r, uint32_t epoch) {
+    return r->bad && (int32_t)(epoch - r->bad_epoch) > 0;
+}
 
 /* An entry or record of the serial means nothing: the txid belongs to another transaction, prepared before it, whose
  * COMMIT did not count. */

@@ -135,7 +135,7 @@ static uint32_t judge_group(struct ftl_replay *r, const uint32_t *page, uint32_t
     if (head.i == 0 && n == head.n && whole) return n;
     for (uint32_t i = 0; i < n; i++) ftl_set_out(r, index + i, true);
     r->lost->dropped++;
-    if (head.flags & FTL_ENTRY_ORDERED && head.epoch < r->bad_epoch) r->bad_epoch = head.epoch;
+    if (head.flags & FTL_ENTRY_ORDERED) ftl_epoch_broken(r, head.epoch);
     return n;
 }
 
@@ -147,7 +147,7 @@ static void judge_commit(struct ftl_replay *r, const struct ftl_tx_seen *tx, con
     if (e->arg == (ours ? t->seen : 0) && (!ours || t->whole)) return;
     ftl_set_out(r, index, true);
     r->lost->dropped++;
-    if (e->epoch < r->bad_epoch) r->bad_epoch = e->epoch;
+    ftl_epoch_broken(r, e->epoch);
 }
 
 /* It counts when its transaction's entries are there and complete. */

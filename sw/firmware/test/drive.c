@@ -91,6 +91,7 @@ void drive_start(void) {
     hw.rescue_ppn = NO_PAGE;
     drive.ftl = ftl;
     drive.stamp = 1 + sim.generation * 100000;
+    if (sim.generation % 2) drive.epoch = 0u - sim.generation % 16; /* soon past 2^32 */
     for (uint32_t l = 0; l < sim.g.lanes; l++) {
         CHECK(sim.lane[l].n >= 2);
         hw.lane[l].block = pop(&sim.lane[l]);
@@ -157,7 +158,8 @@ void hw_advance(void) {
         if (c->kind != ITEM_COMMIT) continue;
         if (c->relaxed) relaxed_to = c->index;
         if (c->taken) continue;
-        bool done = c->visible || c->relaxed || (hw.durable >= c->index && hw.watermark >= relaxed_to);
+        bool done = c->visible || c->relaxed ||
+                    (hw.durable >= c->index && hw.watermark >= relaxed_to && hw.watermark >= c->after);
         for (uint64_t x = 0; x < c->index && done && !c->visible && !c->relaxed; x++)
             done = hw.done[x] || !(hw.entry[x].flags & FTL_ENTRY_IN_TX) || hw.entry[x].serial != c->serial;
         if (!done) break; /* visible and acknowledged in order */
@@ -176,6 +178,8 @@ uint64_t drive_append(struct ftl_entry e) {
     hw.done[hw.head] = e.kind != FTL_MAP && e.kind != FTL_RELOCATE;
     hw.held[hw.head] = false;
     hw.head++;
+    drive.used = drive.used || e.flags & FTL_ENTRY_ORDERED || e.kind == FTL_COMMIT;
+    if (e.flags & FTL_ENTRY_ORDERED && e.kind == FTL_MAP) drive.pages = hw.head;
     hw_advance();
     return hw.head - 1;
 }
@@ -469,7 +473,7 @@ bool drive_write(const uint32_t *lpns, uint32_t n, bool ordered) {
     for (uint32_t i = 0; i < n; i++)
         if (committing(lpns[i])) return false;
     struct drive_item *item = &drive.item[drive.items++];
-    *item = (struct drive_item){.kind = ITEM_WRITE, .n = n, .epoch = drive.epoch};
+    *item = (struct drive_item){.kind = ITEM_WRITE, .n = n, .ordered = ordered, .epoch = drive.epoch};
     uint32_t value = drive.stamp++;
     drive_group(n);
     for (uint32_t i = 0; i < n; i++) {
@@ -483,11 +487,19 @@ bool drive_write(const uint32_t *lpns, uint32_t n, bool ordered) {
 bool drive_trim(uint32_t lpn) {
     if (no_room(1) || committing(lpn)) return false;
     struct drive_item *item = &drive.item[drive.items++];
-    *item = (struct drive_item){.kind = ITEM_WRITE, .n = 1, .lpn[0] = lpn, .epoch = drive.epoch};
-    drive_append((struct ftl_entry){.kind = FTL_TRIM, .n = 1, .lpn = lpn, .arg = 1, .epoch = drive.epoch});
+    *item = (struct drive_item){.kind = ITEM_WRITE, .n = 1, .ordered = true, .lpn[0] = lpn, .epoch = drive.epoch};
+    drive_append((struct ftl_entry){
+        .kind = FTL_TRIM, .flags = FTL_ENTRY_ORDERED, .n = 1, .lpn = lpn, .arg = 1, .epoch = drive.epoch});
     map_plain(lpn, NO_PAGE);
     item->index = hw.head;
     return true;
+}
+
+void drive_barrier(void) {
+    if (!drive.used) return;
+    drive.used = false;
+    drive.epoch++;
+    drive.after = drive.pages;
 }
 
 static uint32_t serial_of(uint32_t txid) { return drive.tx[txid].use << 5 | txid; }
@@ -548,7 +560,9 @@ static bool commit(uint32_t txid, bool relaxed) {
         return false;
     struct drive_item *item = &drive.item[drive.items++];
     *item = (struct drive_item){
-        .kind = ITEM_COMMIT, .relaxed = relaxed, .n = t->n, .serial = serial_of(txid), .epoch = drive.epoch};
+        .kind = ITEM_COMMIT, .relaxed = relaxed, .ordered = true, .n = t->n, .serial = serial_of(txid)};
+    item->epoch = drive.epoch;
+    item->after = drive.after;
     memcpy(item->lpn, t->lpn, sizeof t->lpn);
     memcpy(item->value, t->value, sizeof t->value);
     item->index = hw.head + 1;

@@ -31,7 +31,9 @@ struct drive_item { /* a plain command (WRITE or TRIM) or a COMMIT */
     bool relaxed, visible; /* of a COMMIT; */
     bool taken;            /* the host has taken its completion */
     bool prepared;         /* of a COMMIT: its transaction was PREPARED */
-    uint64_t index, epoch;
+    bool ordered;          /* order-preserving; each COMMIT is */
+    uint64_t index, after; /* after: index behind the order-preserving pages of earlier epochs */
+    uint32_t epoch;
     uint32_t serial;
 };
 
@@ -60,6 +62,8 @@ struct drive {
     uint32_t items;
     struct drive_tx tx[FTL_TXIDS];
     uint32_t stamp, epoch;
+    uint64_t after, pages; /* as Epochs.scala has them */
+    bool used;             /* the epoch has an order-preserving entry */
 };
 extern struct drive drive;
 
@@ -76,6 +80,7 @@ void drive_supply(uint32_t steps);
 /* Commands. False: not now (no room, or rule lpn-order). */
 bool drive_write(const uint32_t *lpns, uint32_t n, bool ordered);
 bool drive_trim(uint32_t lpn);
+void drive_barrier(void);
 bool drive_tx_write(uint32_t txid, uint32_t lpn);
 bool drive_tx_trim(uint32_t txid, uint32_t lpn);
 bool drive_commit(uint32_t txid);

@@ -77,9 +77,14 @@ void drive_judge(void) {
         if (seen[h] && item->kind == ITEM_COMMIT) last_commit = (int)h;
     }
     for (uint32_t t = 0; t < FTL_TXIDS; t++) last_commit = judge_prepared(t, seen, last_commit);
+    const struct drive_item *top = last_commit < 0 ? NULL : &drive.item[last_commit]; /* latest epoch that is there */
+    for (uint32_t h = 0; h < drive.items; h++)
+        if (seen[h] && drive.item[h].ordered && (top == NULL || (int32_t)(drive.item[h].epoch - top->epoch) > 0))
+            top = &drive.item[h];
     for (uint32_t h = 0; h < drive.items; h++) {
         const struct drive_item *item = &drive.item[h];
         bool there = seen[h] || (item->kind == ITEM_COMMIT && (int)h <= last_commit); /* commits are a prefix */
+        there = there || (top != NULL && item->ordered && (int32_t)(item->epoch - top->epoch) < 0); /* so are epochs */
         for (uint32_t i = 0; i < DRIVE_LPNS && there; i++) /* whole: each block holds this or something later */
             if (writes(item, drive_lpn(i), &v)) CHECK(show[i] >= (int)h);
     }

@@ -21,6 +21,7 @@ static void command(void) {
         case 8: (void)(sim_random(2) ? drive_trim(lpns[0]) : drive_tx_trim(txid, lpns[0])); break;
         case 9:
             if (sim_random(6) == 0) drive_flush();
+            else drive_barrier();
             break;
         case 10:
         case 11:

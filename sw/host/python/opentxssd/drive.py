@@ -126,7 +126,7 @@ class Drive:
         Nothing is checked here: what the drive does not take completes with a status that says so. `data`: the blocks
         of a WRITE, copied; what is missing is zeroes.
         `txid`: of the transaction, None for none. `tag`: 0 to 31; a free one is taken without. `fields`: fua, commit,
-        relaxed, barrier, order, stream, arg.
+        relaxed, barrier, orderless, order, stream, arg.
         DriveError: the tag, or all 32, are under way. Each command has exactly one completion, unless the power is cut.
         """
         if tag is None:
@@ -192,7 +192,8 @@ class Drive:
         txid that is not open is opened.
 
         It is in the device when this returns, and survives a power cut after the next `flush` (with a txid: after its
-        `commit`) only. Flags: fua=1, it is durable at once; commit=1, it commits its txid; relaxed=1 beside commit.
+        `commit`) only. Flags: fua=1, it is durable at once; commit=1, it commits its txid; relaxed=1 beside commit;
+        barrier=1, as `barrier` behind it; orderless=1 (without a txid), barriers do not concern it.
         ValueError if `data` is not whole blocks.
         """
         if len(data) % BLOCK:
@@ -208,7 +209,7 @@ class Drive:
         return self.command(Opcode.READ, lba, count, txid=txid).data
 
     def trim(self, lba, count=1, txid=None, check=True, **flags):
-        """One to 32 blocks read as zeroes from now on. Durable as of a write. Flags: fua=1."""
+        """One to 32 blocks read as zeroes from now on. Durable as of a write. Flags: fua=1, barrier=1, orderless=1."""
         return self.command(Opcode.TRIM, lba, count, txid=txid, check=check, **flags)
 
     def write_zeroes(self, lba, count=1, txid=None, check=True, **flags):
@@ -222,6 +223,12 @@ class Drive:
         """
         return self.command(Opcode.FLUSH, check=check)
 
+    def barrier(self, check=True):
+        """No order-preserving write, trim or commit after it survives a power cut unless all before it do. It waits for
+        nothing and makes nothing durable.
+        """
+        return self.command(Opcode.BARRIER, check=check)
+
     def begin(self, txid, check=True):
         """Opens a txid; CommandError with TX_BUSY if it is open. A write opens one, too."""
         return self.command(Opcode.BEGIN, txid=txid, check=check)
@@ -231,7 +238,7 @@ class Drive:
         TX_INVALID if it is neither open nor prepared.
 
         Flags: relaxed=1: visible, and durable with the next durable commit or flush; relaxed commits survive a power
-        cut in their order.
+        cut in their order. barrier=1: as `barrier` behind it.
         """
         return self.command(Opcode.COMMIT, txid=txid, check=check, **flags)
 

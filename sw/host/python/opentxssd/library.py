@@ -18,7 +18,8 @@ class Cmd(ctypes.Structure):
     """`struct otx_cmd`."""
 
     _fields_ = [
-        (n, ctypes.c_uint8) for n in ["opcode", "tag", "txid", "has_tx", "fua", "commit", "relaxed", "barrier", "order"]
+        (n, ctypes.c_uint8)
+        for n in ["opcode", "tag", "txid", "has_tx", "fua", "commit", "relaxed", "barrier", "orderless", "order"]
     ]
     _fields_ += [
         ("count", ctypes.c_uint16),

@@ -41,7 +41,7 @@ class Recorder:
         self.ids = self.stamps = 0
         self.flight = {}  # tag -> submit event
 
-    def submit(self, op, lba=0, n=0, tx=None, fua=0, commit=0, relaxed=0, arg=0):
+    def submit(self, op, lba=0, n=0, tx=None, fua=0, commit=0, relaxed=0, barrier=0, orderless=0, arg=0):
         """Hands a command over, by the name of its Opcode, and returns its tag.
 
         `n`: blocks. DriveError when all 32 tags are under way.
@@ -56,6 +56,8 @@ class Recorder:
                 ("fua", fua),
                 ("commit", commit),
                 ("relaxed", relaxed),
+                ("barrier", barrier),
+                ("orderless", orderless),
                 ("arg", arg),
             )
             if value
@@ -68,7 +70,8 @@ class Recorder:
             self.stamps += n
             data = b"".join(map(block_of, event["data"]))
         self.events.append(event)
-        tag = self.drive.submit(Opcode[op], lba, n, data, txid=tx, fua=fua, commit=commit, relaxed=relaxed, arg=arg)
+        flags = {"fua": fua, "commit": commit, "relaxed": relaxed, "barrier": barrier, "orderless": orderless}
+        tag = self.drive.submit(Opcode[op], lba, n, data, txid=tx, arg=arg, **flags)
         self.flight[tag] = event
         return tag
 

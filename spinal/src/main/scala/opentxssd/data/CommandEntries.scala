@@ -12,6 +12,7 @@ import spinal.lib._
   * or PREPARE says how many entries its transaction has:
   * `ofTx` counts those of the transaction in hand from its BEGIN on. The COMMIT of a prepared one says 0: the PREPARE
   * has said it, maybe in the log of an earlier mount. `index` is the last entry's.
+  * `barrier`: behind the command in hand a new epoch begins.
   */
 class CommandEntries(
     hand: CommandInHand,
@@ -20,7 +21,8 @@ class CommandEntries(
     append: Stream[LogAppend],
     page: UInt,
     head: UInt,
-    begins: Bool
+    begins: Bool,
+    barrier: Bool
 ) extends Area {
   import ExecutorState._
   import flow.state
@@ -30,11 +32,12 @@ class CommandEntries(
   val counts = Mem(UInt(32 bits), OtxParam.txids)
   val ofTx = counts.readAsync(txid)
   val index = Reg(UInt(48 bits))
+  val epochs = new Epochs(append, head, barrier)
   val grouped = state === Append && isWrite && !cmd.hasTx
 
   append.valid := blocks.appends || state === Record
   append.kind := Mux(state === Record, record.resize(8), Mux(isWrite, U(LogKind.MAP, 8 bits), U(LogKind.TRIM, 8 bits)))
-  append.ordered := False
+  append.ordered := Mux(state === Record, record === LogKind.COMMIT, !cmd.hasTx && !cmd.orderless)
   append.inTx := cmd.hasTx || state === Record
   append.n := Mux(grouped, hand.blocks.resize(8), U(1, 8 bits))
   append.i := Mux(grouped, block.resize(8), U(0, 8 bits))
@@ -44,7 +47,7 @@ class CommandEntries(
   append.location := Mux(state === Append && isWrite, Word(WordKind.NAND, page), Word.none)
   append.serial := Mux(append.inTx, hand.use @@ txid, U(0, 32 bits))
   append.sequence := blocks.sequence
-  append.epoch := 0
+  append.epoch := epochs.epoch
   append.arg := Mux(
     state === Record,
     Mux(record === LogKind.ABORT || hand.isPrepared, U(0, 32 bits), ofTx),

@@ -34,7 +34,8 @@ import spinal.lib._
   * what needs room when there is some, so Room waits only for what a failing block took away meanwhile. After `fault`
   * no loop here goes on waiting.
   *
-  * CHECKPOINT only counts, and ends: firmware sees `asked`.
+  * CHECKPOINT only counts, and ends: firmware sees `asked`. A barrier closes the epoch (`Epochs`) at the end of its
+  * command, however that ends.
   *
   * Figures: a plain WRITE of one block takes 10 clocks and the engine's PLAIN. Reset loses the command, sequence
   * numbers start again (the generation tells them apart).
@@ -70,7 +71,8 @@ class CommandExecutor(p: OtxParam) extends Component {
   private val flow = new ExecutorFlow(filled.frames)
   private val blocks = new BlockSteps(hand, flow, remap, alloc, append, frames, write, supply.fault)
   private val begins = tx.fire && flow.txOp === TxOpcode.BEGIN
-  private val entries = new CommandEntries(hand, flow, blocks, append, alloc.payload, head, begins)
+  private val barrier = filled.fire && (filled.cmd.barrier || filled.cmd.opcode === Opcode.BARRIER)
+  private val entries = new CommandEntries(hand, flow, blocks, append, alloc.payload, head, begins, barrier)
   private val transactions =
     new TransactionSteps(hand, flow, entries, append, tx, restored, (BigInt(p.txEntries) min p.lbas).toInt)
   private val query = new QueryAnswer(p)
@@ -104,6 +106,7 @@ class CommandExecutor(p: OtxParam) extends Component {
   waiter.flush := !isCommit
   waiter.relaxed := cmd.relaxed
   waiter.txid := txid
+  waiter.after := entries.epochs.after
   waiter.index := Mux(hand.isFlush, head, entries.index + 1)
 
   private val hasPages = allocLeft >= hand.blocks || !isWrite
@@ -168,6 +171,7 @@ class CommandExecutor(p: OtxParam) extends Component {
         is(Opcode.PREPARE)(when(isOpen)(state := Room) otherwise end(Status.TX_INVALID))
         is(Opcode.RECOVER)(recover())
         is(Opcode.FLUSH)(state := Wait)
+        is(Opcode.BARRIER)(end(Status.SUCCESS))
         is(Opcode.CHECKPOINT) {
           end(fault.mux(StatusCode(Status.READ_ONLY), StatusCode(Status.SUCCESS)))
           when(!fault) {

@@ -32,9 +32,16 @@ case class CommandCheck(p: OtxParam, cmd: HostCmd, enable: Bool) extends Area {
   /** Would open a txid that is FREE. */
   val opensTx = is(Opcode.BEGIN) || (writes && cmd.hasTx)
 
-  private val known = ranged || namesTx || recovers || asks || is(Opcode.FLUSH, Opcode.QUERY)
+  private val plain = writes && !cmd.hasTx
+
+  /** Recovery keeps its place among the epochs: it must be in the one that is open when it is accepted. */
+  val keepsOrder = plain && !cmd.orderless || is(Opcode.COMMIT) || writesData && cmd.commit
+  val closesEpoch = is(Opcode.BARRIER) || cmd.barrier
+
+  private val known = ranged || namesTx || recovers || asks || is(Opcode.FLUSH, Opcode.QUERY, Opcode.BARRIER)
   private val badLength = ranged && (cmd.count === 0 || cmd.count > OtxParam.maxBlocks)
-  private val badFlag = cmd.barrier || cmd.order =/= 0 ||
+  private val badFlag = cmd.order =/= 0 || (cmd.orderless && !plain) ||
+    (cmd.barrier && !(writes || is(Opcode.COMMIT))) ||
     (cmd.fua && !writes) ||
     (cmd.commit && !(writesData && cmd.hasTx)) ||
     (cmd.relaxed && !is(Opcode.COMMIT) && !cmd.commit) || (cmd.relaxed && cmd.fua) ||

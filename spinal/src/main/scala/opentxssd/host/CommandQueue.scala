@@ -14,8 +14,9 @@ import spinal.lib._
   * conflicts with it (docs/interfaces.md, "Command queue to data path") and there is room for what it needs
   * (`CommandRoom`); those that need no room go past it. Commands other than READ go out only while the data path
   * `takes` them, so a READ never stands behind one. Among those that may go the choice is round robin, so none starves;
-  * one goes out per six clocks. `dpDone` is passed on to `cpl` one clock later; when that is taken it frees the tag and
-  * those that waited for it. `busy`: some command has not been completed.
+  * one goes out per six clocks. What keeps order (`CommandCheck`) goes out epoch by epoch, and what closes an epoch
+  * goes last of it (rule epoch-issue): no completion is waited for. `dpDone` is passed on to `cpl` one clock later;
+  * when that is taken it frees the tag and those that waited for it. `busy`: some command has not been completed.
   *
   * Between the steps of a decision stand registers (check, compare, may go, choice), so that none of them limits the
   * clock.
@@ -46,6 +47,7 @@ class CommandQueue(p: OtxParam) extends Component {
     val first, end = UInt(lbaBits bits)
     val ranged, writes, inTx, controlsTx, opensTx, recovers = Bool()
     val reads, takesLog, takesPages = Bool()
+    val keepsOrder, closesEpoch = Bool()
     val txid = UInt(5 bits)
   }
 
@@ -72,13 +74,16 @@ class CommandQueue(p: OtxParam) extends Component {
   fresh.print.reads := check.reads
   fresh.print.takesLog := check.takesLog
   fresh.print.takesPages := check.writesData
+  fresh.print.keepsOrder := check.keepsOrder
+  fresh.print.closesEpoch := check.closesEpoch
   fresh.print.txid := arrived.txid.resized
   fresh.status := check.status
   fresh.legal := check.status === Status.SUCCESS
   private val entered = arrived.translateWith(fresh).stage()
 
   private val valid = Reg(Bits(tags bits)) init 0
-  private val sent = Reg(Bits(tags bits))
+  private val sent = Reg(Bits(tags bits)) // chosen
+  private val gone = Reg(Bits(tags bits)) // to `dpCmd`: a WRITE may wait for room before
   private val print = Vec(Reg(Footprint()), tags)
   private val waitsFor = Vec(Reg(Bits(tags bits)), tags)
   private val commands = Mem(HostCmd(), tags)
@@ -88,6 +93,8 @@ class CommandQueue(p: OtxParam) extends Component {
   freed.valid.init(False)
   freed.valid := finish.fire
   freed.payload := finish.tag
+
+  private def ofTags(what: Footprint => Bool) = Vec(print.map(what)).asBits
 
   private def conflict(a: Footprint, b: Footprint): Bool = {
     val overlap = a.ranged && b.ranged && a.first < b.end && b.first < a.end
@@ -116,8 +123,18 @@ class CommandQueue(p: OtxParam) extends Component {
     commands.write(entered.cmd.tag, entered.cmd)
     valid(entered.cmd.tag) := True
     sent(entered.cmd.tag) := False
+    gone(entered.cmd.tag) := False
     print(entered.cmd.tag) := entered.print
     waitsFor(entered.cmd.tag) := row & valid // one that ends in this clock is cleared in the next
+  }
+
+  // Epochs, modulo 64: that of a new command, that which goes out now. No two epochs have one number, for each that is
+  // not gone has a command that closes it, but the last.
+  private val newest, current = Reg(UInt(6 bits)) init 0
+  private val epoch = Vec(Reg(UInt(6 bits)), tags)
+  when(enter) {
+    epoch(entered.cmd.tag) := newest
+    when(entered.print.closesEpoch)(newest := newest + 1)
   }
 
   // Those that may go, in turn. What forbids it only goes away while a command waits, so to know of it late is safe.
@@ -127,7 +144,11 @@ class CommandQueue(p: OtxParam) extends Component {
   when(valid.orR) {
     val waits = Vec(waitsFor.map(_ =/= 0)).asBits
     val early = Vec(print.map(begin => begin.opensTx && draining(begin.txid))).asBits
-    free := valid & ~waits & ~early
+    val ordered = ofTags(c => c.keepsOrder || c.closesEpoch)
+    val last = ofTags(_.closesEpoch)
+    val inEpoch = Vec(epoch.map(_ === current)).asBits
+    val before = (valid & ~gone & inEpoch & ordered & ~last).orR // one that the last of its epoch waits for
+    free := valid & ~waits & ~early & (~ordered | inEpoch & ~(last.andMask(before)))
   }
 
   // Room: what is missing shuts some of them out, known two clocks after the last one went
@@ -137,7 +158,6 @@ class CommandQueue(p: OtxParam) extends Component {
   room.pageClocks := pageClocks
   private val passing = RegInit(False) // one that is no READ is on its way to `dpCmd`
   private val open = intake.takes && !passing
-  private def ofTags(what: Footprint => Bool) = Vec(print.map(what)).asBits
   private val shut =
     RegNext(ofTags(c => !c.reads && !open || c.takesLog && !room.logOpen || c.takesPages && !room.hold.ready))
 
@@ -191,6 +211,10 @@ class CommandQueue(p: OtxParam) extends Component {
   room.go.ready := fromRoom && going.ready
   room.hold.tag := picked.payload
   room.hold.blocks := going.count.resized
+  when(going.fire) {
+    gone(going.tag) := True
+    when(print(going.tag).closesEpoch)(current := current + 1)
+  }
   dpCmd << going.stage()
   when(dpCmd.fire && dpCmd.opcode =/= Opcode.READ)(passing := False)
   when(going.fire && going.opcode =/= Opcode.READ)(passing := True)

@@ -9,8 +9,9 @@ import spinal.lib._
 /** Who waits for the log: commands that complete when what they need is durable and complete.
   *
   * FLUSH (and FUA), in order: done when `durable` and `mark` (completeness watermark) have reached its index. COMMIT,
-  * in order: when `durable` has reached its index and `none` says that no page of its txid (`ask`) is outstanding; then
-  * `tx` COMMIT is sent, and when that is taken the command is done. So commits become visible in the order in which
+  * in order: when `durable` has reached its index, `none` says that no page of its txid (`ask`) is outstanding, and
+  * `mark` has reached its `after` (recovery drops it with an order-preserving page of an earlier epoch); then `tx`
+  * COMMIT is sent, and when that is taken the command is done. So commits become visible in the order in which
   * their waits came, which is the order of their records: rule commit-prefix. A RELAXED COMMIT needs neither, only its
   * turn; so the next COMMIT that is not RELAXED also waits until `mark` has reached the last RELAXED one before it: its
   * promise covers all commits before it. FLUSHes and COMMITs pass each other freely.
@@ -69,14 +70,15 @@ class LogWaiters extends Component {
   }
 
   ask := commit.txid
-  when(commit.valid && !commit.relaxed && none)(ready := commit.index)
+  private val complete = none && mark >= commit.after
+  when(commit.valid && !commit.relaxed && complete)(ready := commit.index)
   private val flushFree, commitFree = Bool()
   private val flushEnd = ending(flush, durable >= flush.index && mark >= flush.index, flushFree)
   private val relaxedTo = Reg(UInt(48 bits)) init 0 // index of the last RELAXED COMMIT that has had its turn
   private val covered = RegNext(mark >= relaxedTo) init True // all entries before it are complete
   private val settled = RegNext(!(commit.fire && commit.relaxed)) init True // `covered` is about `relaxedTo`
   private val commitEnd =
-    ending(commit, commit.relaxed || durable >= commit.index && none && covered && settled, commitFree)
+    ending(commit, commit.relaxed || durable >= commit.index && complete && covered && settled, commitFree)
   when(commit.fire && commit.relaxed)(relaxedTo := commit.index)
   private val shown = RegInit(False) // the COMMIT at its end is sent and taken
   evDurable := commitEnd.taken && !fault && !commit.relaxed
