@@ -83,6 +83,10 @@ def test_a_transaction_is_made_by_several_calls(otx):
     assert succeeds(otx("query", "tx", "--txid", 7)) == b"prepared, 1 entries\n"
     succeeds(otx("commit", "--txid", 7, "--relaxed"))
     assert succeeds(otx("read", 1)) == bytes(BLOCK)
+    # of a long write nothing is committed before its last command
+    code, _, err = otx("write", 30, "--txid", 8, "--commit", data=block("x") * 40)
+    assert code == 1 and "LBA_RANGE" in err and succeeds(otx("read", 30)) == bytes(BLOCK)
+    succeeds(otx("abort", "--txid", 8))
     # of a long write only the last command commits, and it all belongs to the transaction
     succeeds(otx("write", 10, "--txid", 8, "--commit", data=block("c") * 40))
     assert succeeds(otx("read", 10, 40)) == block("c") * 40
