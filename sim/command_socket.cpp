@@ -195,7 +195,8 @@ bool CommandSocket::take_frame(Client &client, size_t &at) {
     if (drive_has_fields(c)) {
         begin(&client, c.id, cmd, std::move(data));
     } else {
-        answer(client, {&client, c.id, cmd, {}, {0, OTX_STATUS_INVALID_FIELD, 0, 0, engine_.clock()}});
+        const uint64_t now = engine_.clock();
+        answer(client, {&client, c.id, cmd, {}, {0, OTX_STATUS_INVALID_FIELD, 0, 0, now}, now});
     }
     return true;
 }
@@ -217,16 +218,18 @@ bool CommandSocket::greet(Client &client, const uint8_t *frame) {
 }
 
 void CommandSocket::begin(Client *client, uint64_t id, const otx_cmd &cmd, std::vector<uint8_t> data) {
-    auto *command = new Command{client, id, cmd, std::move(data), {}};
+    auto *command = new Command{client, id, cmd, std::move(data), {}, 0};
     (client ? client->under_way : aborts_)++;
-    const auto ended = [this, command](const otx_cpl &cpl) {
+    const auto ended = [this, command](const otx_cpl &cpl, uint64_t begun) {
         const std::lock_guard lock(mutex_);
         command->cpl = cpl;
+        command->begun = begun;
         ended_.push_back(command);
         eventfd_write(wake_, 1);
     };
     void *buffer = command->data.empty() ? nullptr : command->data.data();
-    if (!enter_(cmd, [&] { engine_.start(cmd, buffer, ended); })) ended({0, OTX_STATUS_TX_BUSY, 0, 0, engine_.clock()});
+    if (!enter_(cmd, [&] { engine_.start(cmd, buffer, ended); }))
+        ended({0, OTX_STATUS_TX_BUSY, 0, 0, engine_.clock()}, engine_.clock());
 }
 
 // Answers the commands that have ended.
@@ -258,10 +261,16 @@ void CommandSocket::note_owner(const Command &c) {
 
 void CommandSocket::answer(Client &client, const Command &c) {
     const size_t data = c.cmd.opcode == OTX_OP_READ && c.cpl.blocks ? c.data.size() : 0;
-    const otx_wire_answer a = {
-        uint32_t(OTX_WIRE_HEADER + data), OTX_WIRE_ANSWER, c.cpl.status, c.id, c.cpl.clock, c.cpl.result, c.cpl.blocks};
+    const otx_wire_answer a = {uint32_t(OTX_WIRE_ANSWER_HEADER + data),
+                               OTX_WIRE_ANSWER,
+                               c.cpl.status,
+                               c.id,
+                               c.cpl.clock,
+                               c.begun,
+                               c.cpl.result,
+                               c.cpl.blocks};
     const size_t at = client.out.size();
-    client.out.resize(at + OTX_WIRE_HEADER);
+    client.out.resize(at + OTX_WIRE_ANSWER_HEADER);
     otx_wire_put_answer(client.out.data() + at, &a);
     client.out.insert(client.out.end(), c.data.begin(), c.data.begin() + ptrdiff_t(data));
     client.unsent++;
@@ -269,8 +278,9 @@ void CommandSocket::answer(Client &client, const Command &c) {
 
 void CommandSocket::last_words(Client &client, const char *words) {
     const size_t at = client.out.size(), length = strlen(words);
-    const otx_wire_answer a = {uint32_t(OTX_WIRE_HEADER + length), OTX_WIRE_LAST_WORDS, 0, 0, engine_.clock(), 0, 0};
-    client.out.resize(at + OTX_WIRE_HEADER);
+    const otx_wire_answer a = {
+        uint32_t(OTX_WIRE_ANSWER_HEADER + length), OTX_WIRE_LAST_WORDS, 0, 0, engine_.clock(), 0, 0, 0};
+    client.out.resize(at + OTX_WIRE_ANSWER_HEADER);
     otx_wire_put_answer(client.out.data() + at, &a);
     client.out.insert(client.out.end(), words, words + length);
     client.leaving = true;

@@ -47,6 +47,7 @@ class CommandSocket {
         otx_cmd cmd;
         std::vector<uint8_t> data;
         otx_cpl cpl;
+        uint64_t begun;
     };
 
     void run();

@@ -8,7 +8,7 @@ void DriveEngine::start(const otx_cmd &cmd, void *data, Batch &batch) {
         const std::lock_guard lock(mutex_);
         batch.open++;
     }
-    start(cmd, data, [this, &batch](const otx_cpl &cpl) {
+    start(cmd, data, [this, &batch](const otx_cpl &cpl, uint64_t) {
         if (cpl.status && !batch.status) batch.status = cpl.status;
         batch.result = cpl.result;
         batch.open--;
@@ -48,6 +48,7 @@ void DriveEngine::hand_over() {
         Command &command = under_way_[tag] = std::move(queue_.front());
         queue_.pop_front();
         command.cmd.tag = tag;
+        command.begun = otx_clock();
         count_++;
         if (command.cmd.opcode == OTX_OP_COMMIT && commits_++ == 0 && trace_commits_) otx_trace_pause(0);
         otx_submit(&command.cmd, command.data);
@@ -59,7 +60,7 @@ void DriveEngine::collect() {
     while (otx_poll(&cpl)) {
         Command &command = under_way_[cpl.tag];
         if (command.cmd.opcode == OTX_OP_COMMIT && --commits_ == 0 && trace_commits_) otx_trace_pause(1);
-        command.done(cpl);
+        command.done(cpl, command.begun);
         command = {};
         count_--;
         last_ = cpl.clock;

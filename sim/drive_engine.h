@@ -34,8 +34,9 @@ class DriveEngine {
     void start(const otx_cmd &cmd, void *data, Batch &batch);
     uint8_t wait(Batch &batch);
 
-    // Called with the completion by the engine's thread, which holds its lock: it must not call the engine.
-    using Done = std::function<void(const otx_cpl &)>;
+    // Called with the completion, and the clock when the command was handed to the drive, by the engine's thread, which
+    // holds its lock: it must not call the engine.
+    using Done = std::function<void(const otx_cpl &, uint64_t begun)>;
     void start(const otx_cmd &cmd, void *data, Done done);
 
     // As of the last look, which while commands are under way is at most 200 clocks ago.
@@ -49,6 +50,7 @@ class DriveEngine {
         otx_cmd cmd;
         void *data;
         Done done;
+        uint64_t begun = 0;
     };
 
     void run();

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The C library otx-sched by ctypes against cocotb_tests/models/epoch_model.py: the paper's example, and random puts and
-gets (hypothesis; the same ones in each run)."""
+"""The C library otx-sched by ctypes against cocotb_tests/models/epoch_model.py: the paper's example, and random puts
+and gets (hypothesis; the same ones in each run)."""
 
 import ctypes
 import re
@@ -133,6 +133,9 @@ def test_no_more_than_32_blocks_are_merged():
     for name in range(1, 8):
         queue.put(name, 6 * name, 6)
     assert [names for names, _ in queue.rest()] == [[1, 2, 3, 4, 5], [6, 7]]
+    for name in range(1, 34):
+        queue.put(name, name)
+    assert [len(names) for names, _ in queue.rest()] == [32, 1]
 
 
 def test_versions_of_a_block_leave_in_their_order():

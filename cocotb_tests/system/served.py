@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
-CLIENT = ROOT / "cocotb_tests/system/nbd_client.py"
+HOST, CLIENT = ROOT / "build/host", ROOT / "cocotb_tests/system/nbd_client.py"
 
 
 class Served:
@@ -49,3 +49,18 @@ class Served:
         self.process.send_signal(how)
         self.process.wait(60)
         return self.process.returncode
+
+
+class Otx:
+    """The command line on a command socket; a call runs `otx` with these words, built with sanitizers: (exit code,
+    standard output, standard error)."""
+
+    def __init__(self, commands):
+        subprocess.run(["make", "-s", "-C", ROOT / "sw/host", "all", "tests"], check=True, capture_output=True)
+        self.commands = commands
+
+    def __call__(self, *words, data=b""):
+        command = [HOST / "otx_sanitized", "-s", self.commands, *map(str, words)]
+        done = subprocess.run(command, input=data, capture_output=True, timeout=60)
+        assert "Sanitizer" not in done.stderr.decode() and len(done.stderr.splitlines()) <= 1, done.stderr
+        return done.returncode, done.stdout, done.stderr.decode()

@@ -9,32 +9,19 @@ import subprocess
 
 import pytest
 
-from cocotb_tests.system.served import ROOT, Served
+from cocotb_tests.system.served import HOST, ROOT, Otx, Served
 from opentxssd import BLOCK, Query
 from opentxssd.facts import HealthWord
 
-HOST, MAN = ROOT / "build/host", ROOT / "sw/host/otx/otx.1"
+MAN = ROOT / "sw/host/otx/otx.1"
 GUIDE = ROOT / "docs/guides/use-the-command-line.md"
 
 
 @pytest.fixture(scope="module")
 def otx(tmp_path_factory):
-    """Runs `otx` with these words: (exit code, standard output, standard error)."""
-    subprocess.run(["make", "-s", "-C", ROOT / "sw/host", "all", "tests"], check=True, capture_output=True)
     folder = tmp_path_factory.mktemp("served")
     served = Served(folder, folder / "drive.nand")
-
-    def run(*words, data=b""):
-        done = subprocess.run(
-            [HOST / "otx_sanitized", "-s", served.commands, *map(str, words)],
-            input=data,
-            capture_output=True,
-            timeout=60,
-        )
-        assert "Sanitizer" not in done.stderr.decode() and len(done.stderr.splitlines()) <= 1, done.stderr
-        return done.returncode, done.stdout, done.stderr.decode()
-
-    yield run
+    yield Otx(served.commands)
     served.end(signal.SIGKILL)
 
 
@@ -207,7 +194,8 @@ def test_the_man_page_has_the_commands_and_options_of_the_program(otx):
     commands = {}
     for text in body["COMMANDS"].split(".TP\n")[1:]:
         text = re.sub(r"\\f[BIR]", "", text).replace("\\-", "-")
-        commands[re.match(r"\.B (\w+)", text)[1]] = text
+        name = re.match(r"\.B (\w+)", text)[1]
+        commands[name] = commands.get(name, "") + text
     assert [*commands] == listed and len(listed) > 15
     of_each = {name: succeeds(otx("help", name)).decode() for name in listed}
     program = {name: options(text.partition("options:")[2]) - {"socket", "json"} for name, text in of_each.items()}

@@ -117,6 +117,7 @@ void otx_disconnect(struct otx_drive *drive) {
 const struct otx_about *otx_about(const struct otx_drive *drive) { return &drive->about; }
 const char *otx_message(const struct otx_drive *drive) { return drive->message; }
 uint64_t otx_last_clock(const struct otx_drive *drive) { return drive->last_clock; }
+uint64_t otx_last_took(const struct otx_drive *drive) { return drive->last_took; }
 int otx_under_way(const struct otx_drive *drive) { return drive->under_way; }
 
 uint64_t otx_ns(const struct otx_drive *drive, uint64_t clocks) {
@@ -190,13 +191,13 @@ int otx_receive(struct otx_drive *drive, int timeout_ms) {
     int n;
     while ((n = poll(&ready, 1, timeout_ms)) < 0 && errno == EINTR) continue;
     if (n == 0) return otx_fail(drive, OTX_ERROR_TIMEOUT, NULL);
-    uint8_t header[OTX_WIRE_HEADER];
+    uint8_t header[OTX_WIRE_ANSWER_HEADER];
     int error = receive_all(drive, header, sizeof header);
     if (error) return error;
     struct otx_wire_answer a;
     otx_wire_get_answer(header, &a);
-    size_t data = a.bytes - OTX_WIRE_HEADER;
-    if (a.bytes < OTX_WIRE_HEADER) return otx_fail(drive, OTX_ERROR_PROTOCOL, NULL);
+    size_t data = a.bytes - OTX_WIRE_ANSWER_HEADER;
+    if (a.bytes < OTX_WIRE_ANSWER_HEADER) return otx_fail(drive, OTX_ERROR_PROTOCOL, NULL);
     if (a.kind == OTX_WIRE_LAST_WORDS) return last_words(drive, data);
     struct otx_ticket *t = a.id <= OTX_UNDER_WAY ? &drive->tickets[a.id] : NULL;
     if (a.kind != OTX_WIRE_ANSWER || !t || !t->used || t->answered || (data && data != t->room))
@@ -208,6 +209,8 @@ int otx_receive(struct otx_drive *drive, int timeout_ms) {
     t->answer.result = a.result;
     t->answer.blocks = a.blocks;
     t->answer.clock = drive->last_clock = a.clock;
+    t->answer.begun = a.begun;
+    drive->last_took = a.clock - a.begun;
     return 0;
 }
 

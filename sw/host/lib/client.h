@@ -19,7 +19,7 @@ struct otx_drive {
     struct otx_about about;
     struct otx_ticket tickets[OTX_UNDER_WAY + 1];  // one more for a call that waits
     int under_way;                                 // of otx_send
-    uint64_t turns, last_clock;
+    uint64_t turns, last_clock, last_took;
     char message[256];
 };
 

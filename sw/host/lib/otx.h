@@ -89,6 +89,9 @@ uint64_t otx_ns(const struct otx_drive *drive, uint64_t clocks);
 // Clock of the last answer that was taken: 0 before the first.
 uint64_t otx_last_clock(const struct otx_drive *drive);
 
+// Clocks that the command of that answer took in the drive.
+uint64_t otx_last_took(const struct otx_drive *drive);
+
 // Commands, each until its completion. Others may be under way (below); their answers are kept. `options` NULL: all 0.
 
 // Reads `count` blocks (1 to 32) into `data`. MEDIA_ERROR: bit b of *delivered (if not NULL) is set if block b of them
@@ -149,6 +152,7 @@ struct otx_answer {
     uint32_t result;  // of QUERY and CHECKPOINT
     uint32_t blocks;  // READ: bit b is set if block b was delivered
     uint64_t clock;   // of the completion
+    uint64_t begun;   // when the command was handed to the drive
 };
 
 // Hands a command over. 0, or an error: then it is not under way. Commands enter the drive in the order of the calls.

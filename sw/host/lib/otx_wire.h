@@ -11,14 +11,15 @@
 
 enum {
     OTX_WIRE_VERSION = 1,
-    OTX_WIRE_HELLO = 64,        // bytes of the drive's greeting
-    OTX_WIRE_GREETING = 16,     // of the client's
-    OTX_WIRE_HEADER = 32,       // of a command or an answer before its data
-    OTX_WIRE_BLOCK = 4096,      // of a block of data
-    OTX_WIRE_MAX_BLOCKS = 32,   // of a frame
-    OTX_WIRE_UNDER_WAY = 32,    // commands of one client
-    OTX_WIRE_MAX_WORDS = 200,   // bytes of last words
-    OTX_WIRE_PRESET_BYTES = 24  // of the preset's name, 0 behind it
+    OTX_WIRE_HELLO = 64,          // bytes of the drive's greeting
+    OTX_WIRE_GREETING = 16,       // of the client's
+    OTX_WIRE_HEADER = 32,         // of a command before its data
+    OTX_WIRE_ANSWER_HEADER = 40,  // of an answer
+    OTX_WIRE_BLOCK = 4096,        // of a block of data
+    OTX_WIRE_MAX_BLOCKS = 32,     // of a frame
+    OTX_WIRE_UNDER_WAY = 32,      // commands of one client
+    OTX_WIRE_MAX_WORDS = 200,     // bytes of last words
+    OTX_WIRE_PRESET_BYTES = 24    // of the preset's name, 0 behind it
 };
 #define OTX_WIRE_DRIVE_MAGIC "OTXDRIVE"
 #define OTX_WIRE_CLIENT_MAGIC "OTXHOST1"
@@ -57,7 +58,7 @@ struct otx_wire_command {
 struct otx_wire_answer {
     uint32_t bytes;  // of the frame
     uint8_t kind, status;
-    uint64_t id, clock;
+    uint64_t id, clock, begun;
     uint32_t result, blocks;
 };
 
@@ -141,6 +142,7 @@ static inline void otx_wire_put_answer(uint8_t *to, const struct otx_wire_answer
     otx_wire_put(to + 16, a->result, 4);
     otx_wire_put(to + 20, a->blocks, 4);
     otx_wire_put(to + 24, a->clock, 8);
+    otx_wire_put(to + 32, a->begun, 8);
 }
 
 static inline void otx_wire_get_answer(const uint8_t *from, struct otx_wire_answer *a) {
@@ -151,6 +153,7 @@ static inline void otx_wire_get_answer(const uint8_t *from, struct otx_wire_answ
     a->result = (uint32_t)otx_wire_get(from + 16, 4);
     a->blocks = (uint32_t)otx_wire_get(from + 20, 4);
     a->clock = otx_wire_get(from + 24, 8);
+    a->begun = otx_wire_get(from + 32, 8);
 }
 
 #endif

@@ -30,7 +30,8 @@ static void object(const struct args *args, struct otx_drive *drive, int error, 
     uint64_t clock = otx_last_clock(drive);
     printf("{\"command\": \"%s\", \"status\": \"%s\", \"words\": ", args->command->name, status_name(error));
     print_string(error ? otx_message(drive) : otx_words(0));
-    printf(", \"blocks\": %" PRIu64 ", \"clock\": %" PRIu64 ", \"us\": %.3f}\n", blocks, clock, us(drive, clock));
+    printf(", \"blocks\": %" PRIu64 ", \"clock\": %" PRIu64 ", \"us\": %.3f", blocks, clock, us(drive, clock));
+    printf(", \"took_clocks\": %" PRIu64 "}\n", otx_last_took(drive));
 }
 
 int failed(const struct args *args, struct otx_drive *drive, int error, uint64_t blocks) {

@@ -23,6 +23,9 @@ static const struct option {
     {"input", "i", "FILE", "data from FILE, - or nothing: standard input", OPTION_INPUT},
     {"output", "o", "FILE", "data to FILE, - or nothing: standard output", OPTION_OUTPUT},
     {"off", NULL, NULL, "the power goes off after it", OPTION_OFF},
+    {"depth", NULL, "N", "commands under way at once, 1 to 32: 32", OPTION_DEPTH},
+    {"wrap", NULL, NULL, "addresses past the end of the drive begin at 0 again", OPTION_WRAP},
+    {"action", NULL, "LETTER", "of blkparse: which events are played: D", OPTION_ACTION},
     {"socket", "s", "PATH", "command socket of the drive; else $OTX_SOCKET, else build/otx.cmd", OPTION_SOCKET},
     {"json", NULL, NULL, "answer as one JSON object", OPTION_JSON},
 };
@@ -69,6 +72,14 @@ static void set(struct args *args, unsigned bit, const char *value) {
         case OPTION_STREAM: o->stream = (uint16_t)number(value, UINT16_MAX, "--stream"); return;
         case OPTION_INPUT: args->input = value; return;
         case OPTION_OUTPUT: args->output = value; return;
+        case OPTION_DEPTH:
+            args->depth = number(value, OTX_UNDER_WAY, "--depth");
+            if (!args->depth) wrong("--depth is 0, must be a number from 1 to %d", OTX_UNDER_WAY);
+            return;
+        case OPTION_ACTION:
+            if (strlen(value) != 1) wrong("--action is %s, must be one letter of blkparse", value);
+            args->action = *value;
+            return;
         case OPTION_SOCKET: args->socket = value; return;
         default: return;
     }

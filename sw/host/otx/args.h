@@ -21,6 +21,9 @@ enum {
     OPTION_OFF = 1 << 11,
     OPTION_SOCKET = 1 << 12,
     OPTION_JSON = 1 << 13,
+    OPTION_DEPTH = 1 << 14,
+    OPTION_WRAP = 1 << 15,
+    OPTION_ACTION = 1 << 16,
     OPTION_ANYWHERE = OPTION_SOCKET | OPTION_JSON,
     OPTION_WHOLE = OPTION_FUA | OPTION_COMMIT | OPTION_RELAXED | OPTION_BARRIER | OPTION_ORDER | OPTION_ORDERLESS |
         OPTION_PRIORITY | OPTION_STREAM
@@ -38,10 +41,12 @@ struct command {
 
 struct args {
     const struct command *command;
-    const char *operands[4];
+    const char *operands[64];
     int operand_count;
     unsigned given;  // options
     const char *socket, *input, *output;
+    uint32_t depth;
+    char action;
     struct otx_options options;
 };
 

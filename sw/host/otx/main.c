@@ -6,6 +6,7 @@
 #include "answer.h"
 #include "data.h"
 #include "show.h"
+#include "trace.h"
 
 static int run_flush(const struct args *args, struct otx_drive *drive) {
     return answer(args, drive, otx_flush(drive), 0);
@@ -70,6 +71,13 @@ const struct command commands[] = {
     {"health", "", 0, 0, 0, 0, run_health, "Say how the NAND is: wear, bad blocks, pages programmed", ""},
     {"checkpoint", " [--off]", 0, 0, OPTION_OFF, 0, run_checkpoint, "Make the next start replay only what comes later",
      "With --off it counts as an orderly power-down: after flush and recover the next start has nothing to replay."},
+    {"trace", " play FILE | record FILE -- PROGRAM [ARGUMENTS]", 2, 60, OPTION_DEPTH | OPTION_WRAP | OPTION_ACTION, 0,
+     run_trace, "Play a block trace, or record what a program asks",
+     "play: FILE is an iolog of fio (version 2 or 3) or text of blkparse. Reads, writes, trims and flushes are played, "
+     "up "
+     "to\n"
+     "--depth at once; times are not kept. Then says counts, latencies and NAND pages.\n"
+     "record: runs PROGRAM with OTX_SOCKET changed, and writes what it asks of the drive to FILE as an iolog of fio."},
     {"help", " [COMMAND]", 0, 1, 0, 0, help, "Say this, or how a command is used", ""},
     {0},
 };

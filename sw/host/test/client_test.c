@@ -155,6 +155,7 @@ static void answers_come_in_the_order_of_the_drive_with_the_ids_of_the_caller(vo
     CHECK(!otx_take(drive, &a, -1) && a.id == 1ull << 40 && a.blocks == 3 && a.clock == 101);
     CHECK(place[0] == 0x5a && place[sizeof place - 1] == 0x5a);
     CHECK(!otx_take(drive, &a, -1) && a.result == 1 && otx_last_clock(drive) == 102);
+    CHECK(a.begun == 7 && otx_last_took(drive) == 95);
     CHECK(!otx_under_way(drive) && otx_take(drive, &a, -1) == OTX_ERROR_ARGUMENT);
     finish(drive);
 }
@@ -229,9 +230,9 @@ static void a_drive_that_goes_ends_the_call(void) {
 }
 
 static void leave_with_words(int fd) {
-    uint8_t header[OTX_WIRE_HEADER];
+    uint8_t header[OTX_WIRE_ANSWER_HEADER];
     fake_take(fd, sent);
-    struct otx_wire_answer a = {.bytes = OTX_WIRE_HEADER + 7, .kind = OTX_WIRE_LAST_WORDS};
+    struct otx_wire_answer a = {.bytes = OTX_WIRE_ANSWER_HEADER + 7, .kind = OTX_WIRE_LAST_WORDS};
     otx_wire_put_answer(header, &a);
     fake_send(fd, header, sizeof header);
     fake_send(fd, "go away", 7);
@@ -245,19 +246,19 @@ static void last_words_are_the_message(void) {
 
 // What is no answer of a drive, by `how`.
 static void lie(int fd) {
-    uint8_t header[OTX_WIRE_HEADER];
+    uint8_t header[OTX_WIRE_ANSWER_HEADER];
     struct otx_wire_command c = fake_take(fd, sent);
-    struct otx_wire_answer a = {.bytes = OTX_WIRE_HEADER, .id = c.id};
+    struct otx_wire_answer a = {.bytes = OTX_WIRE_ANSWER_HEADER, .id = c.id};
     size_t size = sizeof header;
     if (how == 0) a.id = 1000;
     if (how == 1) a.id = c.id + 1;
     if (how == 2) a.kind = 9;
-    if (how == 3) a.bytes = 31;
-    if (how == 4) a.bytes = OTX_WIRE_HEADER + 4096;
+    if (how == 3) a.bytes = 39;
+    if (how == 4) a.bytes = OTX_WIRE_ANSWER_HEADER + 4096;
     if (how == 5) a.bytes = 0xffffffff;
-    if (how == 6) a.kind = OTX_WIRE_LAST_WORDS, a.bytes = OTX_WIRE_HEADER + 201;
+    if (how == 6) a.kind = OTX_WIRE_LAST_WORDS, a.bytes = OTX_WIRE_ANSWER_HEADER + 201;
     if (how == 7) size = 20;
-    if (how == 8) a.kind = OTX_WIRE_LAST_WORDS, a.bytes = OTX_WIRE_HEADER + 10;
+    if (how == 8) a.kind = OTX_WIRE_LAST_WORDS, a.bytes = OTX_WIRE_ANSWER_HEADER + 10;
     otx_wire_put_answer(header, &a);
     fake_send(fd, header, size);
 }
@@ -368,8 +369,8 @@ static void a_checkpoint_is_waited_for(void) {
 static void slow(int fd) {
     for (;;) {
         struct otx_wire_command c = fake_take(fd, sent);
-        uint8_t header[OTX_WIRE_HEADER];
-        struct otx_wire_answer a = {.bytes = OTX_WIRE_HEADER, .id = c.id};
+        uint8_t header[OTX_WIRE_ANSWER_HEADER];
+        struct otx_wire_answer a = {.bytes = OTX_WIRE_ANSWER_HEADER, .id = c.id};
         otx_wire_put_answer(header, &a);
         usleep(5000);
         fake_send(fd, header, 10);

@@ -46,11 +46,12 @@ struct otx_wire_command fake_take(int fd, uint8_t *data) {
 }
 
 void fake_answer(int fd, uint64_t id, int status, uint32_t result, uint32_t blocks, const void *data, size_t bytes) {
-    uint8_t header[OTX_WIRE_HEADER];
-    struct otx_wire_answer a = {.bytes = (uint32_t)(OTX_WIRE_HEADER + bytes),
+    uint8_t header[OTX_WIRE_ANSWER_HEADER];
+    struct otx_wire_answer a = {.bytes = (uint32_t)(OTX_WIRE_ANSWER_HEADER + bytes),
                                 .status = (uint8_t)status,
                                 .id = id,
                                 .clock = clock_now++,
+                                .begun = 7,
                                 .result = result,
                                 .blocks = blocks};
     otx_wire_put_answer(header, &a);
