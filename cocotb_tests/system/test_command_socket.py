@@ -2,6 +2,8 @@
 """The command socket byte by byte, with frames as the tables of docs/interfaces/command-socket.md say (preset quick).
 What libotx makes of it: test_libotx.py."""
 
+import os
+import random
 import re
 import signal
 import socket
@@ -16,6 +18,7 @@ from opentxssd import BLOCK, Opcode, Query, Status, TxState
 
 PAGE = ROOT / "docs/interfaces/command-socket.md"
 HEADER, ANSWER = 32, 40
+SEED = int(os.environ.get("SEED", "1"))
 
 
 def tables(text):
@@ -291,6 +294,40 @@ except nbd.Error as e:
     print(errno.errorcode[e.errnum])
 h.shutdown()
 """
+
+
+def test_frames_at_random_end_clients_and_nothing_else(served, client):
+    """Right ones, each with a byte changed in half of the cases, by three clients at once, which go in the middle."""
+    rng, before = random.Random(SEED), served.said().count("is closed")
+    for _ in range(40):
+        others = [Client(served.commands, rng.randrange(2)) for _ in range(3)]
+        for other in rng.choices(others, k=12):
+            opcode = rng.choice([*Opcode, rng.randrange(256)])
+            count = rng.choice((0, 1, 1, 2, 3, 33))
+            data = b"r" * BLOCK * count if opcode == Opcode.WRITE and count < 33 else b""
+            words = {
+                "lba": rng.randrange(40),
+                "count": count,
+                "flags": rng.randrange(64),
+                "txid": rng.randrange(16, 24),
+            }
+            frame = bytearray(other.command(opcode, data, id=rng.randrange(2**64), **words))
+            if rng.random() < 0.5:
+                frame[rng.randrange(HEADER)] = rng.randrange(256)
+            try:
+                other.send(frame[: rng.choice((len(frame), len(frame), rng.randrange(len(frame))))])
+            except OSError:  # closed already
+                pass
+        for other in others:
+            other.close()
+    assert served.said().count("is closed") > before + 20 and client.ask(Opcode.FLUSH)["status"] == 0
+    assert client.ask(Opcode.RECOVER)["status"] == 0  # what was kept
+    for txid in range(16, 24):
+        if soon(lambda txid=txid: client.state(txid) in (TxState.FREE, TxState.PREPARED)):
+            client.ask(Opcode.ABORT, flags=1, txid=txid)
+        assert soon(lambda txid=txid: client.state(txid) == TxState.FREE), txid
+    assert client.ask(Opcode.WRITE, b"s" * BLOCK, lba=1, count=1)["status"] == 0
+    assert client.ask(Opcode.READ, lba=1, count=1)["data"] == b"s" * BLOCK
 
 
 def test_more_than_64_clients_are_told_so(served, client):
