@@ -25,7 +25,7 @@ drive-build: setup ## build the simulated drive of PRESET: SoC, firmware, simula
 run: setup ## the whole drive on real input: file system, power cut, transactions, commit latency
 	@$(ENV) tools/drive_build.sh sim && python tools/run.py
 
-drive: setup ## serve the drive on build/otx.sock (exports drive, atomic) until interrupted; PRESET=sim IMAGE=build/drive.nand
+drive: setup ## serve the drive on build/otx.sock (NBD: drive, atomic) and build/otx.cmd (commands) until interrupted; PRESET=sim IMAGE=build/drive.nand
 	@$(ENV) tools/drive_build.sh $(PRESET) && exec python tools/drive.py $(PRESET) $(IMAGE)
 
 wave: setup ## record commits of 1 to 1,000 entries; FST, GTKWave save file and a table read back from the FST
