@@ -44,7 +44,7 @@ GROUPS = [
     Group("build", 250, " && ".join(f"tools/drive_build.sh {preset}" for preset in PRESETS), after=("verilog",)),
     Group(
         "system",
-        320,
+        305,
         "python -m pytest -q --junitxml=build/system.xml cocotb_tests/system",
         "system.xml",
         after=("build",),
@@ -52,7 +52,7 @@ GROUPS = [
     Group("formal", 190, "tools/formal.sh", after=("verilog",)),
     Group(
         "blocks",
-        490,
+        485,
         "python -m pytest -q --ignore=cocotb_tests/system cocotb_tests",
         "cocotb/**/test_*.xml",
         after=("verilog",),

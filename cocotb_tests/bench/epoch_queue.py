@@ -2,6 +2,7 @@
 """The C library otx-sched by ctypes, beside its golden model: whatever is put or got is checked."""
 
 import ctypes
+import fcntl
 import subprocess
 from pathlib import Path
 
@@ -34,8 +35,11 @@ class Dispatch(ctypes.Structure):
 
 
 def library():
+    """Built by one process at a time: tests of several groups of `make test` begin with it."""
     out = ROOT / "build/sched_test"
-    subprocess.run(["make", "-s", "-C", ROOT / "sw/host", f"OUT={out}", f"{out}/libotx_sched.so"], check=True)
+    with (ROOT / "build/sched_test.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        subprocess.run(["make", "-s", "-C", ROOT / "sw/host", f"OUT={out}", f"{out}/libotx_sched.so"], check=True)
     lib = ctypes.CDLL(str(out / "libotx_sched.so"))
     lib.otx_sched_get.restype = ctypes.c_bool
     return lib

@@ -60,6 +60,22 @@ def test_the_program_of_the_guide_is_built_with_what_make_install_leaves(served,
         assert re.fullmatch(r"success after \d+ us\n", done.stdout), done.stdout + done.stderr
 
 
+def test_the_scheduler_is_installed_too(tmp_path):
+    make("install", f"DESTDIR={tmp_path}", "PREFIX=/opt")
+    root, source = tmp_path / "opt", tmp_path / "program.c"
+    source.write_text(
+        "#include <otx_sched.h>\nint main(void) { struct otx_sched s; struct otx_sched_entry room[1]; "
+        "otx_sched_init(&s, room, 1, &otx_sched_fifo); return (int)s.count; }\n"
+    )
+    paths = os.environ | {"PKG_CONFIG_PATH": str(root / "lib/pkgconfig"), "PKG_CONFIG_SYSROOT_DIR": str(tmp_path)}
+    flags = subprocess.run(
+        ["pkg-config", "--cflags", "--libs", "otx_sched"], env=paths, capture_output=True, text=True, check=True
+    ).stdout.split()
+    subprocess.run(["gcc", "-std=c11", "-Wall", "-Werror", source, "-o", tmp_path / "program", *flags], check=True)
+    subprocess.run([tmp_path / "program"], env=paths | {"LD_LIBRARY_PATH": str(root / "lib")}, check=True)
+    assert {p.name for p in (root / "bin").iterdir()} == {"otx"} and (root / "share/man/man1/otx.1").is_file()
+
+
 def test_only_names_of_the_header_are_exported():
     make("all")
     listed = subprocess.run(["nm", "-D", "--defined-only", HOST / "libotx.so"], capture_output=True, text=True).stdout
