@@ -165,6 +165,7 @@ HOST = [
     ("Query", None, None, "OTX_QUERIES"),
     ("TxState", "otx_tx_state", "OTX_TX_", "OTX_TX_STATES"),
     ("HealthWord", "otx_health_word", "OTX_HEALTH_", "OTX_HEALTH_WORDS"),
+    ("Order", "otx_order", "OTX_", None),
 ]
 RESERVED = {"RFLUSH": 0x8C}  # docs/interfaces/host-port.md; here until the table has it
 

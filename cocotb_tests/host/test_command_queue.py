@@ -10,7 +10,7 @@ from cocotb.triggers import FallingEdge, with_timeout
 
 from cocotb_tests.bench.amount import amount
 from cocotb_tests.bench.streams import Sink, Source, start
-from opentxssd.facts import MAX_BLOCKS, TXIDS, Opcode, Query, Status, has_answer, ports
+from opentxssd.facts import MAX_BLOCKS, TXIDS, Opcode, Order, Query, Status, has_answer, ports
 
 VERILOG = os.environ.get("OTX_VERILOG_DIR", "build/tiny/verilog")
 LBAS = 1024
@@ -19,6 +19,7 @@ LOG_OPEN = 44 + 16 + 6
 FIRST = 2  # programs of a WRITE that find places first, one die
 FLUSH, WRITE, READ, ZEROES, TRIM, BEGIN, COMMIT, ABORT, BARRIER, RECOVER, QUERY, PREPARE, CHECKPOINT = Opcode
 SUCCESS, INVALID_OPCODE, INVALID_FIELD, LBA_RANGE, TX_INVALID, *_, NOT_READY = Status
+SIMPLE, ORDERED, HEAD = Order
 OF_A_TXID = (Query.TX, Query.TX_WALK)
 WRITES, RANGED, NAMES = (WRITE, ZEROES, TRIM), (WRITE, ZEROES, TRIM, READ), (BEGIN, COMMIT, ABORT, PREPARE)
 FIELDS = ports("HostCmd")
@@ -41,7 +42,7 @@ def expected_status(c, enabled=True):
     if ranged and not 1 <= c["count"] <= MAX_BLOCKS:
         return INVALID_FIELD
     if (
-        c["order"]
+        c["order"] > HEAD
         or (c["barrier"] and op not in (*WRITES, COMMIT))
         or (c["orderless"] and (op not in WRITES or c["hasTx"]))
         or (c["fua"] and op not in WRITES)
@@ -74,6 +75,11 @@ def keeps_order(c):
 def behind(a, b):
     """Must `a` go out after `b`, which was accepted before it? Nobody waits for its completion."""
     return closes_epoch(b) and (keeps_order(a) or closes_epoch(a)) or closes_epoch(a) and keeps_order(b)
+
+
+def waits_for(a, b):
+    """Must `a` wait for the end of `b`, which was accepted before it?"""
+    return conflicts(a, b) or a["order"] == ORDERED or b["order"] == ORDERED and a["order"] != HEAD
 
 
 def conflicts(a, b):
@@ -162,10 +168,10 @@ class Bench:
         assert all(beat[f] == c[f] for f in FIELDS), f"{beat} is not {c}"
         assert expected_status(c) == SUCCESS, f"malformed {c} went out"
         older = self.order[: next(i for i, x in enumerate(self.order) if x is c)]
-        waits = [x for x in older if self.under_way.get(x["tag"]) is x and conflicts(c, x)]
+        waits = [x for x in older if self.under_way.get(x["tag"]) is x and waits_for(c, x)]
         assert not waits, f"{c} overtook {waits}"
         unsent = [x for x in older if not any(x is s for s in self.sent) and self.under_way.get(x["tag"]) is x]
-        passed = [x for x in unsent if expected_status(x) == SUCCESS and behind(c, x)]
+        passed = [x for x in unsent if expected_status(x) == SUCCESS and (behind(c, x) or x["order"] == HEAD)]
         assert not passed, f"{c} went out before {passed}"
         self.sent.append(c)
         self.most = max(self.most, sum(1 for x in self.sent if self.under_way.get(x["tag"]) is x))
@@ -235,6 +241,7 @@ def random_command(rng, tag):
     else:
         c["hasTx"], c["lba"], c["count"] = int(names_tx(c)), rng.getrandbits(32), rng.getrandbits(16)
     c["stream"] = rng.getrandbits(16)
+    c["order"] = rng.choice([SIMPLE] * 12 + [ORDERED, HEAD, HEAD])
     c["commit"] = int(op == WRITE and c["hasTx"] and rng.random() < 0.2)
     if op in (*WRITES, COMMIT):
         c["barrier"] = int(rng.random() < 0.15)
@@ -247,7 +254,7 @@ def random_command(rng, tag):
             txid=rng.choice([32, 255]),
             arg=rng.choice([rng.randrange(14), rng.randrange(30, 66)]),
         )
-        wrong |= dict(barrier=1, orderless=1, order=1, fua=1, relaxed=1, commit=1, hasTx=int(not c["hasTx"]))
+        wrong |= dict(barrier=1, orderless=1, order=3, fua=1, relaxed=1, commit=1, hasTx=int(not c["hasTx"]))
         field = rng.choice(sorted(wrong))
         c[field] = wrong[field]
     return c
@@ -280,7 +287,7 @@ async def bad_commands_get_their_own_status_and_never_go_out(dut):
         *[(command(op, 0, hasTx=1, relaxed=1), INVALID_FIELD) for op in (ABORT, PREPARE)],
         (command(PREPARE, 0, hasTx=1, txid=32), TX_INVALID),
         (command(FLUSH, 0, relaxed=1), INVALID_FIELD),
-        *[(command(op, 0, count=1, order=2), INVALID_FIELD) for op in (READ, WRITE, TRIM, ZEROES, FLUSH)],
+        *[(command(op, 0, count=1, order=3), INVALID_FIELD) for op in (READ, WRITE, TRIM, ZEROES, FLUSH, BARRIER)],
         *[(command(op, 0, count=1, barrier=1), INVALID_FIELD) for op in (READ, FLUSH, BARRIER, RECOVER, QUERY)],
         *[(command(op, 0, count=1, hasTx=1, barrier=1), INVALID_FIELD) for op in (BEGIN, ABORT, PREPARE)],
         *[(command(op, 0, count=1, orderless=1), INVALID_FIELD) for op in (READ, FLUSH, BARRIER)],
@@ -564,6 +571,19 @@ async def a_barrier_keeps_its_place_among_what_keeps_order_and_concerns_nobody_e
 
 
 @cocotb.test()
+async def a_barrier_waits_for_a_write_that_waits_for_room(dut):
+    b = Bench(dut, hold=True)
+    await b.begin()
+    b.set(allocLeft=0)
+    await b.submit(command(WRITE, 1, lba=0, count=1))
+    await b.submit(command(BARRIER, 0))
+    await b.goes()
+    b.set(allocLeft=2000)
+    await b.goes(0, 1)
+    assert [c["tag"] for c in b.sent] == [1, 0]
+
+
+@cocotb.test()
 async def a_barrier_of_each_command_that_takes_one_waits_for_what_is_before_it(dut):
     b = Bench(dut, hold=True)
     await b.begin()
@@ -598,6 +618,116 @@ async def barriers_in_a_full_queue_go_out_in_order_with_nothing_completed(dut):
             await b.done.send(tag=c["tag"])
         ended = len(b.sent)
         await with_timeout(b.drain(), 10, "us")
+
+
+@cocotb.test()
+async def an_ordered_command_runs_alone_and_in_its_place(dut):
+    b = Bench(dut, hold=True)
+    await b.begin()
+    for tag, order in enumerate([SIMPLE, SIMPLE, ORDERED, SIMPLE, ORDERED, ORDERED, SIMPLE, SIMPLE]):
+        await b.submit(command(READ if tag % 2 else FLUSH, tag, lba=tag * 20, count=1, order=order))
+    for ends, goes in (
+        ((), (0, 1)),
+        ((1,), ()),
+        ((0,), (2,)),
+        ((2,), (3,)),
+        ((3,), (4,)),
+        ((4,), (5,)),
+        ((5,), (6, 7)),
+    ):
+        for tag in ends:
+            await b.done.send(tag=tag)
+        await b.goes(*goes)
+
+
+@cocotb.test()
+@cocotb.parametrize(op=[READ, WRITE, FLUSH, TRIM])
+async def a_head_of_queue_goes_next_and_what_comes_later_goes_after_it(dut, op):
+    """The port is taken only for a while: all wait, the head of the queue too."""
+    b = Bench(dut, hold=True)
+    await b.begin()
+    b.out.stall = 1.0
+    simple = [command((READ, TRIM, FLUSH)[tag % 3], tag, lba=tag * 20, count=1) for tag in range(20)]
+    for c in simple[:10]:
+        await b.submit(c)
+    for tag in (31, 30):
+        await b.submit(command(op, tag, lba=tag * 20, count=1, order=HEAD))
+    for c in simple[10:]:
+        await b.submit(c)
+    for _ in range(60):
+        await FallingEdge(dut.clk)
+    b.out.stall = 0.0
+    await b.goes(*range(20), 30, 31, clocks=400)
+    went = [c["tag"] for c in b.sent]
+    assert went.index(31) < went.index(30) <= 4, f"{went}: two may have been on their way"
+
+
+@cocotb.test()
+async def a_head_of_queue_keeps_its_place_behind_what_it_depends_on(dut):
+    """Its block, its txid, a barrier; not behind an ORDERED one that waits."""
+    b = Bench(dut, hold=True)
+    await b.begin()
+    await b.submit(command(READ, 0, lba=0, count=1))
+    await b.submit(command(WRITE, 1, lba=0, count=1))
+    await b.submit(command(READ, 2, lba=900, count=1, order=ORDERED))
+    await b.submit(command(READ, 3, lba=800, count=1, order=HEAD))
+    await b.submit(command(READ, 4, lba=0, count=1, order=HEAD))
+    await b.submit(command(READ, 5, lba=700, count=1, order=HEAD))
+    await b.submit(command(READ, 6, lba=600, count=1))
+    await b.goes(0, 3)  # 5 is behind 4, which is behind 1
+    for ends, goes in (((0,), (1,)), ((3,), ()), ((1,), (4, 5, 2)), ((4, 5), ()), ((2,), (6,))):
+        for tag in ends:
+            await b.done.send(tag=tag)
+        await b.goes(*goes)
+    await b.done.send(tag=6)
+    await with_timeout(b.drain(), 10, "us")
+    b.set(allocLeft=0)
+    for c in (command(WRITE, 7, lba=0, count=1), command(BARRIER, 8), command(TRIM, 9, lba=40, count=1, order=HEAD)):
+        await b.submit(c)
+    await b.submit(command(TRIM, 10, lba=80, count=1, order=HEAD, orderless=1))
+    await b.submit(command(READ, 11, lba=80, count=1))
+    await b.goes()
+    b.set(allocLeft=2000)
+    await b.goes(7, 8, 9, 10)
+
+
+@cocotb.test()
+async def commands_wait_for_a_head_of_queue_without_room_and_others_before_it_do_not(dut):
+    b = Bench(dut, hold=True)
+    await b.begin()
+    b.set(framesFree=0, takes=0)
+    for tag in (0, 1):
+        await b.submit(command(FLUSH, tag))
+    await b.submit(command(WRITE, 2, lba=0, count=1, order=HEAD))
+    await b.submit(command(READ, 3, lba=100, count=1))
+    await b.goes()
+    b.set(takes=1)
+    await b.goes(0, 1)
+    b.set(framesFree=10)
+    await b.goes(2, 3)
+
+
+@cocotb.test()
+async def heads_of_the_queue_are_told_apart_over_many_of_them(dut):
+    """A command waits for room while 150 of them go by: their number is modulo 64."""
+    b = Bench(dut, hold=True)
+    await b.begin()
+    b.set(allocLeft=0)
+    await b.submit(command(READ, 9, lba=0, count=1, order=HEAD))
+    await b.submit(command(WRITE, 0, lba=20, count=1))
+    await b.goes(9)
+    for n in range(150):
+        tag = 1 + n % 8
+        await b.submit(command(READ, tag, lba=100, count=1, order=HEAD))
+        await b.goes(tag, clocks=25)
+        await b.done.send(tag=tag)
+        if n % 50 == 40:
+            b.set(allocLeft=2000)
+            await b.goes(0 if n < 60 else 9 + n // 50)
+            b.set(allocLeft=0)
+            await b.pulse("fetched", 1)
+            await b.pulse("settled", 1)
+            await b.submit(command(WRITE, 10 + n // 50, lba=200 + n, count=1))
 
 
 @cocotb.test()

@@ -107,6 +107,7 @@ async def a_command_arrives_once_with_every_field(dut):
         commit=1,
         relaxed=1,
         barrier=0,
+        orderless=1,
         order=2,
         stream=0x1234,
         tag=21,

@@ -6,6 +6,7 @@ import random
 import pytest
 
 from opentxssd import BLOCK, Drive, DriveError, Opcode, Query, Status, TxState
+from opentxssd.facts import Order
 
 pytestmark = pytest.mark.forked
 
@@ -141,6 +142,20 @@ def test_barriers_fill_the_queue_and_wait_for_no_page(drive):
     drive.power_cut(1)
     drive.power_on()
     assert drive.read(0, 16) == b"".join(data(n) for n in range(16))
+
+
+def test_an_ordered_command_runs_alone_and_a_head_of_queue_next(drive):
+    writes = [drive.submit(Opcode.WRITE, n, 1, data(n), fua=1) for n in range(6)]
+    ordered = drive.submit(Opcode.READ, 40, 1, order=Order.ORDERED)
+    simple = [drive.submit(Opcode.READ, 41 + n, 1) for n in range(4)]
+    head = drive.submit(Opcode.READ, 50, 1, order=Order.HEAD_OF_QUEUE)
+    order = []
+    while len(order) < 12:
+        drive.step(100_000)
+        while (c := drive.poll()) is not None:
+            assert c.status == Status.SUCCESS
+            order.append(c.tag)
+    assert order[0] == head and set(order[1:7]) == set(writes) and order[7] == ordered and set(order[8:]) == set(simple)
 
 
 def test_a_txid_can_be_used_again_at_once_after_its_commit(drive):
@@ -287,6 +302,7 @@ BAD = [
         dict(opcode=Opcode.WRITE, count=1, data=ZEROES, txid=1, orderless=1),
         Status.INVALID_FIELD,
     ),
+    ("an order attribute of 3", dict(opcode=Opcode.READ, count=1, order=3), Status.INVALID_FIELD),
     ("a barrier of a transaction", dict(opcode=Opcode.BARRIER, txid=1), Status.INVALID_FIELD),
     ("a relaxed flush", dict(opcode=Opcode.FLUSH, relaxed=1), Status.INVALID_FIELD),
     ("begin of a txid that is open", dict(opcode=Opcode.BEGIN, txid=1), Status.TX_BUSY),

@@ -39,9 +39,6 @@ enum otx_error {
     OTX_ERROR_TIMEOUT = -7    // nothing came within the time
 };
 
-// Order attributes of a command.
-enum otx_order { OTX_SIMPLE = 0, OTX_ORDERED = 1, OTX_HEAD_OF_QUEUE = 2 };
-
 // What a command may say beside its range; all 0: nothing. What the drive does not take yet it answers with
 // INVALID_FIELD.
 struct otx_options {

@@ -35,6 +35,7 @@ object Generate {
     "otx_remap_engine_2" -> (p => new RemapEngine(p.remap.copy(txids = 2, slots = 2), "otx_remap_engine_2")),
     "otx_tx_status_4" -> (_ => new TxStatus(4)),
     "otx_log_watermark_4" -> (_ => new LogWatermark(2)),
+    "otx_command_queue_3" -> (new CommandQueue(_, 3)),
     "otx_map_changed_4" -> (_ => new MapChanged(8, 4)),
     "otx_read_retry" -> (p => new ReadRetry(p.copy(channels = 1, ways = 2, planes = 2, readRetries = 3)))
   )

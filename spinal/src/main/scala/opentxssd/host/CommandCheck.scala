@@ -40,7 +40,7 @@ case class CommandCheck(p: OtxParam, cmd: HostCmd, enable: Bool) extends Area {
 
   private val known = ranged || namesTx || recovers || asks || is(Opcode.FLUSH, Opcode.QUERY, Opcode.BARRIER)
   private val badLength = ranged && (cmd.count === 0 || cmd.count > OtxParam.maxBlocks)
-  private val badFlag = cmd.order =/= 0 || (cmd.orderless && !plain) ||
+  private val badFlag = cmd.order > Order.HEAD_OF_QUEUE || (cmd.orderless && !plain) ||
     (cmd.barrier && !(writes || is(Opcode.COMMIT))) ||
     (cmd.fua && !writes) ||
     (cmd.commit && !(writesData && cmd.hasTx)) ||

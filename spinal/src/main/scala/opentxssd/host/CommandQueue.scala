@@ -15,8 +15,10 @@ import spinal.lib._
   * (`CommandRoom`); those that need no room go past it. Commands other than READ go out only while the data path
   * `takes` them, so a READ never stands behind one. Among those that may go the choice is round robin, so none starves;
   * one goes out per six clocks. What keeps order (`CommandCheck`) goes out epoch by epoch, and what closes an epoch
-  * goes last of it (rule epoch-issue): no completion is waited for. `dpDone` is passed on to `cpl` one clock later;
-  * when that is taken it frees the tag and those that waited for it. `busy`: some command has not been completed.
+  * goes last of it (rule epoch-issue): no completion is waited for. ORDERED: alone, but for HEAD OF QUEUE. HEAD OF
+  * QUEUE: next of those that may go; younger ones wait until it has gone. `dpDone` is passed on to `cpl` one clock
+  * later; when that is taken it frees the tag and those that waited for it. `busy`: some command has not been
+  * completed.
   *
   * Between the steps of a decision stand registers (check, compare, may go, choice), so that none of them limits the
   * clock.
@@ -25,8 +27,8 @@ import spinal.lib._
   * command enters (only against older ones, so there is no cycle and no deadlock) and cleared column by column as
   * commands complete. Reset loses all commands without completions.
   */
-class CommandQueue(p: OtxParam) extends Component {
-  setDefinitionName("otx_command_queue")
+class CommandQueue(p: OtxParam, tags: Int = OtxParam.tags) extends Component {
+  setDefinitionName(if (tags == OtxParam.tags) "otx_command_queue" else s"otx_command_queue_$tags")
 
   val enable = in port Bool()
   val cmd = slave port Stream(HostCmd())
@@ -39,7 +41,7 @@ class CommandQueue(p: OtxParam) extends Component {
   val pageClocks = in port UInt(WritePace.intervalBits bits) // `WritePace`
   val busy = out port Bool()
 
-  private val tags = OtxParam.tags
+  private val tagBits = log2Up(tags)
   private val lbaBits = log2Up(p.lbas + 1)
 
   /** What of a command the comparison needs. */
@@ -48,6 +50,7 @@ class CommandQueue(p: OtxParam) extends Component {
     val ranged, writes, inTx, controlsTx, opensTx, recovers = Bool()
     val reads, takesLog, takesPages = Bool()
     val keepsOrder, closesEpoch = Bool()
+    val ordered, head = Bool() // its order attribute
     val txid = UInt(5 bits)
   }
 
@@ -76,6 +79,8 @@ class CommandQueue(p: OtxParam) extends Component {
   fresh.print.takesPages := check.writesData
   fresh.print.keepsOrder := check.keepsOrder
   fresh.print.closesEpoch := check.closesEpoch
+  fresh.print.ordered := arrived.order === Order.ORDERED
+  fresh.print.head := arrived.order === Order.HEAD_OF_QUEUE
   fresh.print.txid := arrived.txid.resized
   fresh.status := check.status
   fresh.legal := check.status === Status.SUCCESS
@@ -94,6 +99,7 @@ class CommandQueue(p: OtxParam) extends Component {
   freed.valid := finish.fire
   freed.payload := finish.tag
 
+  private def at(tag: UInt) = tag.resize(tagBits bits)
   private def ofTags(what: Footprint => Bool) = Vec(print.map(what)).asBits
 
   private def conflict(a: Footprint, b: Footprint): Bool = {
@@ -103,11 +109,14 @@ class CommandQueue(p: OtxParam) extends Component {
     (a.recovers && b.inTx) || (b.recovers && a.inTx) || (a.recovers && b.recovers)
   }
 
+  /** `a` waits for the end of `b`, which was accepted before it. */
+  private def waitFor(a: Footprint, b: Footprint): Bool = conflict(a, b) || a.ordered || b.ordered && !a.head
+
   // A new command: first compared with all that are known, then entered. Nobody else enters in between.
   private val compared = RegInit(False)
   private val row = Reg(Bits(tags bits)) // those that it would have to wait for if they are under way
-  private val tagFree = RegNext(!valid(entered.cmd.tag))
-  when(entered.valid && !compared)(row := Vec(print.map(conflict(entered.print, _))).asBits)
+  private val tagFree = RegNext(!valid(at(entered.cmd.tag)))
+  when(entered.valid && !compared)(row := Vec(print.map(waitFor(entered.print, _))).asBits)
   compared := entered.valid && !entered.fire
   private val malformed = Stream(Completion())
   malformed.valid := compared && !entered.legal && tagFree
@@ -117,15 +126,15 @@ class CommandQueue(p: OtxParam) extends Component {
   entered.ready := compared && tagFree && (entered.legal || malformed.ready)
 
   private val enter = compared && tagFree && entered.legal
-  when(finish.fire)(valid(finish.tag) := False)
-  when(freed.valid)(waitsFor.foreach(_(freed.payload) := False))
+  when(finish.fire)(valid(at(finish.tag)) := False)
+  when(freed.valid)(waitsFor.foreach(_(at(freed.payload)) := False))
   when(enter) {
-    commands.write(entered.cmd.tag, entered.cmd)
-    valid(entered.cmd.tag) := True
-    sent(entered.cmd.tag) := False
-    gone(entered.cmd.tag) := False
-    print(entered.cmd.tag) := entered.print
-    waitsFor(entered.cmd.tag) := row & valid // one that ends in this clock is cleared in the next
+    commands.write(at(entered.cmd.tag), entered.cmd)
+    valid(at(entered.cmd.tag)) := True
+    sent(at(entered.cmd.tag)) := False
+    gone(at(entered.cmd.tag)) := False
+    print(at(entered.cmd.tag)) := entered.print
+    waitsFor(at(entered.cmd.tag)) := row & valid // one that ends in this clock is cleared in the next
   }
 
   // Epochs, modulo 64: that of a new command, that which goes out now. No two epochs have one number, for each that is
@@ -133,8 +142,20 @@ class CommandQueue(p: OtxParam) extends Component {
   private val newest, current = Reg(UInt(6 bits)) init 0
   private val epoch = Vec(Reg(UInt(6 bits)), tags)
   when(enter) {
-    epoch(entered.cmd.tag) := newest
+    epoch(at(entered.cmd.tag)) := newest
     when(entered.print.closesEpoch)(newest := newest + 1)
+  }
+
+  // HEAD OF QUEUE: each has a number, and goes when all before it have gone; the others wait for those that were
+  // accepted before them. Modulo 64, as above.
+  private val newestHead, currentHead = Reg(UInt(6 bits)) init 0
+  private val headsBefore = Vec(Reg(UInt(6 bits)), tags) // how many were accepted before it
+  private val behindHead = Reg(Bits(tags bits))
+  for (i <- 0 until tags) when(headsBefore(i) === currentHead)(behindHead(i) := False)
+  when(enter) {
+    headsBefore(at(entered.cmd.tag)) := newestHead
+    behindHead(at(entered.cmd.tag)) := newestHead =/= currentHead
+    when(entered.print.head)(newestHead := newestHead + 1)
   }
 
   // Those that may go, in turn. What forbids it only goes away while a command waits, so to know of it late is safe.
@@ -148,7 +169,7 @@ class CommandQueue(p: OtxParam) extends Component {
     val last = ofTags(_.closesEpoch)
     val inEpoch = Vec(epoch.map(_ === current)).asBits
     val before = (valid & ~gone & inEpoch & ordered & ~last).orR // one that the last of its epoch waits for
-    free := valid & ~waits & ~early & (~ordered | inEpoch & ~(last.andMask(before)))
+    free := valid & ~waits & ~early & ~behindHead & (~ordered | inEpoch & ~(last.andMask(before)))
   }
 
   // Room: what is missing shuts some of them out, known two clocks after the last one went
@@ -158,12 +179,14 @@ class CommandQueue(p: OtxParam) extends Component {
   room.pageClocks := pageClocks
   private val passing = RegInit(False) // one that is no READ is on its way to `dpCmd`
   private val open = intake.takes && !passing
-  private val shut =
-    RegNext(ofTags(c => !c.reads && !open || c.takesLog && !room.logOpen || c.takesPages && !room.hold.ready))
+  private val noRoom = ofTags(c => c.takesLog && !room.logOpen || c.takesPages && !room.hold.ready)
+  private val shut = RegNext(noRoom | ofTags(c => !c.reads && !open))
 
   // A kind that may go, in turn, then a command of that kind, in turn: so those that are shut out for a while lose no
   // turn to others
-  private val mayGo = free & ~sent & ~shut
+  private val heads = ofTags(_.head)
+  private val headNext = RegNext((free & ~sent & heads & ~noRoom).orR) init False // others let it go first
+  private val mayGo = free & ~sent & ~shut & (heads | ~B(tags bits, default -> headNext))
   private val kinds = Vec(Seq[Footprint => Bool](
     _.reads,
     _.takesPages,
@@ -205,15 +228,16 @@ class CommandQueue(p: OtxParam) extends Component {
     sent(picked.payload) := True
     for (i <- 0 until tags; (k, n) <- kinds.zipWithIndex) when(k(i) && pickedKind(n))(later(i) := picked.payload < i)
   }
-  when(enter)(later(entered.cmd.tag) := False)
+  when(enter)(later(at(entered.cmd.tag)) := False)
   going.valid := fromRoom || picked.valid && !pickedWrites
-  going.payload := commands.readAsync(Mux(fromRoom, room.go.payload, picked.payload))
+  going.payload := commands.readAsync(Mux(fromRoom, at(room.go.payload), picked.payload))
   room.go.ready := fromRoom && going.ready
-  room.hold.tag := picked.payload
+  room.hold.tag := picked.payload.resized
   room.hold.blocks := going.count.resized
   when(going.fire) {
-    gone(going.tag) := True
-    when(print(going.tag).closesEpoch)(current := current + 1)
+    gone(at(going.tag)) := True
+    when(print(at(going.tag)).closesEpoch)(current := current + 1)
+    when(print(at(going.tag)).head)(currentHead := currentHead + 1)
   }
   dpCmd << going.stage()
   when(dpCmd.fire && dpCmd.opcode =/= Opcode.READ)(passing := False)
