@@ -692,18 +692,19 @@ async def a_head_of_queue_keeps_its_place_behind_what_it_depends_on(dut):
 
 
 @cocotb.test()
-async def commands_wait_for_a_head_of_queue_without_room_and_others_before_it_do_not(dut):
+@cocotb.parametrize((("op", "short"), [(WRITE, {"framesFree": 0}), (TRIM, {"logLeft": LOG_OPEN})]))
+async def commands_wait_for_a_head_of_queue_without_room_and_others_before_it_do_not(dut, op, short):
     b = Bench(dut, hold=True)
     await b.begin()
-    b.set(framesFree=0, takes=0)
+    b.set(takes=0, **short)
     for tag in (0, 1):
         await b.submit(command(FLUSH, tag))
-    await b.submit(command(WRITE, 2, lba=0, count=1, order=HEAD))
+    await b.submit(command(op, 2, lba=0, count=1, order=HEAD))
     await b.submit(command(READ, 3, lba=100, count=1))
     await b.goes()
     b.set(takes=1)
     await b.goes(0, 1)
-    b.set(framesFree=10)
+    b.set(framesFree=10, logLeft=LOG_OPEN + 10)
     await b.goes(2, 3)
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The benchmarks' frame (tools/bench.py), the remap engine alone (sim/engine), and quick forms of e1, e3 and of the
-loads of s1 on presets tiny and quick.
+"""The benchmarks' frame (tools/bench.py), the remap engine alone (sim/engine), and quick forms of e1, e3, e6 and of
+the loads of s1 on presets tiny and quick.
 """
 
 import importlib
@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from bench import e1, e3, firmware_remap, greedy, simulation_speed
+from bench import e1, e3, e6, e7, firmware_remap, greedy, simulation_speed
 from bench.result import Check, Result
 from cocotb_tests.models.remap_model import RemapModel
 from cocotb_tests.system import engine as engines
@@ -253,6 +253,29 @@ def test_ideal_collection_is_what_the_formula_says_and_grows_as_spare_shrinks():
         found.append(greedy.ideal(300, 16, lpns, lambda lpns=lpns: rng.randrange(lpns), 6))
         assert abs(found[-1] / greedy.bound(alpha, 16) - 1) < 0.1
     assert found[1] > 1.5 * found[0]
+
+
+def test_a_quick_e6_costs_nothing_for_barriers_and_much_for_flushes(monkeypatch):
+    monkeypatch.setattr(e6, "PRESET", "quick")
+    monkeypatch.setattr(e6, "SKIP", 40)
+    clocks = {way: e6.measure(way, 80, fast=True) for way in ("orderless", "barrier", "transfer and flush")}
+    took = {way: n for way, (n, _) in clocks.items()}
+    assert took["barrier"] * e6.TARGET <= took["orderless"] and took["transfer and flush"] > 1.5 * took["barrier"]
+    assert e6.average(clocks["barrier"][1]) > 31 and e6.average(clocks["transfer and flush"][1]) <= 1
+
+
+@pytest.mark.parametrize("name", ["e6", "e7"])
+@pytest.mark.parametrize("slower", [1, 1.1])
+def test_e6_and_e7_pass_only_when_barriers_cost_nothing(frame, tmp_path, monkeypatch, name, slower):
+    def measured(way, writes, fast=False):
+        clocks = {"orderless": 100_000, "barrier": int(100_000 * slower)}.get(way, 400_000)
+        return clocks, [(0, 32 if way == "orderless" or slower == 1 else 30), (clocks, 32)]
+
+    module = {"e6": e6, "e7": e7}[name]
+    monkeypatch.setattr(module, "measure", measured)
+    monkeypatch.setattr(module, "build_drive", lambda preset: None)
+    doc, _ = finished(frame, tmp_path, module, name)
+    assert doc["pass"] is (slower == 1)
 
 
 def test_the_loads_of_s1_take_the_same_clocks_in_every_run(monkeypatch):
