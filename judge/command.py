@@ -12,22 +12,8 @@ class Command:
     earns."""
 
     __slots__ = (
-        *(
-            "id",
-            "op",
-            "lba",
-            "n",
-            "tx",
-            "arg",
-            "fua",
-            "commit",
-            "relaxed",
-            "barrier",
-            "orderless",
-            "submit",
-            "done",
-            "status",
-        ),
+        *("id", "op", "lba", "n", "tx", "arg", "stream", "fua", "commit", "relaxed", "barrier", "orderless"),
+        *("submit", "done", "status"),
         *("node", "blocks", "taken", "over", "mixed", "alone", "may", "must"),
     )
 
@@ -39,6 +25,7 @@ class Command:
         self.n = get("n", 0)
         self.tx = get("tx")
         self.arg = get("arg", 0)
+        self.stream = get("stream", 0)
         self.fua = get("fua", 0) == 1
         self.commit = get("commit", 0) == 1
         self.relaxed = get("relaxed", 0) == 1
@@ -51,6 +38,12 @@ class Command:
         self.alone = True
         self.must = ()
         self.over = []
+
+    def names(self, node):
+        """Whether this RFLUSH is about a version."""
+        if self.arg:
+            return node.stream == self.stream
+        return any(self.lba <= lba < self.lba + self.n for lba in node.blocks)
 
     def copy(self, nodes):
         new = Command.__new__(Command)

@@ -9,7 +9,7 @@ the drive is off) the judge refuses in the same way.
 import json
 
 OPS = frozenset(
-    "FLUSH WRITE READ WRITE_ZEROES TRIM BEGIN COMMIT ABORT BARRIER RECOVER QUERY PREPARE CHECKPOINT".split()
+    "FLUSH WRITE READ WRITE_ZEROES TRIM BEGIN COMMIT ABORT BARRIER RECOVER QUERY PREPARE RFLUSH CHECKPOINT".split()
 )
 STATUSES = frozenset(
     (
@@ -21,7 +21,7 @@ MODES = frozenset(("open", "read-only", "closed"))
 DAMAGE = frozenset(("data", "log", "root", "map", "other"))
 FLAGS = ("fua", "commit", "relaxed", "barrier", "orderless")
 RANGED = frozenset(("READ", "WRITE", "WRITE_ZEROES", "TRIM"))
-NUMBERS = ("lba", "n", "tx", "t", "arg")
+NUMBERS = ("lba", "n", "tx", "t", "arg", "stream")
 
 
 class Malformed(Exception):

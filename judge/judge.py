@@ -135,6 +135,7 @@ class Judge(Transactions):
                 if command.tx is None:
                     node = command.node = self.node(op, ident, line, blocks)
                     node.fua = command.fua
+                    node.stream = command.stream if op == "WRITE" else None
                     self.install(node)
                 else:
                     t = self.enter(command)
@@ -186,6 +187,9 @@ class Judge(Transactions):
         elif op == "FLUSH":
             if did is DONE:
                 self.flushed(ident, command.submit)
+        elif op == "RFLUSH":
+            if did is DONE:
+                self.flushed(ident, command.submit, command.names)
         elif op == "RECOVER":
             self.recovered({DONE: True, NOTHING: False, PERHAPS: None}[did])
         if self.settling:

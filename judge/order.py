@@ -57,7 +57,7 @@ class Node:
             "durable",
             "given",
         ),
-        *("commit", "relaxed", "fua", "prepared", "keeps", "epoch", "succ", "pred", "refs"),
+        *("commit", "relaxed", "fua", "prepared", "keeps", "epoch", "stream", "succ", "pred", "refs"),
     )
 
     def __init__(self, uid, op, ident, submit, blocks):
@@ -75,6 +75,7 @@ class Node:
         self.given = None
         self.commit = self.relaxed = self.fua = self.prepared = self.keeps = False
         self.epoch = 0
+        self.stream = None  # of a plain WRITE
         self.succ = self.pred = None
         self.refs = 0
         self.tx = -1
@@ -90,7 +91,7 @@ class Node:
             self.exists,
             self.alive,
         )
-        new.prepared, new.keeps, new.epoch = self.prepared, self.keeps, self.epoch
+        new.prepared, new.keeps, new.epoch, new.stream = self.prepared, self.keeps, self.epoch, self.stream
         new.cut, new.durable, new.given, new.commit, new.relaxed, new.fua = (
             self.cut,
             self.durable,

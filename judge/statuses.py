@@ -42,7 +42,12 @@ def faults(command, lbas, txids):
         must.add("INVALID_FIELD")
     if command.barrier and op not in (*WRITES, "COMMIT", "BARRIER"):
         must.add("INVALID_FIELD")
-    if op == "CHECKPOINT" and (command.arg or 0) > 1:
+    if op == "RFLUSH" and not command.arg:
+        if command.n < 1:
+            must.add("INVALID_FIELD")
+        if command.lba + max(command.n, 1) > lbas:
+            must.add("LBA_RANGE")
+    if op in ("CHECKPOINT", "RFLUSH") and (command.arg or 0) > 1:
         must.add("INVALID_FIELD")
     return must
 

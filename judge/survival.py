@@ -2,11 +2,11 @@
 """What a power cut may take (guarantees 6 to 10) and what was promised to stay.
 
 Durable is: a COMMIT that is not RELAXED when it completes or is seen; a command with FUA, the same; what completed
-before a FLUSH that succeeded was submitted; commits that are certainly before a durable commit; what keeps order and
-completed, of an epoch before that of something durable that keeps order. At a cut every other node is open (`alive`
-None) and the READs after it decide: a version that is shown survived, whole; one that is certainly above what is shown
-did not, whole. Commits survive as a prefix of their order; what keeps order survives only if all of earlier epochs that
-completed did. What was decided once is a fact for all later cuts.
+before a FLUSH that succeeded was submitted, or an RFLUSH of its stream or one of its blocks; commits that are certainly
+before a durable commit; what keeps order and completed, of an epoch before that of something durable that keeps order.
+At a cut every other node is open (`alive` None) and the READs after it decide: a version that is shown survived, whole;
+one that is certainly above what is shown did not, whole. Commits survive as a prefix of their order; what keeps order
+survives only if all of earlier epochs that completed did. What was decided once is a fact for all later cuts.
 """
 
 from judge.blocks import UNKNOWN, Blocks
@@ -71,12 +71,13 @@ class Survival(Blocks):
             if node.commit:
                 self.relaxed[node.uid] = node
 
-    def flushed(self, ident, submit):
-        """A FLUSH submitted at that line succeeded."""
+    def flushed(self, ident, submit, names=None):
+        """A FLUSH submitted at that line succeeded, or an RFLUSH of the nodes that it `names`."""
         for node in list(self.waiting.values()):
             if node.done >= submit:
                 break
-            self.make_durable(node, ("flush", ident))
+            if names is None or names(node):
+                self.make_durable(node, ("flush", ident))
 
     # Cuts
 

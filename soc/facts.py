@@ -167,7 +167,6 @@ HOST = [
     ("HealthWord", "otx_health_word", "OTX_HEALTH_", "OTX_HEALTH_WORDS"),
     ("Order", "otx_order", "OTX_", None),
 ]
-RESERVED = {"RFLUSH": 0x8C}  # docs/interfaces/host-port.md; here until the table has it
 
 
 def c_host_header(facts):
@@ -190,11 +189,6 @@ def c_host_header(facts):
             calls = [f'X({n}, {number}, "{w[0]}", {w[1]})' for n, (number, *w) in values.items()]
         if listed:
             (place if "list" in c else own).append(f"#define {listed}(X) \\\n    " + " \\\n    ".join(calls) + "\n")
-    later = {
-        f"OTX_OP_{n}": (number, "") for n, number in RESERVED.items() if n not in facts["group"]["Opcode"]["values"]
-    }
-    if later:
-        own.append(c_enum("", "Opcodes that have a place and no meaning yet: INVALID_OPCODE", later))
     numbers = [number for number, *_ in facts["group"]["HealthWord"]["values"].values()]
     wide = sum(1 << a for a, b in zip(numbers, numbers[1:], strict=False) if b == a + 2)
     own.append(f"/* Health words of 64 bits: one bit each. */\n#define OTX_HEALTH_WIDE {wide:#x}u\n")

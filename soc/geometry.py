@@ -109,6 +109,9 @@ class Geometry:
     firmware_frames: int = 24
     flash_priorities: int = 1  # 0: log pages first, then reads and all else in turn (to compare)
     cost_benefit: int = 0  # 1: victims of collection by benefit and cost instead of fewest pages (a register)
+    # so much of the write frames may wait in the write buffer before the oldest are written (a register); 0: each is
+    # written at once
+    buffer_percent: int = 0
     idle_dies: int = 1  # 0: data goes to the dies in turn, and all of them may be erased at once (to compare)
     scramble: int = 0  # 1: the data bytes of a page are stored XOR a key of its row
     ecc_t: int = 8  # wrong bits that are corrected: 8 in each 512 data bytes, or 24 in each 1,024
@@ -179,6 +182,7 @@ class Geometry:
         )
         need(8 <= self.checkpoint_pages <= 65536, f"checkpoint_pages is {self.checkpoint_pages}, must be 8 to 65536")
         need(self.flash_priorities in (0, 1), f"flash_priorities is {self.flash_priorities}, must be 0 or 1")
+        need(0 <= self.buffer_percent <= 95, f"buffer_percent is {self.buffer_percent}, must be 0 to 95")
         need(self.cost_benefit in (0, 1), f"cost_benefit is {self.cost_benefit}, must be 0 or 1")
         need(self.idle_dies in (0, 1), f"idle_dies is {self.idle_dies}, must be 0 or 1")
         need(self.cpu_model in (0, 1), f"cpu_model is {self.cpu_model}, must be 0 or 1")
@@ -241,7 +245,8 @@ class Geometry:
     def lane_blocks(self):
         """Blocks that a lane of the log holds in hardware: so many that its lanes together have a place for both copies
         of all pages that new writes leave alone, whatever they have used of their first two (LogReserve.scala)."""
-        left_alone = 50 + max(self.pages_per_block, self.lanes * self.pages_per_block // 2)
+        entries = 1 + self.write_frames // NUMBERS["LOG_ENTRIES"]  # pages with those of frames that wait
+        left_alone = 50 + entries + max(self.pages_per_block, self.lanes * self.pages_per_block // 2)
         return max(6, 2 - -2 * left_alone // (self.lanes * self.pages_per_block))
 
     @property
@@ -338,7 +343,8 @@ FEW_FRAMES = dict(write_frames=40, read_frames=8, firmware_frames=16, checkpoint
 
 # tiny to small: for tests. rich: all that a part can do, at once; wide: that, with all the dies there can be.
 # quick, quick4: for campaigns of random traffic and power cuts, with whole pages in place of the NAND's bus
-# (sim/traffic/page_channel.sv). spare: the same with little room beside its data, for bench/g1.py.
+# (sim/traffic/page_channel.sv). spare: the same with little room beside its data, for bench/g1.py;
+# buffered: with many frames, for bench/e5.py.
 # sim: the drive of `make run`. paper: the size of TxSSD's board.
 PRESETS = {
     g.preset: g
@@ -404,6 +410,21 @@ PRESETS = {
             6432,
             **{**FEW_FRAMES, "firmware_frames": 22},
             tx_entries=255,
+            timing=SHORT,
+            **ONFI,
+            **UNWATCHED,
+            **NEAR,
+            **MODEL,
+        ),
+        Geometry(
+            "buffered",
+            8,
+            1,
+            96,
+            32,
+            20_000,
+            **{**FEW_FRAMES, "write_frames": 896, "read_frames": 64, "firmware_frames": 22},
+            tx_entries=512,
             timing=SHORT,
             **ONFI,
             **UNWATCHED,

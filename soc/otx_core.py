@@ -66,8 +66,10 @@ MEANS = {
     "log_head_hi": "Index of the next log entry, behind the group that is open, bits 47:32.",
     "log_mark_lo": "Completeness watermark, bits 31:0: all entries below it are complete.",
     "log_mark_hi": "Completeness watermark, bits 47:32.",
-    "log_durable_mark_lo": "The highest watermark that stands in a durable log page, bits 31:0.",
-    "log_durable_mark_hi": "The highest watermark that stands in a durable log page, bits 47:32.",
+    "log_durable_mark_lo": (
+        "A watermark that stands in a durable log page, and before which nothing waited in the write buffer, bits 31:0."
+    ),
+    "log_durable_mark_hi": "As log_durable_mark_lo, bits 47:32.",
     "live_block": "A write asks for the live pages of this block.",
     "live_count": "Live pages of the block that was asked for; a write sets them (before enable).",
     "live_valid": "live_answer is that of the block that was asked for.",
@@ -75,6 +77,7 @@ MEANS = {
     "live_word": "Which 32 pages of the block live_pages shows.",
     "live_pages": "Bit n: page 32 * live_word + n is one of those of live_answer, or it is not known.",
     "page_clocks": "Clocks that a block of a WRITE costs, in which no other WRITE leaves the queue. 0: no limit.",
+    "buffer_limit": "So many frames may wait in the write buffer before the oldest are written; 0: none waits.",
     "live_scan": "A write asks which of the 32 blocks from this one on have live pages.",
     "live_mask_valid": "live_mask is the answer.",
     "live_mask": "Bit n: block n of those has live pages.",
@@ -129,7 +132,8 @@ MEANS = {
     "it.",
     "page_wanted": "A page that could not be programmed waits for another place, and no erased page is left.",
     "asked": "The last CHECKPOINT of the host: bits 7:0 how many there were, bit 8 its `arg`.",
-    "log_dirty": "An entry below log_head is not durable, or not complete.",
+    "log_dirty": "An entry below log_head is not durable, or not complete, or a frame waits in the write buffer.",
+    "buffered": "A plain frame that the map names, or is about to, has no entry in the log yet.",
     "fault": "The log has stopped: writes are refused until the next power-up.",
     "busy": "A command, a NAND operation or a walk is under way.",
 }
@@ -342,6 +346,7 @@ class OtxCore(LiteXModule):
         ports["i_live_word"] = storage("live_word", 4).storage
         status("live_pages", 32, "live_pages")
         ports["i_page_clocks"] = storage("page_clocks", 20).storage
+        ports["i_buffer_limit"] = storage("buffer_limit", 16).storage
         ask("live_scan", 24, "live_scan")
         status("live_mask_valid", 1, "live_mask_valid")
         status("live_mask", 32, "live_mask_payload")
@@ -418,6 +423,7 @@ class OtxCore(LiteXModule):
             ("fault", 1),
             ("asked", 9),
             ("log_dirty", 1),
+            ("buffered", 1),
             ("moving", 2),
             ("page_wanted", 1),
             ("busy", 1),

@@ -13,14 +13,14 @@ from cocotb.triggers import FallingEdge
 
 from cocotb_tests.bench.amount import LONG
 from cocotb_tests.bench.datapath_engine import ABORTED, COMMITTING, FREE, OPEN, PREPARED, RSP, EngineModel, words
-from cocotb_tests.bench.datapath_epochs import Epochs
+from cocotb_tests.bench.datapath_epochs import Epochs, made
 from cocotb_tests.bench.datapath_firmware import FirmwareAsks
 from cocotb_tests.bench.frame_memory import BEATS, FrameMemory
 from cocotb_tests.bench.streams import Pin, Sink, Source, Stepper, reader
 from opentxssd.facts import TAGS, TXIDS, LogKind, Opcode, Status, WordKind, ports, word
 from soc import geometry
 
-FLUSH, WRITE, READ, ZEROES, TRIM, BEGIN, COMMIT, ABORT, BARRIER, RECOVER, QUERY, PREPARE, CHECKPOINT = Opcode
+FLUSH, WRITE, READ, ZEROES, TRIM, BEGIN, COMMIT, ABORT, RFLUSH, BARRIER, RECOVER, QUERY, PREPARE, CHECKPOINT = Opcode
 SUCCESS, _, INVALID_FIELD, _, TX_INVALID, TX_BUSY, TX_FULL, _, MEDIA_ERROR, WRITE_FAULT, CAPACITY, READ_ONLY, *_ = (
     Status
 )
@@ -107,6 +107,7 @@ class DataPathBench(Stepper, EngineModel, FirmwareAsks):
             "lostLogPages",
             "doubtful",
         ]
+        inputs += ["bufferLimit", "dieIdle", "starved", "durableMark", "enable", "places"]
         inputs += ["useCount", "memoryErrors", "older", "reached"]
         self.pin = {n: Pin(getattr(dut, n)) for n in inputs}
         self.health = [Pin(getattr(dut, f"health_{n}")) for n in ("payload_index", "payload_word", "valid")]
@@ -133,7 +134,7 @@ class DataPathBench(Stepper, EngineModel, FirmwareAsks):
         )
         self.start_engine(GEOMETRY.tx_entries)
         self.epochs = Epochs()
-        self.events = []
+        self.events, self.absorbed, self.moods = [], 0, False  # whether places come and go
         # flash
         (
             self.pages,
@@ -167,6 +168,9 @@ class DataPathBench(Stepper, EngineModel, FirmwareAsks):
         self.alloc.queue = [{"payload": n} for n in range(pages)]
         self.pin["allocLeft"].set(pages)
         self.pin["logLeft"].set(log_left)
+        self.pin["places"].set(4)
+        self.pin["enable"].set(1)
+        self.pin["dieIdle"].set(1)
         if self.clock == 0:
             cocotb.start_soon(Clock(self.dut.clk, 10, "ns").start())
         self.dut.reset.value = 1
@@ -184,8 +188,13 @@ class DataPathBench(Stepper, EngineModel, FirmwareAsks):
     def drive(self):
         self.pin["fault"].set(self.failed)
         self.pin["durable"].set(self.durable)
+        self.pin["durableMark"].set(self.durable)  # more than the log would say: the bench's `held` is checked apart
         self.pin["head"].set(len(self.log))
         self.pin["allocLeft"].set(len(self.alloc.queue))
+        if self.moods and self.clock % 50 == 0:
+            self.pin["places"].set(self.rng.randrange(3))
+            self.pin["dieIdle"].set(int(self.rng.random() < 0.8))
+            self.pin["starved"].set(int(self.rng.random() < 0.001))
         self.drive_asks()
         asked = self.asked()
         self.pin["useCount"].set(self.use[asked])
@@ -227,12 +236,13 @@ class DataPathBench(Stepper, EngineModel, FirmwareAsks):
         cmd = (
             dict.fromkeys(CMD, 0)
             | dict(opcode=opcode, lba=lba, count=count, txid=txid or 0, hasTx=int(txid is not None), tag=tag)
+            | dict(clock=self.clock)
             | more
         )
         self.cmd.queue.append(cmd)
         self.active[tag] = cmd
         if opcode != READ:
-            self.epochs.line.append(cmd)
+            self.epochs.sent(cmd)
         self.results.pop(tag, None)
         self.blocks[tag] = {}
         if opcode == WRITE:
@@ -311,6 +321,11 @@ class DataPathBench(Stepper, EngineModel, FirmwareAsks):
             and o["ppn"] not in self.failing & set(self.reported)
         )
         assert self.linked.get(frame) == o["lpn"], "issued before it was linked"
+        if not rescues:
+            entry = self.log[max(n for n, e in enumerate(self.log) if e["kind"] == MAP and e["lpn"] == o["lpn"])]
+            self.epochs.of(self.dirty[frame]["cmd"], entry)
+            del self.dirty[frame]
+            self.replaced.pop(frame, None)
         if rescues:
             index = o["sequence"]
             assert self.frame_of[index] == frame and self.busy_frames[frame] == "failed" and self.reported, (
@@ -372,14 +387,32 @@ class DataPathBench(Stepper, EngineModel, FirmwareAsks):
         else:
             assert e["serial"] == 0
         if e["kind"] in (MAP, L_TRIM):
-            self.links_due += [(e["lpn"] + n, e["kind"] == MAP) for n in range(1 if e["kind"] == MAP else e["arg"])]
+            self.links_due += [(e["lpn"] + n, False) for n in range(0 if e["kind"] == MAP else e["arg"])]
         if e["kind"] != MAP:
             self.complete.add(len(self.log))
+        if e["kind"] == L_COMMIT:
+            of = self.txs[e["serial"] & 31]
+            mine = next(c for c in self.active.values() if c["opcode"] in (COMMIT, WRITE) and made(c, e))
+            behind = [
+                d
+                for f, d in self.dirty.items()
+                if not self.replaced.get(f)
+                and d["t"] is None
+                and not d["cmd"]["orderless"]
+                and d["cmd"]["barriers"] < mine["barriers"]
+            ]
+            assert not behind, f"COMMIT before {behind} of earlier epochs"
+            late = [
+                d
+                for f, d in self.dirty.items()
+                if not self.replaced.get(f) and d["lpn"] in of and d["t"] in (None, e["serial"] & 31)
+            ]
+            assert not late, f"COMMIT before {late}: log order is not visible order"
         if e["kind"] == L_COMMIT and self.state[e["serial"] & 31] == PREPARED:
             assert e["arg"] == 0, "its PREPARE has said how many entries it has"
         elif e["kind"] in (L_COMMIT, L_PREPARE):
             assert e["arg"] == sum(x["serial"] == e["serial"] and x["kind"] in (MAP, L_TRIM) for x in self.log)
-        self.epochs.append(e, len(self.log), self.active)
+        self.epochs.append(e, self.active)
         self.log.append(e)
 
     def bad_block(self, beat, clock):
@@ -432,16 +465,30 @@ class DataPathBench(Stepper, EngineModel, FirmwareAsks):
 
     def wait(self, w, clock):
         assert w["index"] <= len(self.log) and w["relaxed"] == self.active[w["tag"]]["relaxed"]
+        record = self.log[w["index"] - 1] if w["index"] else None
         if not w["flush"]:
-            assert (
-                w["index"] == len(self.log) and self.log[-1]["kind"] == L_COMMIT and self.state[w["txid"]] == COMMITTING
-            )
-            assert w["after"] == self.epochs.after, f"COMMIT waits for {w['after']}, not {self.epochs.after}"
+            assert record["kind"] == L_COMMIT and self.state[w["txid"]] == COMMITTING
+            assert record["serial"] & 31 == w["txid"]
+            self.epochs.waits(w, self.log)
         elif self.active[w["tag"]]["opcode"] in (PREPARE, ABORT):
             of = {PREPARE: (L_PREPARE, (PREPARED,)), ABORT: (L_ABORT, (ABORTED, FREE))}
             kind, states = of[self.active[w["tag"]]["opcode"]]
-            assert w["index"] == len(self.log) and self.log[-1]["kind"] == kind and self.state[w["txid"]] in states
+            assert record["kind"] == kind and self.state[w["txid"]] in states
         self.waits.append(w | {"due": clock + self.rng.randint(5, 200)})
+
+    def flushes(self, cmd):
+        """What a FLUSH, RFLUSH or FUA waits for is in the log."""
+        if self.failed:
+            return
+        for frame, d in ((f, d) for f, d in self.dirty.items() if not self.replaced.get(f)):
+            inside = cmd["lba"] <= d["lpn"] < cmd["lba"] + cmd["count"]
+            meant = {
+                FLUSH: True,
+                RFLUSH: d["stream"] == cmd["stream"] if cmd["arg"] else inside,
+            }.get(cmd["opcode"], False)
+            late = d["clock"] < cmd["clock"] and d["t"] is None and d["tag"] not in self.active
+            own = d["tag"] == cmd["tag"] and cmd["opcode"] == WRITE and d["clock"] >= cmd["clock"]
+            assert not (own or meant and late), f"{cmd} leaves {frame}: {d} behind"
 
     def settle_waits(self):
         if not self.waits or self.hold_waits:
@@ -482,7 +529,14 @@ class DataPathBench(Stepper, EngineModel, FirmwareAsks):
         await self.until(
             lambda: (
                 not (
-                    self.active or self.events or self.under or self.unmerged or self.released.queue or self.busy_frames
+                    self.active
+                    or self.events
+                    or self.under
+                    or self.unmerged
+                    or self.released.queue
+                    or self.busy_frames
+                    or any(not r for f, r in self.replaced.items())
+                    or set(self.dirty) - set(self.replaced)
                 )
             ),
             limit,

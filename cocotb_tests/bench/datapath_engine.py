@@ -44,7 +44,10 @@ class EngineModel:
             0,
             0,
         )
-        self.frame_of, self.linked, self.stranded = {}, {}, 0
+        self.frame_of, self.linked = {}, {}
+        # frames that are linked and not issued: LPN, txid, clock, stream, blocks of the command; and those of them that
+        # a later version replaced, which may come back without a program if `absorbable`
+        self.dirty, self.replaced = {}, {}
         self.reached, self.hold_walks = [0] * TXIDS, False
         self.restored = set()  # txids of PREPARED transactions of before
 
@@ -111,7 +114,13 @@ class EngineModel:
                 "a range that is not the one in the log"
             )
             for n in lpns:
-                self.link(n, location, t)
+                old = self.link(n, location, t, clock)
+            if op != TRIM:
+                answer |= dict(location_kind=old >> 30, location_value=old & 0x3FFF_FFFF, hit=int(self.owned))
+                over = (OPEN, PREPARED, COMMITTING)
+                answer["committing"] = int(
+                    t is None and any(self.state[x] in over and lpn in self.txs[x] for x in range(TXIDS))
+                )
         changes = op != LOOKUP
         assert all(x["tag"] != o["tag"] for x in self.under), "two ops with one tag"
         after = [x for x in self.under if set(lpns) & set(x["lpns"]) and (changes or x["changes"])]
@@ -129,25 +138,41 @@ class EngineModel:
         if last:
             self.before = {}
 
-    def link(self, lpn, location, t):
-        """A block of a PLAIN (`t` is None), an APPEND or a TRIM."""
-        if self.failed and self.open_group and not self.links_due:  # the rest of a plain WRITE that gets no more pages
-            (n, i), self.stranded = self.open_group, self.stranded + 1
-            assert location >> 30 == 2 and lpn == self.log[-1]["lpn"] + self.stranded and i + self.stranded < n, (
-                "not the rest of the group"
-            )
-        else:
-            assert self.links_due.pop(0) == (lpn, location >> 30 == 2), "linked without its log entry"
+    def link(self, lpn, location, t, clock):
+        """A block of a PLAIN (`t` is None), an APPEND or a TRIM. Returns the word that it replaced or, a new one of a
+        transaction, what stands below it.
+        """
+        if not location:
+            assert self.links_due.pop(0) == (lpn, False), "trimmed without its log entry"
         stamp = self.memory.page(location & 0xFFFF)[0] >> 16 if location else 0
         if location:
             assert self.memory.page(location & 0xFFFF) == words(stamp), "linked before it was filled"
-            assert (location & 0xFFFF) not in self.busy_frames, "the frame is in use"
-            self.linked[location & 0xFFFF] = lpn
+            frame = location & 0xFFFF
+            assert frame not in self.busy_frames, "the frame is in use"
+            if frame in self.dirty:
+                assert self.replaced.pop(frame), "a frame that was not written, and must be, is used again"
+                del self.dirty[frame]
+                self.absorbed += 1
+            self.linked[frame] = lpn
+            cmd = next(c for c in self.active.values() if self.is_of(c, lpn, t, stamp))
+            self.dirty[frame] = dict(
+                cmd=cmd,
+                tag=cmd["tag"],
+                lpn=lpn,
+                t=t,
+                clock=clock,
+                stream=cmd["stream"],
+                blocks=1 if t is not None else cmd["count"],
+            )
         if t is not None:
             assert self.state[t] == OPEN
             self.count[t] += lpn not in self.txs[t]
             assert self.count[t] <= self.tx_entries
-            self.drop(self.txs[t].get(lpn, (0, 0))[0])
+            self.owned = lpn in self.txs[t]
+            old = self.txs[t].get(lpn, self.map.get(lpn, (0, 0)))[0]
+            if self.owned:
+                self.drop(old)
+                self.replace(old, location)
             self.txs[t][lpn] = (location, stamp)
             for tag in self.allowed:
                 if self.active[tag]["hasTx"] and self.active[tag]["txid"] == t:
@@ -156,9 +181,30 @@ class EngineModel:
             assert not any(self.state[x] == COMMITTING and lpn in self.txs[x] for x in range(TXIDS)), (
                 "a plain write passed a committing one"
             )
-            self.drop(self.map.get(lpn, (0, 0))[0])
+            old, self.owned = self.map.get(lpn, (0, 0))[0], False
+            self.drop(old)
+            self.replace(old, location)
             self.map[lpn] = (location, stamp)
             self.shown(lpn, stamp)
+        return old
+
+    def is_of(self, cmd, lpn, t, stamp):
+        return (
+            stamp in self.data.get(cmd["tag"], ())
+            and cmd["lba"] <= lpn < cmd["lba"] + cmd["count"]
+            and (cmd["txid"] if cmd["hasTx"] else None) == t
+        )
+
+    def replace(self, old, location):
+        """A later version of the same owner: the frame of the older one, if it is not issued, may be absorbed."""
+        if old >> 30 == 2 and (old & 0xFFFF) in self.dirty:
+            a = self.dirty[old & 0xFFFF]
+            b = self.dirty.get(location & 0xFFFF) if location else None
+            alike = b is not None and a["t"] == b["t"] and (a["t"] is not None or a["blocks"] == b["blocks"] == 1)
+            same = lambda what: a["cmd"][what] == b["cmd"][what]  # noqa: E731
+            if alike and a["t"] is None:
+                alike = same("stream") and same("orderless") and (a["cmd"]["orderless"] or same("barriers"))
+            self.replaced[old & 0xFFFF] = alike
 
     def answer_taken(self, beat, clock):
         done = next(o for o in self.under if o["tag"] == beat["tag"])

@@ -3,8 +3,6 @@
 sent, in order, READs left out.
 """
 
-from collections import deque
-
 from opentxssd.facts import LogKind, Opcode
 
 WRITING = (Opcode.WRITE, Opcode.TRIM, Opcode.WRITE_ZEROES)
@@ -28,33 +26,49 @@ def made(command, entry):
 
 
 class Epochs:
-    """`after`: index behind the last order-preserving entry of an earlier epoch that names a page."""
+    """Commands between the same two barriers have one number in the log, later ones a higher one, and the log has
+    order-preserving entries in their order.
+    """
 
     def __init__(self):
-        self.line = deque()
-        self.epoch = self.after = self.pages = 0
-        self.used = False  # the epoch has an order-preserving entry
+        self.line, self.barriers = [], 0
+        self.numbers = {}  # barriers before a command -> the epoch of its entries
+        self.last = 0  # epoch of the last order-preserving entry
         self.seen = set()  # (epoch is not 0, kind, ordered)
 
-    def append(self, entry, index, active):
+    def sent(self, command):
+        command["barriers"] = self.barriers
+        self.barriers += bool(command["barrier"] or command["opcode"] == Opcode.BARRIER)
+        self.line.append(command)
+
+    def append(self, entry, active):
         """An entry is appended; `active`: commands by tag."""
-        while not (made(self.line[0], entry) and active.get(self.line[0]["tag"]) is self.line[0]):
-            self.ended(self.line.popleft())
-        command, kind = self.line[0], entry["kind"]
+        if entry["ordered"]:
+            assert entry["epoch"] >= self.last, f"{entry} behind one of epoch {self.last}"
+            self.last = entry["epoch"]
+        if entry["kind"] != LogKind.MAP:
+            makers = [c for c in active.values() if c["opcode"] != Opcode.READ and made(c, entry)]
+            assert makers, f"nobody has asked for {entry}"
+            if len(makers) == 1:
+                self.of(makers[0], entry)
+
+    def of(self, command, entry):
+        """The entry is one of that command."""
+        kind = entry["kind"]
         ordered = kind == LogKind.COMMIT or (
             kind in (LogKind.MAP, LogKind.TRIM) and not command["hasTx"] and not command["orderless"]
         )
-        found = entry["epoch"], entry["ordered"]
-        assert found == (self.epoch, ordered), f"{entry} of {command}: epoch and order are not {self.epoch}, {ordered}"
-        self.seen.add((self.epoch > 0, kind, ordered))
-        if ordered:
-            self.used = True
-            if kind == LogKind.MAP:
-                self.pages = index + 1
+        assert entry["ordered"] == ordered, f"{entry} of {command}: does it keep order?"
+        self.seen.add((entry["epoch"] > 0, kind, ordered))
+        if not ordered:
+            return
+        number = self.numbers.setdefault(command["barriers"], entry["epoch"])
+        assert number == entry["epoch"], f"{entry} of {command}: its epoch is {number}"
+        known = sorted(self.numbers.items())
+        assert known == sorted(known, key=lambda n: n[1]) and len({n for _, n in known}) == len(known), known
 
-    def ended(self, command):
-        """The command is over; an epoch without an order-preserving entry is not closed."""
-        if (command["barrier"] or command["opcode"] == Opcode.BARRIER) and self.used:
-            self.used = False
-            self.epoch += 1
-            self.after = self.pages
+    def waits(self, wait, log):
+        """A COMMIT waits for order-preserving pages of earlier epochs: `after` is behind the last one."""
+        epoch = log[wait["index"] - 1]["epoch"]
+        pages = [i for i, e in enumerate(log) if e["kind"] == LogKind.MAP and e["ordered"] and e["epoch"] < epoch]
+        assert wait["after"] == max(pages, default=-1) + 1, f"COMMIT waits for {wait['after']}"

@@ -19,7 +19,7 @@ from cocotb_tests.bench.datapath_engine import ABORTED, COMMITTED
 from cocotb_tests.bench.spinal import generated
 
 # log pages that writes leave alone (LogReserve.scala)
-RESERVE = 44 + max(GEOMETRY.pages_per_block, GEOMETRY.lanes * GEOMETRY.pages_per_block // 2)
+RESERVE = 45 + max(GEOMETRY.pages_per_block, GEOMETRY.lanes * GEOMETRY.pages_per_block // 2)
 
 
 def conflict(a, c):

@@ -26,6 +26,7 @@ from cocotb_tests.bench.datapath_bench import (
     READ,
     READ_ONLY,
     RECOVER,
+    RFLUSH,
     SUCCESS,
     TRIM,
     TX_BUSY,
@@ -147,6 +148,7 @@ async def barriers_count_epochs_and_an_empty_epoch_is_not_counted(dut):
         ("COMMIT", 1, 4),
         ("MAP", 1, 5),
     ]
+    await b.until(lambda: not b.dirty)
     assert [(LogKind(e["kind"]).name, e["ordered"], e["epoch"]) for e in b.log] == want
     await b.quiet()
 
@@ -160,6 +162,7 @@ async def the_barrier_of_a_command_that_fails_closes_its_epoch(dut):
     assert await b.run(WRITE, 2, barrier=1) == WRITE_FAULT
     b.memory.bad = set()
     assert await b.run(WRITE, 3) == SUCCESS
+    await b.until(lambda: not b.dirty)
     assert [(e["lpn"], e["epoch"]) for e in b.log] == [(0, 0), (1, 1), (3, 2)]
     await b.quiet()
 
@@ -379,6 +382,7 @@ async def at_the_reserve_of_the_log_a_write_waits_until_pages_come_or_none_will(
     b.pin["logLeft"].set(RESERVE + 1)
     await b.until(lambda: held in b.results)
     assert b.results[held]["status"] == SUCCESS
+    await b.until(lambda: not b.dirty)
     b.pin["logLeft"].set(RESERVE)
     held, entries = b.submit(op, 0, txid=txid if op != BEGIN else 10), len(b.log)
     await b.clocks(3000)
@@ -458,6 +462,8 @@ async def the_queue_hears_when_a_write_has_its_frames_and_of_each_block_that_is_
     assert int(dut.framesFree.value) == free and int(dut.takes.value) == 1
     b.hold_programs = True
     assert await b.run(WRITE, 0, 5) == SUCCESS
+    await b.until(lambda: not b.dirty)
+    await b.clocks(4)
     assert (fetched, settled) == ([5], [1] * 5) and int(dut.framesFree.value) == free - 5
     b.let_programs_end()
     await b.quiet()
@@ -611,6 +617,367 @@ async def relaxed_commit_is_visible_and_done_while_its_pages_are_under_way(dut):
 
 
 @simulated
+async def frames_wait_in_the_buffer_until_there_are_too_many_and_one_takes_the_place_of_another(dut):
+    b = await DataPathBench(dut).begin()
+    b.pin["bufferLimit"].set(10)
+    for n in range(9):
+        assert await b.run(WRITE, n) == SUCCESS
+    for n in range(9):
+        assert await b.run(WRITE, n) == SUCCESS
+    await b.clocks(100)
+    assert not b.log and len(b.dirty) == 18 and sum(b.replaced.values()) == 9
+    assert int(dut.framesFree.value) == GEOMETRY.write_frames - 9
+    assert await b.run(READ, 0, 9) == SUCCESS and b.blocks[b.last] == {n: n + 10 for n in range(9)}
+    assert await b.run(WRITE, 20, 5) == SUCCESS
+    await b.clocks(100)
+    assert [e["lpn"] for e in b.log] == [0, 1, 2, 3], "the oldest go"
+    assert await b.run(FLUSH) == SUCCESS
+    assert [e["lpn"] for e in b.log] == [*range(9), *range(20, 25)]
+    await b.quiet()
+
+
+async def buffering(dut, limit=30):
+    b = await DataPathBench(dut).begin()
+    b.pin["bufferLimit"].set(limit)
+    return b
+
+
+def logged(b):
+    """LPNs of the pages in the log, in order, and the kinds of what else is there."""
+    return [e["lpn"] if e["kind"] == LogKind.MAP else LogKind(e["kind"]).name for e in b.log]
+
+
+@simulated
+async def a_frame_of_another_epoch_order_stream_or_size_is_written_and_not_replaced(dut):
+    b = await buffering(dut)
+    pairs = (
+        (dict(barrier=1), {}),
+        ({}, dict(orderless=1)),
+        (dict(orderless=1), {}),
+        (dict(stream=1), dict(stream=2)),
+        (dict(count=2), {}),
+        ({}, dict(count=2)),
+        (dict(count=2), dict(count=2)),
+    )
+    for n, (first, second) in enumerate(pairs):
+        lba, entries = 10 * n, len(b.log)
+        assert await b.run(WRITE, lba, **first) == SUCCESS and await b.run(WRITE, lba, **second) == SUCCESS
+        await b.until(lambda entries=entries: len(b.log) > entries)
+        await b.clocks(50)
+        assert logged(b)[entries:] == [lba + k for k in range(first.get("count", 1))], f"{first}, {second}"
+    assert not any(b.replaced.values())
+    for lba, first, second in (
+        (90, {}, {}),
+        (91, dict(orderless=1), dict(orderless=1)),
+        (92, dict(txid=3), dict(txid=3)),
+    ):
+        assert await b.run(WRITE, lba, **first) == SUCCESS and await b.run(WRITE, lba, **second) == SUCCESS
+    assert sum(b.replaced.values()) == 3
+    b.pin["bufferLimit"].set(0)
+    await b.quiet()
+
+
+@simulated
+@cocotb.parametrize(how=["stream", "range", "long range"])
+async def rflush_issues_what_it_names_with_its_group_and_nothing_else(dut, how):
+    b = await buffering(dut)
+    for n in range(12):  # streams 1 and 65 share a list
+        assert await b.run(WRITE, 2 * n, 2 if n == 4 else 1, stream=(1, 65, 3)[n % 3]) == SUCCESS
+    assert not b.log
+    if how == "stream":
+        assert await b.run(RFLUSH, arg=1, stream=65) == SUCCESS
+        want = [2, 8, 9, 14, 20]
+    else:
+        assert await b.run(RFLUSH, 9, 4 if how == "range" else 600) == SUCCESS
+        want = [8, 9, 10, 12] if how == "range" else [8, 9, *range(10, 24, 2)]
+    assert sorted(logged(b)) == want and b.complete >= set(range(len(want)))
+    assert await b.run(RFLUSH, arg=1, stream=7) == SUCCESS and await b.run(RFLUSH, 700, 3) == SUCCESS
+    assert len(b.log) == len(want)
+    assert await b.run(FLUSH) == SUCCESS and sorted(logged(b)) == sorted([*range(0, 24, 2), 9])
+    await b.quiet()
+
+
+@simulated
+async def an_rflush_that_cannot_look_a_block_up_issues_all(dut):
+    b = await buffering(dut)
+    for n in range(6):
+        assert await b.run(WRITE, n) == SUCCESS
+    b.bad_lookups = {3}
+    assert await b.run(RFLUSH, 2, 3) == SUCCESS and sorted(logged(b)) == list(range(6))
+    b.bad_lookups = set()
+    await b.quiet()
+
+
+@simulated
+async def after_a_fault_what_waits_is_read_and_nobody_waits_for_it(dut):
+    b = await buffering(dut)
+    assert await b.run(WRITE, 4, 3) == SUCCESS and await b.run(WRITE, 8, 1, txid=2) == SUCCESS
+    b.failed = 1
+    await b.clocks(10)
+    ends = [(FLUSH, None), (RFLUSH, None), (COMMIT, 2), (ABORT, 2), (RECOVER, None)]
+    found = [await b.run(op, 4, 2, txid=t) for op, t in ends]
+    assert found == [WRITE_FAULT, WRITE_FAULT, READ_ONLY, SUCCESS, SUCCESS]
+    assert await b.run(WRITE, 5) == READ_ONLY and await b.run(TRIM, 5) == READ_ONLY
+    assert await b.run(READ, 4, 3) == SUCCESS and b.blocks[b.last] == {0: 1, 1: 2, 2: 3}
+    await b.strobe("note")
+    await b.until(lambda: not b.answers["noting"](), 1000)
+    assert not [e for e in b.log if e["kind"] == LogKind.MAP]
+
+
+@simulated
+@cocotb.parametrize(how=["RFLUSH", "FUA", "COMMIT", "TRIM"])
+async def what_keeps_order_takes_earlier_epochs_along_and_no_orderless_write(dut, how):
+    b = await buffering(dut)
+    assert await b.run(WRITE, 0) == SUCCESS and await b.run(WRITE, 1, orderless=1) == SUCCESS
+    assert await b.run(WRITE, 2, barrier=1) == SUCCESS
+    assert await b.run(WRITE, 3) == SUCCESS and await b.run(WRITE, 4, 2) == SUCCESS and await b.run(BARRIER) == SUCCESS
+    assert await b.run(WRITE, 6) == SUCCESS and await b.run(WRITE, 7, 1, txid=2) == SUCCESS
+    if how == "RFLUSH":
+        assert await b.run(RFLUSH, 6) == SUCCESS
+        want = [0, 2, 3, 4, 5, 6]
+    elif how == "FUA":
+        assert await b.run(WRITE, 8, fua=1) == SUCCESS
+        want = [0, 2, 3, 4, 5, 8]
+    elif how == "COMMIT":
+        assert await b.run(COMMIT, txid=2, relaxed=1) == SUCCESS
+        want = [7, 0, 2, 3, 4, 5, "COMMIT"]
+    else:
+        assert await b.run(TRIM, 900) == SUCCESS
+        want = [0, 2, 3, 4, 5, "TRIM"]
+    assert logged(b) == want
+    b.pin["bufferLimit"].set(0)
+    await b.until(lambda: not b.dirty)
+    if how != "COMMIT":
+        assert await b.run(ABORT, txid=2) == SUCCESS
+    await b.quiet()
+
+
+@simulated
+async def a_barrier_waits_for_commits_before_it_that_wait_for_their_pages(dut):
+    b = await buffering(dut)
+    assert await b.run(WRITE, 0, 3, txid=2) == SUCCESS
+    b.write_sink.open = False
+    commit = b.submit(COMMIT, txid=2, relaxed=1)
+    await b.clocks(100)
+    barrier, write = b.submit(BARRIER), b.submit(WRITE, 9)
+    await b.until(lambda: barrier in b.results)
+    await b.clocks(2000)
+    assert write not in b.results and commit not in b.results
+    b.write_sink.open = True
+    await b.until(lambda: write in b.results)
+    b.pin["bufferLimit"].set(0)
+    await b.until(lambda: not b.dirty)
+    assert [(e["kind"], e["epoch"]) for e in b.log][-2:] == [(LogKind.COMMIT, 0), (LogKind.MAP, 1)]
+    await b.quiet()
+
+
+@simulated
+@cocotb.parametrize(first=["plain", "tx"])
+async def a_commit_comes_behind_plain_frames_below_its_blocks(dut, first):
+    b = await buffering(dut)
+    if first == "plain":
+        assert await b.run(WRITE, 4, 2) == SUCCESS and await b.run(WRITE, 5, 1, txid=2) == SUCCESS
+    else:
+        assert await b.run(WRITE, 5, 1, txid=2) == SUCCESS and await b.run(WRITE, 4, 2) == SUCCESS
+    assert await b.run(WRITE, 20) == SUCCESS
+    await b.until(lambda: len(b.log) == 2)
+    assert logged(b) == [4, 5]
+    assert await b.run(COMMIT, txid=2) == SUCCESS and logged(b) == [4, 5, 5, "COMMIT"]
+    await b.clocks(100)
+    assert len(b.log) == 4, "no other frame"
+    b.pin["bufferLimit"].set(0)
+    await b.quiet()
+
+
+@simulated
+async def a_plain_write_below_a_commit_that_stands_aside_is_in_the_log_before_it(dut):
+    b = await buffering(dut)
+    assert await b.run(WRITE, 5, 1, txid=2) == SUCCESS
+    b.write_sink.open = False
+    commit = b.submit(COMMIT, txid=2)
+    await b.until(lambda: b.log)
+    assert await b.run(WRITE, 5) == SUCCESS
+    b.pin["places"].set(0)
+    await b.clocks(5)
+    b.write_sink.open = True
+    await b.clocks(500)
+    assert logged(b) == [5], "the COMMIT waits for the plain one, which finds no place"
+    b.pin["places"].set(1)
+    await b.until(lambda: commit in b.results)
+    assert logged(b) == [5, 5, "COMMIT"] and not b.log[1]["inTx"]
+    await b.quiet()
+
+
+@simulated
+@cocotb.parametrize(below=[0, 1, 2])
+async def a_group_of_which_one_block_is_below_a_commit_that_stands_aside_is_in_the_log_before_it(dut, below):
+    b = await buffering(dut)
+    assert await b.run(WRITE, 5, 1, txid=2) == SUCCESS
+    b.write_sink.open = False
+    commit = b.submit(COMMIT, txid=2)
+    await b.until(lambda: b.log)
+    assert await b.run(WRITE, 5 - below, 3) == SUCCESS
+    b.pin["places"].set(0)
+    await b.clocks(5)
+    b.write_sink.open = True
+    await b.clocks(500)
+    assert logged(b) == [5]
+    b.pin["places"].set(1)
+    await b.until(lambda: commit in b.results)
+    assert logged(b) == [5, *range(5 - below, 8 - below), "COMMIT"]
+    await b.quiet()
+
+
+@simulated
+async def trims_that_find_no_log_let_the_end_of_a_transaction_pass(dut):
+    b = await buffering(dut)
+    for n in range(4):
+        assert await b.run(WRITE, n) == SUCCESS
+    assert await b.run(WRITE, 50, 1, txid=2) == SUCCESS
+    b.pin["places"].set(0)
+    trims = [b.submit(TRIM, n) for n in range(4)]
+    commit, flush = b.submit(COMMIT, txid=2), b.submit(FLUSH)
+    await b.clocks(500)
+    b.pin["logLeft"].set(RESERVE)
+    b.pin["places"].set(1)
+    await b.until(lambda: commit in b.results and flush in b.results)
+    assert not any(t in b.results for t in trims)
+    b.pin["logLeft"].set(1000)
+    await b.until(lambda: all(t in b.results for t in trims))
+    await b.quiet()
+
+
+@simulated
+async def a_turn_does_not_begin_before_the_frame_that_the_map_names_is_in_one(dut):
+    """A group that is being issued keeps a frame out of the buffer that takes the place of one on its way to NAND."""
+    b = await buffering(dut, 38)
+    for n in range(4):  # two pairs wait for the durable watermark
+        assert await b.run(WRITE, 100 + n) == SUCCESS and await b.run(FLUSH) == SUCCESS
+    assert await b.run(WRITE, 40) == SUCCESS and await b.run(WRITE, 0, 8) == SUCCESS
+    b.flash_depth, b.hold_programs = 2, True
+    flush = b.submit(FLUSH)
+    await b.clocks(200)
+    write = b.submit(WRITE, 40)
+    await b.clocks(1500)
+    assert write not in b.results and int(dut.buffered.value)
+    b.held_programs.pop(0)()  # the older one is on NAND, and already dead
+    await b.clocks(300)
+    fence = len(b.log) + 1
+    b.held_programs.pop(0)()
+    await b.clocks(300)
+    b.durable = 4
+    await b.clocks(50)
+    b.flash_depth = 1000
+    b.let_programs_end()
+    await b.until(lambda: flush in b.results and write in b.results)
+    for _ in range(5):
+        b.durable = len(b.log)
+        await b.clocks(50)
+    assert any(d["lpn"] == 40 for d in b.dirty.values()) and int(dut.held.value) < fence
+    b.pin["bufferLimit"].set(0)
+    await b.quiet()
+
+
+@simulated
+async def a_commit_waits_for_its_frame_that_is_handed_out_and_finds_no_place(dut):
+    b = await buffering(dut, 0)
+    b.pin["places"].set(0)
+    await b.clocks(5)
+    assert await b.run(WRITE, 5, 1, txid=2) == SUCCESS
+    await b.clocks(50)
+    commit = b.submit(COMMIT, txid=2)
+    await b.clocks(500)
+    assert not b.log
+    b.pin["places"].set(1)
+    await b.until(lambda: commit in b.results)
+    assert logged(b) == [5, "COMMIT"]
+    await b.quiet()
+
+
+@simulated
+async def no_other_entry_comes_between_those_of_a_group_behind_a_flush(dut):
+    b = await buffering(dut)
+    assert await b.run(WRITE, 10, 8) == SUCCESS
+    b.append_sink.open = False
+    flush = b.submit(FLUSH)
+    await b.clocks(200)
+    trim = b.submit(TRIM, 900)
+    await b.clocks(200)
+    b.append_sink.open = True
+    await b.until(lambda: trim in b.results and flush in b.results)
+    assert logged(b) in ([*range(10, 18), "TRIM"], ["TRIM", *range(10, 18)])
+    await b.quiet()
+
+
+@simulated
+async def a_block_that_waits_is_in_the_log_before_its_trim(dut):
+    b = await buffering(dut)
+    assert await b.run(WRITE, 4, 2) == SUCCESS and await b.run(WRITE, 8) == SUCCESS
+    assert await b.run(WRITE, 9, 1, txid=2) == SUCCESS
+    assert await b.run(TRIM, 5, 3) == SUCCESS and logged(b) == [4, 5, "TRIM"]
+    assert await b.run(TRIM, 9, 1, txid=2) == SUCCESS and logged(b)[3:] == [9, "TRIM"]
+    assert await b.run(TRIM, 8, 1, txid=2) == SUCCESS and logged(b)[5:] == [8, "TRIM"]
+    assert await b.run(COMMIT, txid=2) == SUCCESS
+    await b.quiet()
+
+
+@simulated
+async def what_waits_is_issued_when_nobody_writes_when_a_write_finds_no_room_and_when_the_log_is_short(dut):
+    b = await buffering(dut)
+    assert await b.run(WRITE, 0) == SUCCESS
+    start = b.clock
+    await b.until(lambda: b.log, 40_000)
+    assert 1 << 14 <= b.clock - start < (1 << 14) + 200
+    assert await b.run(WRITE, 1) == SUCCESS
+    await b.clocks(500)
+    assert len(b.log) == 1
+    b.pin["starved"].set(1)
+    await b.until(lambda: len(b.log) == 2, 100)
+    b.pin["starved"].set(0)
+    assert await b.run(WRITE, 2) == SUCCESS
+    b.pin["logLeft"].set(RESERVE + 6 + 4)
+    await b.clocks(500)
+    assert len(b.log) == 2
+    b.pin["logLeft"].set(RESERVE + 6 + 3)
+    await b.until(lambda: len(b.log) == 3, 100)
+    await b.quiet()
+
+
+@simulated
+async def while_all_dies_are_busy_only_what_somebody_needs_is_issued(dut):
+    b = await buffering(dut, 3)
+    b.pin["dieIdle"].set(0)
+    for n in range(6):
+        assert await b.run(WRITE, n) == SUCCESS
+    await b.clocks(500)
+    assert not b.log
+    assert await b.run(RFLUSH, 4) == SUCCESS and logged(b)[-1] == 4
+    b.pin["dieIdle"].set(1)
+    await b.until(lambda: len(b.log) == 3)
+    b.pin["bufferLimit"].set(0)
+    b.pin["dieIdle"].set(0)  # nothing may wait
+    await b.quiet()
+
+
+@simulated
+async def an_rflush_leaves_nothing_behind_when_the_log_is_short(dut):
+    """Each page of the log that closes then is one of few: so they close when all frames are in them."""
+    b = await buffering(dut)
+    b.pin["places"].set(0)
+    for n in range(6):
+        assert await b.run(WRITE, n) == SUCCESS
+    before = b.submit(RFLUSH, 5)
+    await b.clocks(100)
+    b.pin["logLeft"].set(RESERVE + 6)
+    await b.clocks(20)
+    b.pin["places"].set(1)
+    await b.until(lambda: b.waits)
+    assert sorted(logged(b)) == list(range(6)), "the one from before the log was short waits for all, too"
+    await b.until(lambda: before in b.results)
+    await b.quiet()
+
+
+@simulated
 async def query_answers_each_question(dut):
     b = await DataPathBench(dut).begin(pages=300)
     b.pin["dropped"].set(77)
@@ -694,27 +1061,38 @@ async def pages_are_read_side_by_side(dut):
     await b.quiet()
 
 
-async def random_run(dut, count, stall, seed):
+async def random_run(dut, count, stall, seed, buffered=0):
     rng = random.Random(seed)
     b = await DataPathBench(dut, seed, stall).begin()
+    if buffered:
+        b.pin["bufferLimit"].set(buffered)
+        b.moods = True
     sent = 0
     while sent < count:
         op = rng.choice(
-            [WRITE] * 8
+            [WRITE] * (16 if buffered else 8)
             + [READ] * 8
             + [TRIM, ZEROES, FLUSH, BEGIN, COMMIT, COMMIT, COMMIT, ABORT, PREPARE, QUERY, BARRIER]
             + [RECOVER] * (rng.random() < 0.2)
+            + [RFLUSH] * 2 * bool(buffered)
         )
         ranged = op in (WRITE, READ, TRIM, ZEROES)
         txid = (
             rng.choice([0, 1, 31]) if op in (BEGIN, PREPARE, COMMIT, ABORT) or ranged and rng.random() < 0.5 else None
         )
         lba, blocks = rng.randrange(14), rng.choice([1, 1, 1, 2, 3]) if ranged else 1
+        if buffered and rng.random() < 0.7:
+            lba, blocks = lba % 4, 1
         more = (
             dict(fua=int(rng.random() < 0.1), commit=int(txid is not None and rng.random() < 0.2))
             if op == WRITE
             else {}
         )
+        if op == WRITE and buffered:
+            more["stream"] = rng.choice([0] * 5 + [1, 1 << 10 | 1])
+        if op == RFLUSH:
+            more = dict(arg=rng.randrange(2), stream=rng.choice([0, 1, 1 << 10 | 1, 9]))
+            blocks = rng.choice([1, 3, 900])
         if op == COMMIT or more.get("commit") and not more["fua"]:
             more["relaxed"] = rng.randrange(2)
         if op in (WRITE, TRIM, ZEROES, COMMIT):
@@ -730,12 +1108,16 @@ async def random_run(dut, count, stall, seed):
     for t in (0, 1, 31):
         if b.state[t] in (OPEN, PREPARED):
             assert await b.run(ABORT, txid=t) == SUCCESS
+    b.pin["bufferLimit"].set(0)
     await b.quiet()
     for lpn in range(0, 16, 4):
         assert await b.run(READ, lpn, 4) == SUCCESS
     dut._log.info(
         "seed %d: %d clocks, %d log entries, %d pages, %s", seed, b.clock, len(b.log), len(b.pages), sorted(b.seen)
     )
+    absorbed = b.absorbed + len(b.replaced)
+    dut._log.info("%d frames were absorbed", absorbed)
+    assert buffered or not absorbed
     assert {
         (WRITE, SUCCESS),
         (COMMIT, SUCCESS),
@@ -756,6 +1138,12 @@ async def each_of_some_hundred_random_commands_completes_once_and_agrees_with_th
 @simulated
 async def random_commands_agree_with_the_model_under_stalls(dut):
     await random_run(dut, amount(50, 120), 0.3, 1000 + int(os.environ.get("SEED", "1")))
+
+
+@simulated
+@cocotb.parametrize(limit=[3, 12, 30])
+async def random_commands_agree_with_the_model_while_frames_wait_in_the_buffer(dut, limit):
+    await random_run(dut, amount(180, 600), 0.0, 2000 + limit + int(os.environ.get("SEED", "1")), limit)
 
 
 def test_data_path():

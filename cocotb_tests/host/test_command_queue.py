@@ -15,9 +15,8 @@ from opentxssd.facts import MAX_BLOCKS, TXIDS, Opcode, Order, Query, Status, has
 VERILOG = os.environ.get("OTX_VERILOG_DIR", "build/tiny/verilog")
 LBAS = 1024
 # log pages above which commands that need some go out: preset tiny has one lane, blocks of 16 pages
-LOG_OPEN = 44 + 16 + 6
-FIRST = 2  # programs of a WRITE that find places first, one die
-FLUSH, WRITE, READ, ZEROES, TRIM, BEGIN, COMMIT, ABORT, BARRIER, RECOVER, QUERY, PREPARE, CHECKPOINT = Opcode
+LOG_OPEN = 45 + 16 + 6
+FLUSH, WRITE, READ, ZEROES, TRIM, BEGIN, COMMIT, ABORT, RFLUSH, BARRIER, RECOVER, QUERY, PREPARE, CHECKPOINT = Opcode
 SUCCESS, INVALID_OPCODE, INVALID_FIELD, LBA_RANGE, TX_INVALID, *_, NOT_READY = Status
 SIMPLE, ORDERED, HEAD = Order
 OF_A_TXID = (Query.TX, Query.TX_WALK)
@@ -37,7 +36,7 @@ def expected_status(c, enabled=True):
     op, ranged = c["opcode"], c["opcode"] in RANGED
     if not enabled:
         return NOT_READY
-    if op not in (FLUSH, *RANGED, *NAMES, BARRIER, RECOVER, QUERY, CHECKPOINT):
+    if op not in (FLUSH, RFLUSH, *RANGED, *NAMES, BARRIER, RECOVER, QUERY, CHECKPOINT):
         return INVALID_OPCODE
     if ranged and not 1 <= c["count"] <= MAX_BLOCKS:
         return INVALID_FIELD
@@ -53,9 +52,12 @@ def expected_status(c, enabled=True):
         return INVALID_FIELD
     if c["hasTx"] != names_tx(c) and not ranged or (op == QUERY and not has_answer(c["arg"])):
         return INVALID_FIELD
-    if op == CHECKPOINT and c["arg"] > 1:
+    if op in (CHECKPOINT, RFLUSH) and c["arg"] > 1:
         return INVALID_FIELD
-    if ranged and c["lba"] + c["count"] > LBAS:
+    of_range = op == RFLUSH and not c["arg"]
+    if of_range and not c["count"]:
+        return INVALID_FIELD
+    if (ranged or of_range) and c["lba"] + c["count"] > LBAS:
         return LBA_RANGE
     if c["hasTx"] and c["txid"] >= TXIDS:
         return TX_INVALID
@@ -117,9 +119,7 @@ class Bench:
         self.cpl = Sink(dut, "cpl", got=self.completed, stall=stall, rng=self.rng)
         dut.enable.value = 1
         self.states([0] * 32)
-        self.room = dict(
-            takes=1, allocLeft=2000, logLeft=1000, framesFree=2000, places=1000, full=0, logFull=0, fault=0
-        )
+        self.room = dict(takes=1, allocLeft=2000, logLeft=1000, framesFree=2000, full=0, logFull=0, fault=0)
         for name, value in self.room.items():
             getattr(dut, name).value = value
         dut.pageClocks.value = 0
@@ -266,7 +266,7 @@ async def bad_commands_get_their_own_status_and_never_go_out(dut):
     await b.begin()
     cases = [
         (command(0x55, 0), INVALID_OPCODE),
-        (command(0x8C, 0), INVALID_OPCODE),
+        (command(0x8E, 0), INVALID_OPCODE),
         (command(READ, 0, lba=0, count=0), INVALID_FIELD),
         (command(WRITE, 0, lba=0, count=33), INVALID_FIELD),
         (command(READ, 0, lba=LBAS, count=1), LBA_RANGE),
@@ -286,6 +286,12 @@ async def bad_commands_get_their_own_status_and_never_go_out(dut):
         (command(WRITE, 0, count=1, hasTx=1, commit=1, relaxed=1, fua=1), INVALID_FIELD),
         *[(command(op, 0, hasTx=1, relaxed=1), INVALID_FIELD) for op in (ABORT, PREPARE)],
         (command(PREPARE, 0, hasTx=1, txid=32), TX_INVALID),
+        (command(RFLUSH, 0, lba=5), INVALID_FIELD),
+        (command(RFLUSH, 0, lba=5, count=1, arg=2), INVALID_FIELD),
+        (command(RFLUSH, 0, lba=5, count=1, hasTx=1), INVALID_FIELD),
+        (command(RFLUSH, 0, lba=5, count=1, fua=1), INVALID_FIELD),
+        (command(RFLUSH, 0, lba=LBAS - 5, count=6), LBA_RANGE),
+        (command(RFLUSH, 0, lba=0, count=65535), LBA_RANGE),
         (command(FLUSH, 0, relaxed=1), INVALID_FIELD),
         *[(command(op, 0, count=1, order=3), INVALID_FIELD) for op in (READ, WRITE, TRIM, ZEROES, FLUSH, BARRIER)],
         *[(command(op, 0, count=1, barrier=1), INVALID_FIELD) for op in (READ, FLUSH, BARRIER, RECOVER, QUERY)],
@@ -379,16 +385,15 @@ FREE = [
 
 
 @cocotb.test()
-@cocotb.parametrize(what=["allocLeft", "framesFree", "places"])
+@cocotb.parametrize(what=["allocLeft", "framesFree"])
 async def a_write_without_room_waits_and_only_writes_wait_behind_it(dut, what):
-    """Pages and frames for all of it, and places for its first programs."""
-    b, needs = Bench(dut, hold=True), FIRST if what == "places" else 32
+    b = Bench(dut, hold=True)
     await b.begin()
-    b.set(**{what: needs - 1})
+    b.set(**{what: 31})
     for c in (command(WRITE, 0, lba=0, count=32), command(WRITE, 1, lba=40, count=1), *OTHERS, *FREE):
         await b.submit(c)
     await b.goes(*[c["tag"] for c in (*OTHERS, *FREE)], clocks=100)
-    b.set(**{what: needs})
+    b.set(**{what: 32})
     await b.goes(0)  # the small one did not take what the large one waits for
     b.set(**{what: 1})  # the first one's are gone, but it is not known that it takes no more
     await b.goes()
@@ -402,19 +407,25 @@ async def a_write_without_room_waits_and_only_writes_wait_behind_it(dut, what):
 
 
 @cocotb.test()
-async def places_are_believed_when_the_last_programs_have_come_to_them(dut):
+async def a_write_that_finds_no_pages_or_frames_says_so(dut):
+    """So that what waits in the write buffer is written, which gives frames back."""
     b = Bench(dut, hold=True)
     await b.begin()
-    b.set(places=1)
-    await b.submit(command(WRITE, 0, lba=0, count=1))
-    await b.goes(0)
-    await b.submit(command(WRITE, 1, lba=40, count=1))
-    await b.goes()
-    await b.pulse("settled", 1)
-    for _ in range(8):
-        await FallingEdge(dut.clk)
-    b.set(places=0)
-    await b.goes()
+    for n, short in enumerate(("allocLeft", "framesFree")):
+        b.set(**{short: 3})
+        await b.submit(command(WRITE, 2 * n, lba=100 * n, count=3))
+        await b.goes(2 * n)
+        assert not int(dut.starved.value)
+        await b.submit(command(WRITE, 2 * n + 1, lba=100 * n + 40, count=1))
+        await b.goes()
+        assert int(dut.starved.value)
+        for flow in ("fetched", "settled"):
+            await b.pulse(flow, 3)
+        await b.goes(2 * n + 1)
+        for flow in ("fetched", "settled"):
+            await b.pulse(flow, 1)
+        assert not int(dut.starved.value)
+        b.set(**{short: 2000})
 
 
 @cocotb.test()
@@ -449,7 +460,7 @@ async def without_log_pages_what_needs_some_waits_and_nothing_else_does(dut):
 
 
 @cocotb.test()
-@cocotb.parametrize(short=[{"allocLeft": 0}, {"framesFree": 0}, {"places": 0}, {"logLeft": LOG_OPEN}, {"takes": 0}])
+@cocotb.parametrize(short=[{"allocLeft": 0}, {"framesFree": 0}, {"logLeft": LOG_OPEN}, {"takes": 0}])
 async def nobody_is_overtaken_for_ever_while_room_comes_and_goes(dut, short):
     """Commands that need no room come all the time, room for one that needs some now and then.
 
@@ -496,12 +507,10 @@ async def nobody_is_overtaken_for_ever_while_room_comes_and_goes(dut, short):
         ("known", "short"),
         [
             ("full", "allocLeft"),
-            ("full", "places"),
             ("logFull", "logLeft"),
             ("fault", "framesFree"),
             ("fault", "logLeft"),
             ("fault", "allocLeft"),
-            ("fault", "places"),
         ],
     )
 )

@@ -28,6 +28,8 @@ class Call:
         # other right answers of a LOOKUP, after a change of its transaction or of another
         self.may_abort = self.may_commit = None
         self.below = None  # of a LOOKUP that finds its own version: what it finds without it
+        # of an APPEND or PLAIN: words that it may have found there; and whose uncommitted versions a PLAIN is below
+        self.places, self.over, self.may_be_over = (), set(), False
 
 
 class RemapJudge:
@@ -56,6 +58,12 @@ class RemapJudge:
         call.expect = m.apply(
             f["op"], f["lpn"], f["txid"] if f["hasTx"] else None, f["location"], f["new"], call.limit, call, f["blocks"]
         )
+        if f["op"] in (Op.APPEND, Op.PLAIN):
+            swaps = [
+                c.fields for c in self.waiting.values() if c.fields["op"] == Op.SWAP and c.fields["lpn"] == f["lpn"]
+            ]
+            call.places = m.places | {w for s in swaps for w in (s["location"], s["new"])}
+            call.over, call.may_be_over = m.over, m.late
         if f["op"] == Op.LOOKUP and call.expect["own"]:
             call.below = m.lookup(f["lpn"], None, call.limit)["location"]
 
@@ -88,6 +96,13 @@ class RemapJudge:
                     c.may_abort = f["new"] if c.may_abort == f["location"] else c.may_abort
         if expect["error"]:
             expect = call.rsp | dict(error=True)
+        elif f["op"] in (Op.APPEND, Op.PLAIN):
+            over = call.rsp["committing"]
+            assert call.rsp["location"] in call.places, (
+                f"clock {self.clock}: {f} answered {call.rsp}, its location must be one of {call.places}"
+            )
+            assert (call.over or call.may_be_over) if over else not call.over, f"clock {self.clock}: {f}: {call.rsp}"
+            expect |= dict(location=call.rsp["location"], committing=over)
         right = [expect]
         if call.may_abort is not None:
             right.append(expect | dict(own=False, location=call.may_abort))
@@ -108,6 +123,9 @@ class RemapJudge:
         aborted = {t for t in range(32) if op == TxOp.RECOVER and m.txs[t].state == State.OPEN}
         if op == TxOp.ABORT and was in (State.OPEN, State.PREPARED):
             aborted.add(txid)
+        for c in self.waiting.values():
+            c.may_be_over = c.may_be_over or bool(c.over & aborted)
+            c.over -= aborted
         for c in lookups:
             if c.expect["own"] and c.fields["txid"] in aborted:
                 c.may_abort = c.below

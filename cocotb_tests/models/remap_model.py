@@ -54,6 +54,7 @@ class RemapModel:
         self.debts = {}  # location -> (lpn, who owes its release: an op or a txid)
         self.overdue = set()
         self.released = self.commits = 0
+        self.places, self.over, self.late = set(), set(), False  # `finds`
         self.seen = {
             "plain over committed": 0,
             "plain under a later commit": 0,
@@ -105,15 +106,28 @@ class RemapModel:
             if tx is None or tx.state != State.OPEN or (lpn not in tx.versions and tx.count == self.tx_entries):
                 return answer | dict(error=True)
             answer["hit"] = lpn in tx.versions
+            self.finds(lpn, limit, tx if answer["hit"] else None)
+            self.over, self.late = set(), False
             if tx.versions.get(lpn, NONE) != location:
                 self.owe(tx.versions.get(lpn, NONE), lpn, call)
             tx.count += not answer["hit"]
             tx.versions[lpn] = location
         if op == Op.PLAIN:
+            self.finds(lpn, limit)
             self.plain(lpn, location, limit, call)
         if op == Op.SWAP and location != NONE:
             answer["hit"] = self.swap(lpn, location, new)
         return answer
+
+    def finds(self, lpn, limit, tx=None):
+        """Of an APPEND or PLAIN: `places`, the words that it may find there (its transaction's own version, else the
+        base, which is one of the committed ones); `over`, whose uncommitted versions a PLAIN is below, and `late`,
+        whether those of a later commit may be among them.
+        """
+        chain = self.chain(lpn)
+        self.places = {tx.versions[lpn]} if tx else {v.location for v in chain}
+        self.over = {n for n, t in enumerate(self.txs) if t.state in UNCOMMITTED and lpn in t.versions}
+        self.late = any(v.order >= limit for v in chain)
 
     def trim(self, lpn, txid, limit, call, blocks):
         """Refused as a whole when the range or the transaction is wrong; blocks that find no room in the transaction's

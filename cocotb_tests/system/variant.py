@@ -14,11 +14,12 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 def firmware(preset, **settings):
-    """Compiles it below build/<preset>_<settings>, with the registers of the preset's SoC; the path of the binary.
+    """Compiles it below build/<preset>_<settings>, a folder for each value, with the registers of the preset's SoC; the
+    path of the binary.
 
     The drive of that preset is built.
     """
-    build = ROOT / "build" / "_".join([preset, *settings])
+    build = ROOT / "build" / "_".join([preset, *(f"{name}_{value}" for name, value in settings.items())])
     geometry.write(replace(geometry.preset(preset), **settings), build)
     if not (build / "software").exists():
         (build / "software").symlink_to(f"../{preset}/software")

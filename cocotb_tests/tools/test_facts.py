@@ -61,7 +61,7 @@ def test_the_header_for_hosts_has_the_same_numbers_alone_and_beside_the_other(tm
     prefix = {"Opcode": "OTX_OP_", "Status": "OTX_STATUS_", "Query": "OTX_QUERY_"}
     prefix |= {"TxState": "OTX_TX_", "HealthWord": "OTX_HEALTH_"}
     want = {p + name: number for group, p in prefix.items() for name, number in values(GROUPS[group]).items()}
-    want |= {"OTX_BLOCK": 4096, "OTX_HEALTH_WIDE": sum(1 << word for word in health.WIDE), "OTX_OP_RFLUSH": 0x8C}
+    want |= {"OTX_BLOCK": 4096, "OTX_HEALTH_WIDE": sum(1 << word for word in health.WIDE)}
     lists = {"OTX_OPCODES": "Opcode", "OTX_STATUSES": "Status", "OTX_TX_STATES": "TxState"}
     lists |= {"OTX_HEALTH_WORDS": "HealthWord", "OTX_QUERIES": "Query"}
     checks = "".join(f'static_assert({name} == {number}, "{name}");\n' for name, number in want.items())

@@ -80,7 +80,8 @@ const char *Recorder::name(uint32_t number) {
                                         "PREPARE",
                                         "BARRIER",
                                         "barrier flag",
-                                        "orderless write"};
+                                        "orderless write",
+                                        "RFLUSH"};
     static_assert(sizeof names / sizeof names[0] == kinds);
     return number < kinds ? names[number] : nullptr;
 }
@@ -102,7 +103,7 @@ void Recorder::head(uint32_t lbas, const char *fields) {
 
 void Recorder::submit(uint64_t id, const otx_cmd &cmd, uint64_t stamp) {
     const bool ranged = cmd.opcode == OTX_OP_WRITE || cmd.opcode == OTX_OP_READ || cmd.opcode == OTX_OP_WRITE_ZEROES ||
-                        cmd.opcode == OTX_OP_TRIM;
+                        cmd.opcode == OTX_OP_TRIM || cmd.opcode == OTX_OP_RFLUSH;
     add("{\"e\":\"submit\",\"id\":%llu,\"op\":\"%s\"", (unsigned long long)id, op_name(cmd.opcode));
     if (ranged) add(",\"lba\":%u,\"n\":%u", cmd.lba, cmd.count);
     if (cmd.has_tx) add(",\"tx\":%u", cmd.txid);
@@ -112,6 +113,7 @@ void Recorder::submit(uint64_t id, const otx_cmd &cmd, uint64_t stamp) {
     if (cmd.barrier) add(",\"barrier\":1");
     if (cmd.orderless) add(",\"orderless\":1");
     if (cmd.arg) add(",\"arg\":%u", cmd.arg);
+    if (cmd.stream) add(",\"stream\":%u", cmd.stream);
     if (cmd.opcode == OTX_OP_WRITE) {
         for (uint32_t i = 0; i < cmd.count; i++)
             add("%s%llu", i ? "," : ",\"data\":[", (unsigned long long)(stamp + i));

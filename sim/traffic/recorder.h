@@ -70,6 +70,7 @@ class Recorder {
         barriers,
         barrier_flags,
         orderless,
+        rflushes,
         kinds
     };
     void see(Seen what, bool yes = true) { counts_[what] += yes; }

@@ -63,6 +63,7 @@ constexpr uint8_t next_moods[OTX_FLAVOURS][16] = {
 };
 constexpr uint32_t depths[] = {1, 3, 6, 12, 24, 32, 32};
 constexpr uint64_t longest_pause = 4'000;
+constexpr uint32_t streams = 3;
 
 struct Busy {
     bool used = false, promise = false, ends = false;
@@ -238,7 +239,10 @@ class Traffic {
                 cmd = command(OTX_OP_WRITE, lba, n), cmd.has_tx = cmd.commit = 1, cmd.relaxed = kind == write_relaxed;
                 break;
             case abort_tx: cmd = command(OTX_OP_ABORT, 0, 0), cmd.has_tx = 1; break;
-            case flush: cmd = command(OTX_OP_FLUSH, 0, 0); break;
+            case flush:
+                cmd = command(OTX_OP_FLUSH, 0, 0);
+                if (below(2)) of_a_part(cmd, lba, n);
+                break;
             case read: cmd = command(OTX_OP_READ, lba, n); break;
             case tx_read: cmd = command(OTX_OP_READ, lba, n), cmd.has_tx = 1; break;
             case recover: cmd = command(OTX_OP_RECOVER, 0, 0); break;
@@ -263,6 +267,13 @@ class Traffic {
         submit(cmd);
     }
 
+    // An RFLUSH instead of a FLUSH: of blocks or of a stream.
+    void of_a_part(otx_cmd &cmd, uint32_t lba, uint32_t n) {
+        cmd.opcode = OTX_OP_RFLUSH, cmd.arg = below(2);
+        if (cmd.arg) cmd.stream = uint16_t(below(streams + 1));
+        else cmd.lba = lba, cmd.count = uint16_t(below(4) ? n : otx_lbas() - lba < 65535 ? otx_lbas() - lba : 65535);
+    }
+
     // Bad input: changes nothing and gets its own status.
     void submit_wrong(uint32_t lba, uint32_t n, uint8_t txid) {
         otx_cmd cmd = command(below(2) ? OTX_OP_READ : OTX_OP_TRIM, lba, n);
@@ -280,6 +291,7 @@ class Traffic {
         uint8_t tag = 0;
         while (tags_[tag].used) tag++;
         cmd.tag = tag;
+        if (cmd.opcode == OTX_OP_WRITE) cmd.stream = uint16_t(cmd.lba % streams);
         std::vector<uint8_t> &data = data_[tag];
         data.resize(size_t(OTX_BLOCK) * std::clamp<uint32_t>(cmd.count, 1, OTX_MAX_BLOCKS));
         const uint64_t stamp = stamp_ + 1;
@@ -289,7 +301,7 @@ class Traffic {
         }
         Busy &b = tags_[tag];
         b = {true,
-             cmd.opcode == OTX_OP_FLUSH || cmd.opcode == OTX_OP_PREPARE || cmd.fua ||
+             cmd.opcode == OTX_OP_FLUSH || cmd.opcode == OTX_OP_RFLUSH || cmd.opcode == OTX_OP_PREPARE || cmd.fua ||
                  ((cmd.opcode == OTX_OP_COMMIT || cmd.commit) && !cmd.relaxed),
              false, ++id_, cmd};
         b.ends = note(cmd);
@@ -316,7 +328,8 @@ class Traffic {
             r.see(Recorder::zeroes, cmd.opcode == OTX_OP_WRITE_ZEROES && !cmd.has_tx),
             r.see(Recorder::tx_trims, trims && cmd.has_tx);
         r.see(Recorder::begins, cmd.opcode == OTX_OP_BEGIN), r.see(Recorder::aborts, cmd.opcode == OTX_OP_ABORT),
-            r.see(Recorder::flushes, cmd.opcode == OTX_OP_FLUSH);
+            r.see(Recorder::flushes, cmd.opcode == OTX_OP_FLUSH),
+            r.see(Recorder::rflushes, cmd.opcode == OTX_OP_RFLUSH);
         r.see(Recorder::recovers, cmd.opcode == OTX_OP_RECOVER), r.see(Recorder::queries, cmd.opcode == OTX_OP_QUERY);
         r.see(Recorder::prepares, cmd.opcode == OTX_OP_PREPARE);
         r.see(Recorder::barriers, cmd.opcode == OTX_OP_BARRIER), r.see(Recorder::barrier_flags, cmd.barrier),

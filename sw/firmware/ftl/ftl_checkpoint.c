@@ -275,8 +275,9 @@ static void map_step(struct ftl *f, struct ftl_checkpoint *c) {
             wear_step(f, c);
             return;
         }
-        c->end = hal_log_head();
+        c->end = hal_log_fence(&c->beyond);
         c->noted = 0;
+        c->settling = 0;
         c->state = FTL_CHECKPOINT_SETTLE;
         return;
     }
@@ -339,9 +340,9 @@ static void new_root(struct ftl *f, struct ftl_checkpoint *c) {
 
 /* Asks for a durable watermark at `end`, if it needs that, also out of the log's reserve. False: no note more may be
  * taken there. */
-static bool note(struct ftl_supply *s, struct ftl_checkpoint *c, uint64_t end) {
+static bool note(struct ftl_supply *s, struct ftl_checkpoint *c, uint64_t end, uint32_t beyond) {
     bool urgent = s->log_ended;
-    if (c->noted >= end || hal_log_mark() < end) return true;
+    if (c->noted >= end || hal_log_mark() + beyond < end) return true;
     if (urgent && s->urgent_notes == FTL_URGENT_NOTES) return false;
     if (!hal_log_note(urgent)) return true;
     s->urgent_notes += urgent;
@@ -406,7 +407,7 @@ static bool is_time(struct ftl *f, struct ftl_supply *s, struct ftl_checkpoint *
     if (!there && !clean && (c->rounds & (c->rounds - 1u)) == 0) { /* ever more seldom: else it is never clean */
         uint64_t mark = hal_log_mark();
         c->noted = 0;
-        if (mark >= c->target) (void)note(s, c, mark);
+        if (mark >= c->target) (void)note(s, c, mark, 0);
     }
     return there || c->rounds > FTL_ASK_ROUNDS;
 }
@@ -460,7 +461,9 @@ void ftl_checkpoint_step(struct ftl *f, struct ftl_supply *s, struct ftl_checkpo
         return;
     }
     if (c->state == FTL_CHECKPOINT_SETTLE && durable < c->end) {
-        s->no_checkpoint = !note(s, c, c->end);
+        /* what waited in the write buffer may have been complete only after the note: then another one */
+        if (!s->log_ended && ++c->settling > FTL_SETTLE_ROUNDS) c->noted = c->settling = 0;
+        s->no_checkpoint = !note(s, c, c->end, c->beyond);
         return;
     }
     if (!ftl_io_empty(&f->io)) {

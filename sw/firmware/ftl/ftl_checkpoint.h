@@ -59,6 +59,7 @@
 #define FTL_MAP_TURN_BITS 6u /* each checkpoint writes one of 64 map pages anew, too */
 #define FTL_ASK_ROUNDS 2000u
 #define FTL_WAIT_ROUNDS 500u
+#define FTL_SETTLE_ROUNDS 500u
 #define FTL_ASK_FAILED 0x100u /* in `answer` */
 
 struct ftl_checkpoint {
@@ -71,9 +72,10 @@ struct ftl_checkpoint {
     uint64_t durable;                  /* the durable watermark as it was a round ago */
     uint32_t last;                     /* page where the last checkpoint has its start */
     enum { FTL_CHECKPOINT_NONE, FTL_CHECKPOINT_MAP, FTL_CHECKPOINT_SETTLE } state;
-    uint32_t copy; /* which copy of a page is next */
-    uint32_t page; /* next map page; g->map_pages: the last directory, then the wear pages */
-    uint32_t wear; /* next wear page */
+    uint32_t settling; /* rounds for which the log has not been durable at its end */
+    uint32_t copy;     /* which copy of a page is next */
+    uint32_t page;     /* next map page; g->map_pages: the last directory, then the wear pages */
+    uint32_t wear;     /* next wear page */
     /* of the 32 pages before page `taken`: those that have changed; the end of the directory */
     uint32_t bits, taken, stop;
     uint32_t turn;       /* which 64th of the pages is written anew, too */
@@ -82,6 +84,7 @@ struct ftl_checkpoint {
     bool changed;        /* it is to be written */
     bool composed;       /* the page is in its frame and not on NAND yet; */
     uint64_t position;   /* the log's head when its words were read */
+    uint32_t beyond;     /* of end: hal_log_fence */
     uint64_t end, noted; /* index that must be behind a durable watermark; a note stands below */
     struct ftl_root root;
     uint32_t done;        /* checkpoints */

@@ -24,7 +24,8 @@ static bool has_ticket(const struct ftl_collect *c, uint32_t block) {
 static void take_ticket(struct ftl_collect *c, uint32_t block) {
     c->ticket[c->tickets].block = block;
     c->ticket[c->tickets].turn = c->turn + 1;
-    c->ticket[c->tickets++].head = hal_log_head();
+    c->ticket[c->tickets].head = hal_log_fence(&c->ticket[c->tickets].beyond);
+    c->tickets++;
 }
 
 /* A note costs a page of the log: others bring the watermark, too, if there is time. */
@@ -45,7 +46,12 @@ static bool ripe(const struct ftl *f, struct ftl_collect *c) {
     uint64_t durable = hal_log_durable_mark();
     if (durable < head) {
         uint64_t mark = hal_log_mark(); /* the note brings this one, not that of the log's head */
-        if (note_is_due(f, c) && c->noted <= durable && mark >= head && hal_log_note(false)) c->noted = mark;
+        /* what waited in the write buffer may have been complete only after the note: then another one */
+        if (note_is_due(f, c) && (c->noted <= durable || ++c->vain > FTL_NOTE_ROUNDS) &&
+            mark + c->ticket[0].beyond >= head && hal_log_note(false)) {
+            c->noted = mark;
+            c->vain = 0;
+        }
         return false;
     }
     return c->turn > c->ticket[0].turn || (c->turn == c->ticket[0].turn && !old);
@@ -157,7 +163,8 @@ static bool search(struct ftl *f, const struct ftl_retire *r, struct ftl_collect
  * and notes. */
 static bool stuck(const struct ftl *f, const struct ftl_supply *s, const struct ftl_retire *r,
                   const struct ftl_collect *c) {
-    if (f->blocks.total == 0 && (c->tickets == 0 || hal_log_mark() < c->ticket[0].head)) return true;
+    if (f->blocks.total == 0 && (c->tickets == 0 || hal_log_mark() + c->ticket[0].beyond < c->ticket[0].head))
+        return true;
     return (c->starved && c->tickets == 0) ||
            (s->log_ended && s->no_checkpoint && (!ftl_moves_none(&r->moves) || c->tickets != 0));
 }

@@ -57,9 +57,11 @@ struct ftl_collect {
     struct {
         uint32_t block, turn; /* turn: the first one of the reads that counts */
         uint64_t head;
+        uint32_t beyond; /* hal_log_fence */
     } ticket[FTL_TICKETS];
     uint32_t tickets, turn;          /* turn: how many were begun */
     uint32_t waits;                  /* rounds of the oldest ticket */
+    uint32_t vain;                   /* rounds for which a note has not brought the watermark that it was asked for */
     uint64_t noted;                  /* a durable watermark that the last note brings, or a higher one */
     bool starved;                    /* the last victim ended for want of a block to move to */
     uint32_t released, moved_blocks; /* blocks that came back; of them those whose pages had to move */

@@ -82,11 +82,15 @@ void hal_log_full(uint32_t lanes);
  * there is none. hal_bad_block_taken: takes it; before that hal_full(false), if the drive is to get a block for it. */
 bool hal_bad_block(uint32_t *block_id);
 void hal_bad_block_taken(void);
-/* The index that the next log entry gets; the watermark: every entry below it is complete; the highest watermark that
- * stands in a durable log page. */
+/* The index that the next log entry gets; the watermark: every entry below it is complete; one that stands in a durable
+ * log page, and before which nothing waits in the write buffer (spinal BufferTurn). */
 uint64_t hal_log_head(void);
 uint64_t hal_log_mark(void);
 uint64_t hal_log_durable_mark(void);
+/* An index: when the durable watermark has come to it, all that is logged or in the write buffer now is durable and
+ * complete. `beyond`: by how much it is beyond the log's head; a note brings the watermark there when hal_log_mark()
+ * has come to that head. */
+uint64_t hal_log_fence(uint32_t *beyond);
 /* False: each entry below the head that was read before is durable and complete. */
 bool hal_log_dirty(void);
 /* Appends an entry that means nothing and wants the log durable past it, so that the durable watermark comes up though

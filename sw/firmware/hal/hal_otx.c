@@ -77,6 +77,7 @@ void hal_identity(uint32_t drive_id, const struct ftl_lost *lost) {
 void hal_enable(void) {
     otx_idle_dies_write(OTX_IDLE_DIES);
     otx_cost_benefit_write(OTX_COST_BENEFIT);
+    otx_buffer_limit_write(OTX_WRITE_FRAMES * OTX_BUFFER_PERCENT / 100);
     otx_enable_write(1);
 }
 
@@ -110,6 +111,11 @@ uint64_t hal_log_head(void) { COUNTER(log_head); }
 uint64_t hal_log_mark(void) { COUNTER(log_mark); }
 
 uint64_t hal_log_durable_mark(void) { COUNTER(log_durable_mark); }
+
+uint64_t hal_log_fence(uint32_t *beyond) {
+    *beyond = otx_buffered_read(); /* first: what it does not name is in the log before its head */
+    return hal_log_head() + *beyond;
+}
 
 bool hal_log_dirty(void) { return otx_log_dirty_read() != 0; }
 

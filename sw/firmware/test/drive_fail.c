@@ -111,6 +111,11 @@ bool hal_weak_page(uint32_t *ppn) {
 
 uint64_t hal_log_head(void) { return drive_group_open() ? hw.group_end : hw.head; }
 
+uint64_t hal_log_fence(uint32_t *beyond) {
+    *beyond = 0; /* it has no write buffer */
+    return hal_log_head();
+}
+
 /* The mark may rise between any two reads: each one sees what was true at the one before. */
 uint64_t hal_log_mark(void) {
     uint64_t mark = hw.mark_read;

@@ -229,6 +229,14 @@ class Drive:
         """
         return self.command(Opcode.BARRIER, check=check)
 
+    def rflush(self, lba=0, count=1, stream=None, check=True):
+        """What completed before it in these blocks (1 to 65,535), or of this stream (`stream` of a write: 0 to 65,535),
+        is durable when it returns; nothing else that waits in the write buffer is written.
+        """
+        if stream is not None:
+            return self.command(Opcode.RFLUSH, stream=stream, arg=1, check=check)
+        return self.command(Opcode.RFLUSH, lba, count, check=check)
+
     def begin(self, txid, check=True):
         """Opens a txid; CommandError with TX_BUSY if it is open. A write opens one, too."""
         return self.command(Opcode.BEGIN, txid=txid, check=check)

@@ -45,6 +45,9 @@ class Core(p: OtxParam) extends Component {
   queue.cmd << cmd
   cpl << queue.cpl
   data.dpCmd << queue.dpCmd
+  data.starved := queue.starved
+  data.dieIdle := flash.port.dieNow.map(!_.lsb).orR
+  data.bufferLimit := control.bufferLimit
   queue.dpDone << data.dpDone
   data.hostData <> hostData
 
@@ -87,6 +90,8 @@ class Core(p: OtxParam) extends Component {
   // log
   log.data <> data.log
   log.enable := control.enable
+  data.enable := control.enable
+  data.durableMark := log.durableMark
   log.generation := control.generation
   log.driveId := control.driveId
   log.noMore := control.logFull
@@ -152,14 +157,15 @@ class Core(p: OtxParam) extends Component {
   status.logPages := log.pages
   status.logHead := RegNext(log.groupEnd)
   status.logMark := RegNext(log.mark)
-  status.logDurableMark := RegNext(log.durableMark)
+  status.logDurableMark := RegNext(data.held) // what the buffer holds is behind it, too
   status.released := data.counters.releasedPages
   status.commits := data.counters.commits
   status.dataPages := data.counters.pages
   status.memoryErrors := remap.view.memoryErrors
   status.fault := supply.fault
   status.asked := data.asked
-  status.logDirty := RegNext(log.dirty, True)
+  status.buffered := data.buffered
+  status.logDirty := RegNext(log.dirty || data.waiting, True)
   status.moving := data.moving
   status.pageWanted := data.pageWanted
   status.busy := queue.busy || data.busy || remap.walking || flash.port.busy || ops.map(_.valid).reduce(_ || _)

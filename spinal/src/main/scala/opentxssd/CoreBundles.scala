@@ -44,6 +44,7 @@ case class DriveControl(p: OtxParam) extends Bundle {
   val refreshAt = UInt(p.correctedBits bits)
   val idleDies = Bool()
   val pageClocks = UInt(WritePace.intervalBits bits)
+  val bufferLimit = UInt(16 bits) // frames that may wait in the write buffer
 }
 
 /** What firmware can read. */
@@ -56,7 +57,8 @@ case class DriveStatus(p: OtxParam) extends Bundle {
   val flash = Ports.bare(FlashCounters(p))
   val fault = Bool()
   val asked = UInt(9 bits) // the last CHECKPOINT of the host
-  val logDirty = Bool() // an entry below logHead is not durable, or not complete
+  val logDirty = Bool() // an entry below logHead is not durable, or not complete, or a frame waits in the write buffer
+  val buffered = Bool() // a plain frame is linked and has no entry yet
   val moving = Bits(2 bits) // a page that firmware has copied has not found its place yet; bit 1: the log may have it
   val pageWanted = Bool() // a page that could not be programmed waits, and no erased page is left
   val busy = Bool() // a command, a NAND operation or a walk is under way; entries that wait for a FLUSH do not count

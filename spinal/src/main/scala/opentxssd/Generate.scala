@@ -2,7 +2,7 @@
 package opentxssd
 
 import java.io.File
-import opentxssd.data.{DataPath, LiveCounts, MapChanged, MapPages, TxFirst}
+import opentxssd.data.{BufferTurn, DataPath, LiveCounts, MapChanged, MapPages, TxFirst, WriteBuffer}
 import opentxssd.flash.{FlashBackend, FlashScheduler, PageAllocator, ReadRetry}
 import opentxssd.host.{CommandQueue, WritePace}
 import opentxssd.log.{CommitLog, LogWatermark}
@@ -30,6 +30,8 @@ object Generate {
     "otx_map_pages" -> (new MapPages(_)),
     "otx_map_changed" -> (p => new MapChanged(p.mapPages)),
     "otx_write_pace" -> (_ => new WritePace),
+    "otx_write_buffer" -> (new WriteBuffer(_)),
+    "otx_buffer_turn" -> (_ => new BufferTurn),
     "otx_tx_first" -> (_ => new TxFirst),
     // small enough to be proved
     "otx_remap_engine_2" -> (p => new RemapEngine(p.remap.copy(txids = 2, slots = 2), "otx_remap_engine_2")),

@@ -17,8 +17,10 @@ class CommandInHand(p: OtxParam, filled: FilledCmd, view: TxView) extends Area {
   val cmd = filled.cmd
   val isWrite = RegNext(cmd.opcode === Opcode.WRITE)
   val isTrim = RegNext(cmd.opcode === Opcode.TRIM || cmd.opcode === Opcode.WRITE_ZEROES)
-  val isFlush = RegNext(cmd.opcode === Opcode.FLUSH)
   val isCommit = RegNext(cmd.opcode === Opcode.COMMIT || cmd.opcode === Opcode.WRITE && cmd.commit)
+
+  // its last entry is what it waits for, else all that is in the log
+  val endsWithLog = isCommit || isTrim || RegNext(cmd.opcode === Opcode.PREPARE || cmd.opcode === Opcode.ABORT)
 
   // Blocks
   val blocks = cmd.count.resize(6 bits)

@@ -13,7 +13,8 @@ import spinal.lib.bus.amba4.axi._
 /** From a validated host command to map, log and flash, and back.
   *
   * {{{
-  *   dpCmd -+-> FrameFill -> CommandExecutor -> append, write, waiter      (all but READ, in order)
+  *   dpCmd -+-> FrameFill -> CommandExecutor -> append, waiter             (all but READ, in order)
+  *          |                    |  |  WriteBuffer -> FrameIssue -> append, write
   *          |                    |  op, rsp
   *          |      WriteFramePool ---+--- RemapPort --- remap engine     (after each program: SWAP, pageDone)
   *          |        Rescue -----+                                   (after a failed one, or a copy by firmware:
@@ -32,13 +33,17 @@ import spinal.lib.bus.amba4.axi._
   * No deadlock. Waits go only downwards in this list, so there is no cycle; the bottom depends on nobody.
   *  1. The host gives `wdata` that was asked for and takes `rdata` and completions; nothing of one is waited for in
   *     giving the other: a READ needs no frame of a WRITE that is not linked, and `wdataReq` waits only for frames.
-  *  2. FrameFill waits for frames (at most 32 are with the CommandExecutor, 32 here; all others are being programmed or
-  *     read) and for the CommandExecutor. The command queue sends a WRITE when it finds its frames and pages
-  *     (`framesFree`, `fetched`, `settled`), and one command that is no READ when `takes` says that there is a place:
-  *     so none of these waits in front of a READ, and for firmware only after a failing block.
-  *  3. The CommandExecutor waits for firmware (pages, or `full`; log pages, or `logFull`), for the log to take entries
-  *     and waits, for the scheduler to take programs, and for COMMITTING to end: that needs log and write frame pool
-  *     only. After `fault` it does not wait for COMMITTING and FrameFill does not wait for frames.
+  *  2. FrameFill waits for frames (at most 32 are with the CommandExecutor, 32 here; all others are in the write
+  *     buffer, being programmed or read) and for the CommandExecutor. The command queue sends a WRITE when it finds
+  *     its frames and pages (`framesFree`, `fetched`, `settled`), and one command that is no READ when `takes` says
+  *     that there is a place: so none of these waits in front of a READ, and for firmware only after a failing block.
+  *  3. The CommandExecutor waits for firmware (pages, or `full`; log pages, or `logFull`), for the log to take
+  *     entries and waits, for the write buffer, which may wait until FrameIssue has issued a group that it has begun,
+  *     for frames that were made early to be issued, and for COMMITTING to end: that needs log and write frame pool
+  *     only. FrameIssue waits for pages, of which each frame in the buffer has one promised, for the log to take
+  *     entries and for the scheduler to take programs. Whoever waits for room has the buffer issued (`background`),
+  *     so frames and pages come. After `fault` nobody waits for COMMITTING or the buffer, and FrameFill not for
+  *     frames.
   *  4. A frame comes free by its program, or its rescue (pages, or `full` and then `giveUp`; log; flash), its SWAP and
   *     its readers: ReadReturn, which waits only for frame memory and host. A page read waits for a read frame:
   *     ReadReturn again.
@@ -82,6 +87,14 @@ class DataPath(p: OtxParam) extends Component {
   // a page that firmware has copied: bit 0 it is with the rescue, or waits to come to it; bit 1: and not only because
   // the log is short
   val moving = out port Bits(2 bits)
+  val bufferLimit = in port UInt(16 bits) // frames that may wait in the write buffer
+  val dieIdle = in port Bool() // some die has nothing to do
+  val starved = in port Bool() // a WRITE waits for room
+  val durableMark = in port UInt(48 bits)
+  val enable = in port Bool()
+  val held = out port UInt(48 bits) // `BufferTurn`
+  val waiting = out port Bool() // a frame is in the write buffer
+  val buffered = out port Bool() // a plain frame is linked, or about to be, and not issued
   val pageWanted = out port Bool() // the rescue waits for a page, and the allocator has none
   val asked = out port UInt(9 bits) // of CHECKPOINT: `CommandExecutor`
   val busy = out port Bool()
@@ -93,6 +106,8 @@ class DataPath(p: OtxParam) extends Component {
 
   private val fill = new FrameFill(p)
   private val executor = new CommandExecutor(p)
+  private val buffer = new WriteBuffer(p)
+  private val issuer = new FrameIssue(p)
   private val pool = new WriteFramePool(p)
   private val reader = new ReadPath(p)
   private val readReturn = new ReadReturn(p)
@@ -121,26 +136,65 @@ class DataPath(p: OtxParam) extends Component {
   for ((r, to) <- StreamDemux(frame.r, mover, 2).zip(Seq(readReturn.axi.r, pages.frame.r))) to << r
 
   // Writing commands
-  executor.filled << fill.filled.halfPipe()
+  executor.filled << fill.filled
   executor.frames << fill.frames
-  pool.giveBack << executor.giveBack
+  pool.giveBack << StreamArbiterFactory().lowerFirst.noLock.onArgs(executor.giveBack, buffer.absorbed)
   intake.framesFree := pool.freeCount
   intake.fetched.valid := RegNext(fill.filled.fire && fill.filled.cmd.opcode === Opcode.WRITE) init False
   intake.fetched.payload := RegNext(fill.filled.cmd.count.resize(6 bits))
-  intake.settled << executor.settled
-  pool.describe << executor.describe
+  // each block of a WRITE takes a page, or has ended without
+  private val left = executor.unused.valid.mux(executor.unused.payload, U(0, 6 bits)) +
+    buffer.absorbed.fire.asUInt + issuer.ends.valid.asUInt
+  intake.settled.valid := RegNext(left =/= 0) init False
+  intake.settled.payload := RegNext(left)
+  pool.describe << issuer.describe
   tx << executor.tx
   executor.view <> view
   private val taken = StreamDemux(alloc, rescue.wantsPage.asUInt, 2)
-  executor.alloc << taken(0)
-  append << executor.append
+  issuer.alloc << taken(0)
+  private val appends = // between the entries of a group comes no other
+    StreamArbiterFactory().roundRobin.lambdaLock[LogAppend]((s: Stream[LogAppend]) => s.payload.last).build(
+      LogAppend(),
+      2
+    )
+  appends.io.inputs(0) << issuer.append
+  appends.io.inputs(1) << executor.append
+  append << appends.io.output
+  executor.appended << append.toFlowFire
+  executor.sequence := issuer.sequence
   executor.head := head
+  issuer.head := head
+  issuer.places := RegNext(supply.places =/= 0) init False
+  buffer.link << executor.link
+  buffer.gather << executor.gather
+  buffer.view <> executor.buffer
+  buffer.fault := fault
+  buffer.ends << issuer.ends
+  issuer.frames << buffer.issue
+  private val tight = RegNext(logLeft <= LogReserve.open(p) + LogReserve.spread(p)) init True
+  executor.tight := tight
+  private val turns = new BufferTurn
+  turns.enable := enable
+  turns.head := head
+  turns.durableMark := durableMark
+  turns.old := buffer.old
+  turns.linking := executor.linking
+  buffer.turn := turns.turn
+  held := turns.held
+  buffered := RegNext(buffer.plain || executor.linking, True)
+  waiting := RegNext(buffer.view.waiting =/= 0 || executor.linking, True)
+  private val quiet = Reg(UInt(15 bits)) init 0 // clocks without a new frame
+  quiet := executor.linking.mux(U(0), quiet + (!quiet.msb).asUInt)
+  // what may wait keeps no die's queue full: who needs a page soon would stand behind it
+  private val calm = RegNext(bufferLimit === 0 || dieIdle) init False
+  private val tooMuch = RegNext(buffer.view.waiting > bufferLimit || quiet.msb || starved || tight) init True
+  buffer.background := (tooMuch || !turns.ready) && calm
   waiter << executor.waiter
   executor.supply := supply
   executor.loss := loss
   asked := executor.asked
   evCommitCmd := executor.evCommit
-  evCommitTag := executor.filled.cmd.tag
+  evCommitTag := executor.evCommitTag
   evCommitTxid := view.useTxid
   evCommitEntries := executor.evCommitEntries
 
@@ -153,7 +207,7 @@ class DataPath(p: OtxParam) extends Component {
     marked.cookie := op.cookie | ofRescue
     marked
   }
-  write << StreamArbiterFactory().lowerFirst.transactionLock.onArgs(rescueWrite, executor.write)
+  write << StreamArbiterFactory().lowerFirst.transactionLock.onArgs(rescueWrite, issuer.write)
   private val programmed = StreamDemux(writeDone, writeDone.cookie.msb.asUInt, 2)
   pool.writeDone << programmed(0)
   rescue.writeDone << programmed(1)
@@ -166,20 +220,24 @@ class DataPath(p: OtxParam) extends Component {
   // What is reserved of the log is not for these: nothing is lost without them. And they come behind all pages that
   // failed: one of these may be what was copied, and of its RELOCATEs the first is the one that recovery follows.
   rescue.move << move.haltWhen(logShort && !fault || pool.failing)
-  rescue.alloc << taken(1).haltWhen(executor.holdsPage) // pages go to their block in the order in which they were taken
+  rescue.alloc << taken(1).haltWhen(issuer.holds) // pages go to their block in the order in which they were taken
   private val noting = RegInit(False) // a note of firmware waits for its place in the log
   private val urgent = RegInit(False) // it may take a page of the log's reserve
   when(reclaim.note) {
     noting := True
     urgent := reclaim.noteUrgent || noting && urgent
   }
-  // The log becomes durable up to here first, so that the page with the note may bring that watermark (rule mark-log)
+  // All that waits in the buffer is issued first: what a note is for may need it (`BufferTurn`).
+  // The log becomes durable up to here then, so that the page with the note may bring that watermark (rule mark-log)
   private val noteTo, noteFrom = Reg(UInt(48 bits)) init 0
   private val begun = RegInit(False)
   private val behind = RegNext(durable >= noteFrom) init False
   // what is offered stays, or the rescue behind it would wait for the log's room; LogReserve counts it
   private val offered = RegInit(False)
-  when(noting && !begun && (!logShort || urgent || fault)) {
+  private val turned = RegInit(False)
+  turns.restart := noting && !turned && turns.ready
+  when(turns.restart)(turned := True)
+  when(noting && (turned && !turns.restart && turns.ready || fault) && !begun && (!logShort || urgent || fault)) {
     begun := True
     behind := False
     noteFrom := head
@@ -197,6 +255,7 @@ class DataPath(p: OtxParam) extends Component {
   when(note.fire) {
     noting := False
     begun := False
+    turned := False
     offered := False
     noteTo := head + 1
   }
@@ -212,7 +271,7 @@ class DataPath(p: OtxParam) extends Component {
   pageWanted := RegNext(rescue.wantsPage && !alloc.valid && allocLeft === 0) init False
   private val hungry = Reg(UInt(4 bits)) init 0 // for how long nobody has brought the page that is waited for
   private val starves =
-    full && allocLeft === 0 && !alloc.valid && !eventWaits && (rescue.wantsPage || executor.wantsPage)
+    full && allocLeft === 0 && !alloc.valid && !eventWaits && (rescue.wantsPage || issuer.wants)
   hungry := Mux(!starves, U(0), Mux(hungry.andR, hungry, hungry + 1))
   giveUp := RegNext(hungry.andR) init False
 

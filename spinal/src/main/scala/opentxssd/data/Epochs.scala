@@ -6,28 +6,36 @@ import opentxssd.log.LogAppend
 import spinal.core._
 import spinal.lib._
 
-/** Which epoch the log is in: the order-preserving entries between two barriers (docs/decisions/034-barriers.md).
+/** Which epoch is open: the order-preserving writes, trims and commits between two barriers
+  * (docs/decisions/034-barriers.md).
   *
-  * Contract. `append` is what goes to the log, `head` its index when it is taken. `closes`, in no clock in which an
-  * entry is taken: a barrier. `epoch` is that of the next entry, from the clock after. An epoch without an
-  * order-preserving entry is not closed: so two order-preserving entries that are n apart in the log are less than n
-  * epochs apart, and whoever compares entries of the log's last pages may do it modulo 2^32. `after`: every
-  * order-preserving entry of an earlier epoch that names a page has a lower index.
+  * Contract. `uses`: an order-preserving frame goes to the write buffer, or such an entry to the log. `closes`, in a
+  * clock without `uses`: a barrier. `epoch` is the open one, a clock late. One that was not used is not closed: so two
+  * order-preserving entries that are n apart in the log are less than n epochs apart, and whoever compares entries of
+  * the log's last pages may do it modulo 2^32. `any`: some epoch was closed.
+  * `appended` is what goes to the log, `head` its index; its order-preserving entries come in the order of their epochs
+  * (rule epoch-issue). `after`: all of these in the log that name a page and are of an earlier epoch than the open one
+  * have a lower index.
   * Reset: epoch 0, and nothing before it.
   */
-class Epochs(append: Stream[LogAppend], head: UInt, closes: Bool) extends Area {
+class Epochs(appended: Flow[LogAppend], head: UInt, uses: Bool, closes: Bool) extends Area {
   val epoch = Reg(UInt(32 bits)) init 0
-  val after = Reg(UInt(48 bits)) init 0
+  val any = RegInit(False)
 
   private val used = RegInit(False)
-  private val pages = Reg(UInt(48 bits)) init 0 // behind the last entry that names a page
-  when(append.fire && append.ordered) {
-    used := True
-    when(append.kind === LogKind.MAP)(pages := head + 1)
-  }
+  when(uses)(used := True)
   when(closes && used) {
     used := False
+    any := True
     epoch := epoch + 1
-    after := pages
   }
+
+  private val last = Reg(UInt(32 bits)) init 0 // epoch of the last such entry in the log
+  private val pages, before = Reg(UInt(48 bits)) init 0 // behind it; behind the last one of an earlier epoch
+  when(appended.valid && appended.ordered && appended.kind === LogKind.MAP) {
+    pages := head + 1
+    last := appended.epoch
+    when(appended.epoch =/= last)(before := pages)
+  }
+  val after = (last === epoch).mux(before, pages)
 }

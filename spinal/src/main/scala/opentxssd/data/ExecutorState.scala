@@ -13,11 +13,18 @@ object ExecutorState extends SpinalEnum(binaryOneHot) {
     Room,      // pages for data and log
     Probe,     // the engine to take a LOOKUP
     Probed,    // its answer
-    Append,    // a page and the log
+    Seek,      // the write buffer: a frame that a LOOKUP has found is made early
+    Append,    // the log to take a TRIM
     Link,      // the engine to take PLAIN, APPEND or TRIM
     Linked,    // its answer
-    Issue,     // the flash scheduler
+    Keep,      // the write buffer to take the frame
     After,     // nothing: ends a write or trim
+    SeekLook,  // RFLUSH: the engine to take a LOOKUP
+    SeekLooked, // its answer
+    SeekOne,   // the write buffer: what it has found is made early
+    Gather,    // the write buffer: frames are made early
+    Aside,     // room among the commands that wait for frames to be issued
+    Over,      // frames below versions of transactions to be issued
     Record,    // the log to take COMMIT, ABORT or PREPARE
     Tx,        // the engine to take a transaction's change
     Settle,    // its state to show
@@ -31,8 +38,8 @@ object ExecutorState extends SpinalEnum(binaryOneHot) {
 }
 
 /** The executor's state, the status that its command ends with, and the ways on that several of its parts go. `frames`:
-  * how many the command came with. */
-class ExecutorFlow(frames: UInt) extends Area {
+  * how many the command came with; `again`: it has stood aside. */
+class ExecutorFlow(frames: UInt, val again: Bool) extends Area {
   import ExecutorState._
 
   val state = RegInit(Idle)
@@ -47,7 +54,8 @@ class ExecutorFlow(frames: UInt) extends Area {
   }
 
   /** Changes the transaction in hand, and goes on when that shows. */
-  def change(what: Int, after: ExecutorState.E): Unit = {
+  def change(what: Int, after: ExecutorState.E): Unit = change(what, after())
+  def change(what: Int, after: ExecutorState.C): Unit = {
     txOp := what
     next := after
     state := Tx

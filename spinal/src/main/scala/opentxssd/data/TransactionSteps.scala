@@ -12,8 +12,9 @@ import spinal.lib._
   *
   * COMMIT and ABORT are a record in the log first, then a change that the engine takes: COMMITTING, which the log ends
   * when it is durable (`waiter`), or ABORT. RECOVER appends an ABORT for each transaction that is open, and then aborts
-  * all of them in one change. They use the last log pages, which nothing else may touch (`LogReserve`). `commits`: a
-  * COMMIT begins.
+  * all of them in one change. They use the last log pages, which nothing else may touch (`LogReserve`). All frames of
+  * the transaction are issued before its record; so are plain frames below its versions before that of a COMMIT
+  * (`covered`, of the write buffer): rule lpn-order.
   *
   * PREPARE is a record, then the change, then a wait as a FLUSH has it: so its record is durable and all its pages
   * are complete. No other command of the txid is let in before that. The ABORT of a PREPARED one waits in the same
@@ -28,6 +29,7 @@ class TransactionSteps(
     append: Stream[LogAppend],
     tx: Stream[TxOp],
     restored: Flow[TxRestored],
+    covered: Bool,
     most: Int
 ) extends Area {
   import ExecutorState._
@@ -35,7 +37,6 @@ class TransactionSteps(
   import flow.{change, next, settle, state, txOp}
   import hand.{cmd, count, isOpen, isPrepared, txid}
 
-  val commits = False
   tx.valid := state === Tx
   tx.op := txOp
   tx.txid := txid
@@ -53,9 +54,8 @@ class TransactionSteps(
     state := Record
   }
   def commit(): Unit = {
-    commits := True
     record := LogKind.COMMIT
-    state := Record
+    state := Over
   }
   def recover(): Unit = {
     record := LogKind.ABORT
@@ -79,6 +79,7 @@ class TransactionSteps(
           .otherwise(change(TxOpcode.ABORT, Finish))
       }
     }
+    is(Over)(when(covered)(state := Record))
     is(Tx)(when(tx.ready)(state := Settle))
     is(Settle)(state := next)
     is(Scan)(when(isOpen)(state := Record) otherwise scanned())

@@ -17,6 +17,7 @@ case class CommandCheck(p: OtxParam, cmd: HostCmd, enable: Bool) extends Area {
   val ranged = writes || reads
   val recovers = is(Opcode.RECOVER)
   val asks = is(Opcode.CHECKPOINT)
+  private val flushesRange = is(Opcode.RFLUSH) && !cmd.arg(0)
   val namesTx = is(Opcode.BEGIN, Opcode.COMMIT, Opcode.ABORT, Opcode.PREPARE)
   val queriesTx = is(Opcode.QUERY) && (cmd.arg === Query.TX || cmd.arg === Query.TX_WALK)
 
@@ -38,16 +39,18 @@ case class CommandCheck(p: OtxParam, cmd: HostCmd, enable: Bool) extends Area {
   val keepsOrder = plain && !cmd.orderless || is(Opcode.COMMIT) || writesData && cmd.commit
   val closesEpoch = is(Opcode.BARRIER) || cmd.barrier
 
-  private val known = ranged || namesTx || recovers || asks || is(Opcode.FLUSH, Opcode.QUERY, Opcode.BARRIER)
-  private val badLength = ranged && (cmd.count === 0 || cmd.count > OtxParam.maxBlocks)
+  private val known =
+    ranged || namesTx || recovers || asks || is(Opcode.FLUSH, Opcode.RFLUSH, Opcode.QUERY, Opcode.BARRIER)
+  private val badLength =
+    flushesRange && cmd.count === 0 || ranged && (cmd.count === 0 || cmd.count > OtxParam.maxBlocks)
   private val badFlag = cmd.order > Order.HEAD_OF_QUEUE || (cmd.orderless && !plain) ||
     (cmd.barrier && !(writes || is(Opcode.COMMIT))) ||
     (cmd.fua && !writes) ||
     (cmd.commit && !(writesData && cmd.hasTx)) ||
     (cmd.relaxed && !is(Opcode.COMMIT) && !cmd.commit) || (cmd.relaxed && cmd.fua) ||
     (cmd.hasTx && !(ranged || namesTx || queriesTx)) || (!cmd.hasTx && (namesTx || queriesTx))
-  private val badQuery = is(Opcode.QUERY) && Queries.isUnknown(cmd.arg) || asks && cmd.arg > 1
-  private val pastEnd = ranged && (cmd.lba +^ cmd.count) > U(p.lbas, 33 bits)
+  private val badQuery = is(Opcode.QUERY) && Queries.isUnknown(cmd.arg) || (asks || is(Opcode.RFLUSH)) && cmd.arg > 1
+  private val pastEnd = (ranged || flushesRange) && (cmd.lba +^ cmd.count) > U(p.lbas, 33 bits)
   private val badTxid = inTx && cmd.txid >= OtxParam.txids
 
   val status = UInt(4 bits)

@@ -40,6 +40,7 @@ class CommandQueue(p: OtxParam, tags: Int = OtxParam.tags) extends Component {
   val intake = Ports.bare(in port Intake())
   val pageClocks = in port UInt(WritePace.intervalBits bits) // `WritePace`
   val busy = out port Bool()
+  val starved = out port Bool() // a WRITE waits for pages or frames
 
   private val tagBits = log2Up(tags)
   private val lbaBits = log2Up(p.lbas + 1)
@@ -177,6 +178,7 @@ class CommandQueue(p: OtxParam, tags: Int = OtxParam.tags) extends Component {
   room.supply := supply
   room.intake := intake
   room.pageClocks := pageClocks
+  starved := room.starved
   private val passing = RegInit(False) // one that is no READ is on its way to `dpCmd`
   private val open = intake.takes && !passing
   private val noRoom = ofTags(c => c.takesLog && !room.logOpen || c.takesPages && !room.hold.ready)

@@ -17,10 +17,9 @@ case class WriteSize() extends Bundle {
   *
   * Contract. `logOpen`: a command that needs log pages (WRITE, TRIM, WRITE ZEROES, BEGIN, PREPARE) may go. A WRITE
   * comes here first (`hold`, one at a time; the others wait for it, so a large one is not starved by small ones) and
-  * goes (`go`, three clocks later at the earliest) when it finds NAND pages, frames and the log open, and places for
-  * its first programs in the queues of the dies (`CommandRoom.first`; without them COMMITs would wait behind it until
-  * one of these programs ends). What has gone and has not taken its frames (`fetched`) or pages and places (`settled`)
-  * yet is counted; `settled` twelve clocks long, for `places` is late. While free blocks are few it also waits until
+  * goes (`go`, three clocks later at the earliest) when it finds NAND pages, frames and the log open. What has gone and
+  * has not taken its frames (`fetched`) or pages (`settled`: also while it is in the write buffer) yet is counted.
+  * `starved`: the one that is held finds no pages or frames. While free blocks are few it also waits until
   * the clocks are over that the one before has cost (`WritePace`). Where no more room will come (`full`, `logFull`) or
   * `fault` is set it goes all the same: the command executor then ends it with CAPACITY or READ_ONLY.
   *
@@ -32,16 +31,16 @@ class CommandRoom(p: OtxParam) extends Component {
 
   val hold = slave port Stream(WriteSize())
   val go = master port Stream(UInt(5 bits))
-  val logOpen = out port Bool()
+  val logOpen, starved = out port Bool()
   val supply = Ports.bare(in port Supply())
   val intake = Ports.bare(in port Intake())
   val pageClocks = in port UInt(WritePace.intervalBits bits)
   import intake.{fetched, framesFree, settled}
-  import supply.{allocLeft, fault, full, logFull, logLeft, places}
+  import supply.{allocLeft, fault, full, logFull, logLeft}
 
-  /** Blocks of WRITEs that have gone: 32 of 32 blocks at most. */
+  /** Blocks of WRITEs that have gone: those of 32 WRITEs and of all frames at most. */
   private def promised(end: Flow[UInt]): UInt = {
-    val sum = Reg(UInt(11 bits)) init 0
+    val sum = Reg(UInt(16 bits)) init 0
     sum := sum + Mux(go.fire, held.blocks, U(0)).resized - Mux(end.valid, end.payload, U(0)).resized
     sum
   }
@@ -62,19 +61,13 @@ class CommandRoom(p: OtxParam) extends Component {
   pace.interval := pageClocks
   pace.goes.valid := go.fire
   pace.goes.payload := held.blocks
-  private val unissued = promised(Delay(settled, 12, init = settled.getZero))
+  private val unissued = promised(settled)
   private val needsPages = RegNext(unissued + held.blocks)
-  private val needsPlaces = RegNext(unissued + (held.blocks min CommandRoom.first(p)))
   private val needsFrames = RegNext(promised(fetched) + held.blocks)
-  private val hasPages = allocLeft >= needsPages && places >= needsPlaces && pace.may || full
+  private val hasPages = allocLeft >= needsPages && pace.may || full
   private val fits = RegNext(hasPages && framesFree >= needsFrames || fault) init False
+  starved := RegNext(holds && age === 2 && (allocLeft < needsPages || framesFree < needsFrames)) init False
   logOpen := RegNext(logLeft > LogReserve.open(p) || logFull || fault) init False
   go.valid := holds && age === 2 && fits && logOpen
   go.payload := held.tag
-}
-
-object CommandRoom {
-
-  /** So many programs of a WRITE find places before it goes: enough that no die waits for the rest. */
-  def first(p: OtxParam): Int = (2 * p.dies) min 8
 }

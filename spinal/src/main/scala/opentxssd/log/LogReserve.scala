@@ -15,6 +15,8 @@ import opentxssd._
   *
   *   -  1: the one that is open then, if somebody waits for it or the command's entries do not fit
   *   -  1: the one with the command's entries (up to 32, and its COMMIT or PREPARE record)
+  *   -  those with the entries of frames that wait in the write buffer, which may be all. When the log is about to be
+  *      short (`spread`) they are all on their way, and who waits for one waits for all of them, so they share pages
   *   -  3: those with the entry of a move and of a note that began in the same clocks; a note waits until what stands
   *     before it is durable, so it may take two
   *   -  6: those with the three notes that firmware lets into the reserve, so that a checkpoint can free the log when
@@ -37,9 +39,14 @@ import opentxssd._
   */
 object LogReserve {
   def reserved(p: OtxParam): Int =
-    1 + 1 + 3 + 6 + 1 + OtxParam.txids + (p.pagesPerBlock max p.lanes * p.pagesPerBlock / 2)
+    1 + 1 + waiting(p) + 3 + 6 + 1 + OtxParam.txids + (p.pagesPerBlock max p.lanes * p.pagesPerBlock / 2)
+
+  private def waiting(p: OtxParam) = p.writeFrames / Number.LOG_ENTRIES + 1
 
   /** The command queue lets such commands go above this: three may be before one in the data path, of two pages each.
     * So the command executor finds its pages and does not wait. */
   def open(p: OtxParam): Int = reserved(p) + 6
+
+  /** So many pages above `open` the write buffer begins to be emptied. */
+  def spread(p: OtxParam): Int = waiting(p) + 2
 }

@@ -82,7 +82,8 @@ class RemapStep(p: RemapParam) extends Component {
     (lookup && take).mux(meaning.distance, flags.distance)
   )
   newFlags.own := ownBefore || ownNow
-  newFlags.committing := !isHead && flags.committing || isEntry && meaning.committing
+  newFlags.committing := !isHead && flags.committing ||
+    isEntry && (meaning.committing || plain && meaning.uncommitted)
   newFlags.found := !isHead && flags.found || self
   newFlags.hit := written && flags.hit
   newFlags.more := False
@@ -93,9 +94,11 @@ class RemapStep(p: RemapParam) extends Component {
   private val have = !isHead && (flags.own || !flags.distance.andR)
   rsp.tag := context.tag
   rsp.location := take.mux(entry.location, have.mux(kept, word))
-  when(!lookup)(rsp.location := Word.none)
+  // a link: what it replaced, or for a new entry what the chain ends in
+  when(!lookup)(rsp.location := (append && newFlags.hit).mux(kept, at.word))
+  when(!lookup && (swap || context.part || fault))(rsp.location := Word.none)
   rsp.own := lookup && newFlags.own
-  rsp.committing := lookup && newFlags.committing
+  rsp.committing := (lookup || plain && !context.part && !fault) && newFlags.committing
   rsp.hit := newFlags.hit
   rsp.error := fault
 
