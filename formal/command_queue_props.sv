@@ -21,6 +21,8 @@ module command_queue_props (
     input wire dp_ready,
     input wire done_valid,
     input wire [1:0] done_tag,
+    input wire fetch_valid,
+    input wire [1:0] fetch_tag,
     input wire takes
 );
   localparam [1:0] Simple = 0, Ordered = 1, Head = 2;
@@ -36,6 +38,7 @@ module command_queue_props (
   wire closes = opcode == Barrier || barrier;
   wire cmd_ready, dp_valid, done_ready, cpl_valid;
   wire [4:0] dp_tag, cpl_tag;
+  wire [7:0] dp_opcode;
   otx_command_queue_3 dut (
       .clk(clk),
       .reset(reset),
@@ -61,6 +64,7 @@ module command_queue_props (
       .cpl_payload_tag(cpl_tag),
       .dpCmd_valid(dp_valid),
       .dpCmd_ready(dp_ready),
+      .dpCmd_payload_opcode(dp_opcode),
       .dpCmd_payload_tag(dp_tag),
       .dpDone_valid(done_valid),
       .dpDone_ready(done_ready),
@@ -74,9 +78,11 @@ module command_queue_props (
       .logFull(1'b0),
       .fault(1'b0),
       .takes(takes),
+      .takesWrites(takes),
       .framesFree(16'd1000),
-      .fetched_valid(1'b0),
-      .fetched_payload(6'd0),
+      .fetched_valid(fetch_valid),
+      .fetched_payload_tag({3'd0, fetch_tag}),
+      .fetched_payload_blocks(6'd1),
       .settled_valid(1'b0),
       .settled_payload(6'd0),
       .pageClocks(20'd0),
@@ -86,16 +92,19 @@ module command_queue_props (
 
   wire accepts = cmd_valid && cmd_ready, goes = dp_valid && dp_ready, ends = cpl_valid && cpl_ready;
   reg [2:0] there = 0, gone = 0, answered = 0;  // of each tag: accepted; gone; answered by the data path
+  reg [2:0] empty = 0;  // a WRITE that is gone and has not got its data
 
   always @(*) begin
-    if (reset) assume (!cmd_valid && !done_valid);
+    if (reset) assume (!cmd_valid && !done_valid && !fetch_valid);
+    if (fetch_valid) assume (fetch_tag != 3 && empty[fetch_tag]);
     if (cmd_valid) begin
       assume (ranged || opcode == Flush || opcode == Barrier || opcode == Commit);
       assume (order != 3 && tag != 3 && !there[tag]);
       assume (!(fua || orderless) || writes);
       assume (!barrier || writes || opcode == Commit);
     end
-    if (done_valid) assume (done_tag != 3 && there[done_tag] && gone[done_tag] && !answered[done_tag]);
+    if (done_valid)
+      assume (done_tag != 3 && there[done_tag] && gone[done_tag] && !answered[done_tag] && !empty[done_tag]);
   end
   // streams keep what they offer
   reg waits = 0, done_waits = 0;
@@ -121,6 +130,8 @@ module command_queue_props (
         answered[tag] <= 0;
       end
       if (goes) gone[dp_tag[1:0]] <= 1;
+      if (goes && dp_opcode == Write) empty[dp_tag[1:0]] <= 1;
+      if (fetch_valid) empty[fetch_tag] <= 0;
       if (done_valid && done_ready) answered[done_tag] <= 1;
       if (ends) there[cpl_tag[1:0]] <= 0;
       if (goes) a_goes_once : assert (dp_tag < 3 && there[dp_tag[1:0]] && !gone[dp_tag[1:0]]);
@@ -133,6 +144,7 @@ module command_queue_props (
   reg [1:0] first_order = 0, later_order = 0;
   reg first_keeps = 0, first_closes = 0;
   reg not_gone = 0, not_ended = 0;  // `first` is neither since `later` was accepted
+  reg  no_data = 0;  // nor gone, or a WRITE without its data
   reg  after_barrier = 0;  // and a barrier says that it goes first
   wire first_goes = goes && dp_tag[1:0] == first, first_ends = ends && cpl_tag[1:0] == first;
   always @(posedge clk)
@@ -144,17 +156,20 @@ module command_queue_props (
       end
       if (first_goes) not_gone <= 0;
       if (first_ends) not_ended <= 0;
+      if (first_goes && dp_opcode != Write || fetch_valid && fetch_tag == first) no_data <= 0;
       if (accepts && tag == later) begin
         later_order <= order;
         not_gone <= there[first] && !gone[first] && !first_goes;
         not_ended <= there[first] && !first_ends;
+        no_data <= there[first] && !first_ends &&
+            (gone[first] ? empty[first] && !(fetch_valid && fetch_tag == first) : !(first_goes && dp_opcode != Write));
         after_barrier <= first_closes && (keeps || closes) || first_keeps && closes;
       end
       if (goes && dp_tag[1:0] == later) begin
         if (first_order == Head) a_not_before_a_head_of_queue : assert (!not_gone);
         if (first_order == Ordered && later_order != Head) a_not_beside_an_ordered_one : assert (!not_ended);
         if (later_order == Ordered) a_ordered_after_all : assert (!not_ended);
-        if (after_barrier) a_not_before_a_barrier : assert (!not_gone);
+        if (after_barrier) a_not_before_a_barrier : assert (!no_data);
         c_passes : cover (not_gone && first_order == Simple);
         c_head_passes_ordered : cover (not_gone && first_order == Ordered && later_order == Head);
       end
@@ -162,7 +177,7 @@ module command_queue_props (
 
   // progress: while somebody waits and the data path has nothing, one goes or ends
   reg [4:0] still = 0;
-  wire free = takes && dp_ready && cpl_ready && (there & gone & ~answered) == 0;
+  wire free = takes && dp_ready && cpl_ready && (there & gone & ~answered) == 0;  // so all have their data
   always @(posedge clk)
     if (!reset) begin
       still <= there != 0 && free && !goes && !ends ? still + 1 : 0;

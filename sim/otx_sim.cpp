@@ -13,6 +13,7 @@
 #include <deque>
 #include <fstream>
 #include <iterator>
+#include <list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -53,10 +54,15 @@ struct Slot {  // of a tag
     bool used = false;
     uint8_t *data = nullptr;
     uint32_t blocks = 0;
+    uint32_t beats = UINT32_MAX;  // of a WRITE, that still come
+    bool late = false;            // those that are missing come after its completion
 };
 
-struct BlockRef {
+struct Request {  // of a block of a WRITE
     uint8_t tag, block;
+    uint16_t number;
+    int beat;
+    bool ended, forgotten;  // its command has completed: what comes for it is late; no more beats come
 };
 
 std::vector<uint8_t> firmware;
@@ -70,8 +76,9 @@ std::unique_ptr<VerilatedFstC> recorder;
 uint64_t now;
 Slot slots[OTX_TAGS];
 std::deque<otx_cmd> commands;
-std::deque<BlockRef> requests;
-int write_beat, read_beat;
+std::list<Request> requests;
+const Request *offered;  // the one whose beat is at the port
+int read_beat;
 std::deque<otx_cpl> completions;
 std::string uart;
 
@@ -101,14 +108,36 @@ void put_command() {
     top->cmd_arg = c.arg;
 }
 
+// A beat of the oldest request whose host has not stopped; what is offered stays until it has passed.
 void put_write_beat() {
-    top->wdata_valid = !requests.empty();
-    if (requests.empty()) return;
-    const BlockRef &r = requests.front();
-    uint64_t word = 0;
-    if (const uint8_t *data = slots[r.tag].data) std::memcpy(&word, data + OTX_BLOCK * r.block + 8 * write_beat, 8);
-    top->wdata_data = word;
-    top->wdata_last = write_beat == beats - 1;
+    if (!offered) {
+        const auto goes = [](const Request &r) { return r.ended || slots[r.tag].beats; };
+        const auto it = std::find_if(requests.begin(), requests.end(), goes);
+        if (it != requests.end()) {
+            offered = &*it;
+            uint64_t word = ~uint64_t(0);
+            const uint8_t *data = slots[it->tag].data;
+            if (data && !it->ended) std::memcpy(&word, data + OTX_BLOCK * it->block + 8 * it->beat, 8);
+            top->wdata_request = it->number;
+            top->wdata_data = word;
+            top->wdata_last = it->beat == beats - 1;
+        }
+    }
+    top->wdata_valid = offered != nullptr;
+}
+
+void write_beat_passed() {
+    const auto it = std::find_if(requests.begin(), requests.end(), [](const Request &r) { return &r == offered; });
+    offered = nullptr;
+    if (!it->ended && slots[it->tag].beats != UINT32_MAX) slots[it->tag].beats--;
+    if (++it->beat == beats || it->forgotten) requests.erase(it);
+}
+
+// The command has completed: a host forgets what it still wanted, or sends it late.
+void end_requests(uint8_t tag, bool late) {
+    for (Request &r : requests)
+        if (r.tag == tag) r.ended = true, r.forgotten = !late;
+    requests.remove_if([](const Request &r) { return r.forgotten && &r != offered; });
 }
 
 void take_read_beat() {
@@ -132,6 +161,7 @@ void take_completion() {
         std::exit(70);
     }
     completions.push_back({uint8_t(top->cpl_tag), uint8_t(top->cpl_status), top->cpl_result, slot.blocks, now});
+    end_requests(uint8_t(top->cpl_tag), slot.late);
     slot = Slot{};
 }
 
@@ -146,16 +176,14 @@ void one_clock() {
     if (top->cpl_valid) take_completion();
     if (top->uart_valid) uart += char(top->uart_data);
     const bool request = top->wdata_req_valid;
-    const BlockRef wanted{uint8_t(top->wdata_req_tag), uint8_t(top->wdata_req_block)};
+    const Request wanted{
+        uint8_t(top->wdata_req_tag), uint8_t(top->wdata_req_block), uint16_t(top->wdata_req_request), 0, false, false};
     top->clk = 1;
     top->eval();
     dump(1);
     now++;
     if (cmd) commands.pop_front();
-    if (wdata && ++write_beat == beats) {
-        write_beat = 0;
-        requests.pop_front();
-    }
+    if (wdata) write_beat_passed();
     if (request) requests.push_back(wanted);
 }
 
@@ -233,7 +261,8 @@ void forget() {
     requests.clear();
     completions.clear();
     uart.clear();
-    write_beat = read_beat = 0;
+    offered = nullptr;
+    read_beat = 0;
     now = 0;
 }
 
@@ -317,9 +346,15 @@ int otx_boot(uint64_t clocks) {
 
 int otx_submit(const otx_cmd *cmd, void *data) {
     if (cmd->tag >= OTX_TAGS || slots[cmd->tag].used) return -1;
-    slots[cmd->tag] = {true, static_cast<uint8_t *>(data), 0};
+    slots[cmd->tag] = Slot{};
+    slots[cmd->tag].used = true, slots[cmd->tag].data = static_cast<uint8_t *>(data);
     commands.push_back(*cmd);
     return 0;
+}
+
+void otx_stop_data(uint8_t tag, uint32_t count, int late) {
+    if (tag >= OTX_TAGS || !slots[tag].used) return;
+    slots[tag].beats = count, slots[tag].late = late != 0;
 }
 
 int otx_step(uint64_t clocks) {

@@ -46,6 +46,10 @@ int otx_boot(uint64_t clocks);
 // of a WRITE or the destination of a READ, must stay until the completion. 0, or -1 if the tag is under way.
 int otx_submit(const struct otx_cmd *cmd, void *data);
 
+// The host stops in the middle of a WRITE that is under way: after so many more beats of 8 bytes no more come; with
+// `late` those of the blocks that were wanted come after its completion, and mean nothing.
+void otx_stop_data(uint8_t tag, uint32_t beats, int late);
+
 // Lets up to `clocks` pass, fewer if there is a completion to take. Returns how many there are.
 int otx_step(uint64_t clocks);
 

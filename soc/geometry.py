@@ -112,6 +112,8 @@ class Geometry:
     # so much of the write frames may wait in the write buffer before the oldest are written (a register); 0: each is
     # written at once
     buffer_percent: int = 0
+    # a WRITE whose host sends no data for so many microseconds is ABORTED (a register); 0: it waits for ever
+    host_timeout_us: int = 100_000
     idle_dies: int = 1  # 0: data goes to the dies in turn, and all of them may be erased at once (to compare)
     scramble: int = 0  # 1: the data bytes of a page are stored XOR a key of its row
     ecc_t: int = 8  # wrong bits that are corrected: 8 in each 512 data bytes, or 24 in each 1,024
@@ -183,6 +185,10 @@ class Geometry:
         need(8 <= self.checkpoint_pages <= 65536, f"checkpoint_pages is {self.checkpoint_pages}, must be 8 to 65536")
         need(self.flash_priorities in (0, 1), f"flash_priorities is {self.flash_priorities}, must be 0 or 1")
         need(0 <= self.buffer_percent <= 95, f"buffer_percent is {self.buffer_percent}, must be 0 to 95")
+        need(
+            0 <= self.host_timeout < 1 << 20,
+            f"host_timeout_us is {self.host_timeout_us}, must be 0 to {((1 << 20) - 1) * 256 // self.clock_mhz}",
+        )
         need(self.cost_benefit in (0, 1), f"cost_benefit is {self.cost_benefit}, must be 0 or 1")
         need(self.idle_dies in (0, 1), f"idle_dies is {self.idle_dies}, must be 0 or 1")
         need(self.cpu_model in (0, 1), f"cpu_model is {self.cpu_model}, must be 0 or 1")
@@ -291,6 +297,11 @@ class Geometry:
         return 5 * self.ecc_t // 8
 
     @property
+    def host_timeout(self):
+        """In 256 clocks, as the register has it."""
+        return -(-self.host_timeout_us * self.clock_mhz // 256)
+
+    @property
     def tx_slots(self):
         """Slots of a txid's work area that a mount uses: more than a transaction has entries, so that a list of it has
         room for one more once it is compacted.
@@ -317,7 +328,7 @@ class Geometry:
     def derived(self):
         names = (
             "dies lanes lane_blocks page_bits block_bits ppn_bits raw_pages frames spare_used corrected_bits "
-            "refresh_at tx_slots tx_base table_bytes frame_bytes clock_ps"
+            "refresh_at host_timeout tx_slots tx_base table_bytes frame_bytes clock_ps"
         ).split()
         return {n: getattr(self, n) for n in names}
 
@@ -435,7 +446,7 @@ PRESETS = {
         Geometry(
             "paper", 8, 8, 2560, 64, 8_388_608, write_frames=512, read_frames=256, firmware_frames=192, **UNWATCHED
         ),
-        Geometry("ecpix5", 1, 2, 4096, 64, 393_216, clock_mhz=75),
+        Geometry("ecpix5", 1, 2, 4096, 64, 393_216, clock_mhz=75, host_timeout_us=2_000_000),
     ]
 }
 

@@ -3,8 +3,9 @@
 without an NVMe or SATA front end.
 
 Command: while `cmd_ready` reads 1, write the `cmd_*` fields and then `cmd_go`; the fields must stay until `cmd_ready`
-reads 1 again. A WRITE: while `wreq_valid`, take `wreq_tag`/`wreq_block`, write `wreq_pop`, then 512 times `wdata_lo`,
-`wdata_hi` (a write of `wdata_hi` sends the beat; `last` is counted here), never more beats than `wdata_room` says fit.
+reads 1 again. A WRITE: while `wreq_valid`, take `wreq_tag`/`wreq_block`, write the number in `wreq_request` to
+`wdata_request`, write `wreq_pop`, then 512 times `wdata_lo`, `wdata_hi` (a write of `wdata_hi` sends the beat; `last`
+is counted here), never more beats than `wdata_room` says fit. The number is that of a beat when it is sent.
 Read data: while `rdata_valid`, read tag, block, lo, hi, last, then write `rdata_pop`. Completions the same way with
 `cpl_*`. Nothing is lost when the PC is slow: every stream waits. Reset empties the queue of write data and forgets a
 command that was not taken.
@@ -70,18 +71,23 @@ class HostPort(LiteXModule):
                 self.comb += register.status.eq(bits)
 
     def write_data(self, wdata):
+        self.wdata_request = CSRStorage(
+            12, name="wdata_request", description="The request that the next beats answer: wreq_request."
+        )
         self.wdata_lo = CSRStorage(32, name="wdata_lo", description="Bits 31:0 of a beat of write data.")
         self.wdata_hi = CSRStorage(32, name="wdata_hi", description="Bits 63:32; a write sends the beat.")
         self.wdata_room = CSRStatus(bits_for(BEAT_QUEUE), name="wdata_room", description="How many more beats fit.")
-        queue = self.wdata_queue = stream.SyncFIFO([("data", 64)], BEAT_QUEUE)
+        queue = self.wdata_queue = stream.SyncFIFO([("request", 12), ("data", 64)], BEAT_QUEUE)
         beat = Signal(max=BEATS)
         self.comb += [
             queue.sink.valid.eq(self.wdata_hi.re),
+            queue.sink.request.eq(self.wdata_request.storage),
             queue.sink.data[:32].eq(self.wdata_lo.storage),
             queue.sink.data[32:].eq(self.wdata_hi.storage),
             self.wdata_room.status.eq(BEAT_QUEUE - queue.level),
             wdata.valid.eq(queue.source.valid),
             queue.source.ready.eq(wdata.ready),
+            wdata.request.eq(queue.source.request),
             wdata.data.eq(queue.source.data),
             wdata.last.eq(beat == BEATS - 1),
         ]

@@ -78,6 +78,9 @@ MEANS = {
     "live_pages": "Bit n: page 32 * live_word + n is one of those of live_answer, or it is not known.",
     "page_clocks": "Clocks that a block of a WRITE costs, in which no other WRITE leaves the queue. 0: no limit.",
     "buffer_limit": "So many frames may wait in the write buffer before the oldest are written; 0: none waits.",
+    "host_timeout": (
+        "A WRITE whose data does not come ends as ABORTED after so many times 256 clocks, and up to 256 more; 0: never."
+    ),
     "live_scan": "A write asks which of the 32 blocks from this one on have live pages.",
     "live_mask_valid": "live_mask is the answer.",
     "live_mask": "Bit n: block n of those has live pages.",
@@ -347,6 +350,7 @@ class OtxCore(LiteXModule):
         status("live_pages", 32, "live_pages")
         ports["i_page_clocks"] = storage("page_clocks", 20).storage
         ports["i_buffer_limit"] = storage("buffer_limit", 16).storage
+        ports["i_host_timeout"] = storage("host_timeout", 20).storage
         ask("live_scan", 24, "live_scan")
         status("live_mask_valid", 1, "live_mask_valid")
         status("live_mask", 32, "live_mask_payload")

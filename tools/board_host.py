@@ -80,6 +80,7 @@ class HostLink:
             event = self.until("wreq_valid", "rdata_valid", "cpl_valid")
             if event == "wreq_valid":
                 block = self.head("wreq", tag)
+                self.put("wdata_request", self.get("wreq_request"))
                 self.put("wreq_pop", 1)
                 if not block < len(data) // BLOCK:
                     raise LinkError(f"the drive asks for block {block} of a command with {len(data) // BLOCK}")

@@ -13,10 +13,11 @@ from cocotb.triggers import FallingEdge
 
 from cocotb_tests.bench.amount import LONG
 from cocotb_tests.bench.datapath_engine import ABORTED, COMMITTING, FREE, OPEN, PREPARED, RSP, EngineModel, words
-from cocotb_tests.bench.datapath_epochs import Epochs, made
+from cocotb_tests.bench.datapath_epochs import Epochs, behind, made
 from cocotb_tests.bench.datapath_firmware import FirmwareAsks
 from cocotb_tests.bench.frame_memory import BEATS, FrameMemory
 from cocotb_tests.bench.streams import Pin, Sink, Source, Stepper, reader
+from cocotb_tests.bench.write_data import WriteData
 from opentxssd.facts import TAGS, TXIDS, LogKind, Opcode, Status, WordKind, ports, word
 from soc import geometry
 
@@ -68,7 +69,8 @@ class DataPathBench(Stepper, EngineModel, FirmwareAsks):
             return self.add(Sink(dut, name, fields, got, stall, self.rng))
 
         self.add(self.memory)
-        self.cmd, self.wdata = source("dpCmd", CMD), source("wdata", ["data", "last"])
+        self.cmd, self.wdata = source("dpCmd", CMD, self.command_taken), source("wdata", ports("WriteBeat"))
+        self.host = self.add(WriteData(self.wdata, self.rng))
         self.rsp, self.released = source("rsp", RSP, self.answer_taken), source("released", ["kind", "value"])
         self.alloc, self.write_done, self.read_done = (
             source("alloc", [], self.page_taken),
@@ -107,7 +109,7 @@ class DataPathBench(Stepper, EngineModel, FirmwareAsks):
             "lostLogPages",
             "doubtful",
         ]
-        inputs += ["bufferLimit", "dieIdle", "starved", "durableMark", "enable", "places"]
+        inputs += ["bufferLimit", "dieIdle", "starved", "durableMark", "enable", "places", "hostTimeout"]
         inputs += ["useCount", "memoryErrors", "older", "reached"]
         self.pin = {n: Pin(getattr(dut, n)) for n in inputs}
         self.health = [Pin(getattr(dut, f"health_{n}")) for n in ("payload_index", "payload_word", "valid")]
@@ -116,9 +118,12 @@ class DataPathBench(Stepper, EngineModel, FirmwareAsks):
         self.shown_txs = None
         self.asked, self.give_up, self.rescue_to = (reader(getattr(dut, n)) for n in ("useTxid", "giveUp", "rescueTo"))
         self.flows = {
-            n: (reader(getattr(dut, f"{n}_valid")), reader(getattr(dut, f"{n}_payload")), [])
-            for n in ("fetched", "settled")
+            n: (reader(getattr(dut, f"{n}_valid")), reader(getattr(dut, f"{n}_payload{field}")), [])
+            for n, field in (("fetched", "_blocks"), ("settled", ""))
         }
+        self.frames_free = reader(dut.framesFree)
+        self.fetched_tag = reader(dut.fetched_payload_tag)
+        self.line = []  # commands that have not gone: a WRITE whose data has not come, others not taken yet
         self.start_asks()
         self.add(self)
         # host
@@ -195,6 +200,7 @@ class DataPathBench(Stepper, EngineModel, FirmwareAsks):
             self.pin["places"].set(self.rng.randrange(3))
             self.pin["dieIdle"].set(int(self.rng.random() < 0.8))
             self.pin["starved"].set(int(self.rng.random() < 0.001))
+        self.let_go()
         self.drive_asks()
         asked = self.asked()
         self.pin["useCount"].set(self.use[asked])
@@ -225,6 +231,10 @@ class DataPathBench(Stepper, EngineModel, FirmwareAsks):
         for valid, blocks, seen in self.flows.values():
             if valid():
                 seen.append(blocks())
+        if self.flows["fetched"][0]():
+            c = next(c for c in self.line if c["tag"] == self.fetched_tag())
+            assert c["opcode"] == WRITE and self.flows["fetched"][2][-1] == c["count"]
+            self.line.remove(c)
         if self.give_up():
             self.failed = 1
         if self.rescue_to() > self.durable and self.rng.random() < 0.02:
@@ -239,7 +249,8 @@ class DataPathBench(Stepper, EngineModel, FirmwareAsks):
             | dict(clock=self.clock)
             | more
         )
-        self.cmd.queue.append(cmd)
+        cmd["sent"] = False
+        self.line.append(cmd)
         self.active[tag] = cmd
         if opcode != READ:
             self.epochs.sent(cmd)
@@ -259,6 +270,27 @@ class DataPathBench(Stepper, EngineModel, FirmwareAsks):
         self.last = tag
         return self.results[tag]["status"]
 
+    def let_go(self):
+        """The command queue's part: what closes an epoch goes when those before it have gone (rule epoch-issue), a
+        WRITE when it finds frames beside those that are promised.
+        """
+        if all(c["sent"] for c in self.line):
+            return
+        free = self.frames_free()
+        for n, c in enumerate(self.line):
+            if c["opcode"] == WRITE:
+                free -= c["count"]
+                room = c["sent"] or self.failed or free >= 0
+                if not room:
+                    break
+            if not c["sent"] and not any(behind(c, x) for x in self.line[:n]):
+                c["sent"] = True
+                self.cmd.queue.append(c)
+
+    def command_taken(self, beat, clock):
+        if beat["opcode"] != WRITE:
+            self.line.remove(beat)
+
     def completed(self, beat, clock):
         tag = beat["tag"]
         assert tag in self.active, f"completion of tag {tag}, which is not under way"
@@ -266,6 +298,7 @@ class DataPathBench(Stepper, EngineModel, FirmwareAsks):
         if cmd["opcode"] == PREPARE and beat["status"] == SUCCESS:
             last = max(n for n, e in enumerate(self.log) if e["kind"] == L_PREPARE and e["serial"] & 31 == cmd["txid"])
             assert self.complete >= set(range(last)), "PREPARE ended before its pages"
+        self.host.completed(tag)
         self.results[tag] = beat | {"clock": clock}
         self.free_tags.append(tag)
         self.seen.add((cmd["opcode"], beat["status"]))
@@ -280,9 +313,7 @@ class DataPathBench(Stepper, EngineModel, FirmwareAsks):
     def wanted(self, beat, clock):
         tag, block = beat["tag"], beat["block"]
         assert self.active[tag]["opcode"] == WRITE and block < self.active[tag]["count"]
-        self.wdata.queue += [
-            {"data": w, "last": int(i == BEATS - 1)} for i, w in enumerate(words(self.data[tag][block]))
-        ]
+        self.host.wanted(tag, beat["request"], words(self.data[tag][block]))
 
     def read_beat(self, beat, clock):
         tag, block = beat["tag"], beat["block"]

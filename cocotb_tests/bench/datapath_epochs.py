@@ -25,6 +25,21 @@ def made(command, entry):
     return ends[kind] and command["txid"] == entry["serial"] & 31
 
 
+def closes(c):
+    return c["opcode"] == Opcode.BARRIER or c["barrier"]
+
+
+def keeps_order(c):
+    if c["opcode"] == Opcode.COMMIT or c["opcode"] == Opcode.WRITE and c["commit"]:
+        return True
+    return c["opcode"] in WRITING and not c["hasTx"] and not c["orderless"]
+
+
+def behind(a, b):
+    """Must `a` go after `b`, which was accepted before it?"""
+    return closes(b) and (keeps_order(a) or closes(a)) or closes(a) and keeps_order(b)
+
+
 class Epochs:
     """Commands between the same two barriers have one number in the log, later ones a higher one, and the log has
     order-preserving entries in their order.

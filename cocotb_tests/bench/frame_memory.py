@@ -13,7 +13,7 @@ BURST, OKAY, SLVERR = 32, 0, 2
 
 
 class FrameMemory:
-    def __init__(self, dut, name, base, frames, rng=None, stall=0.0, latency=8, write_latency=8):
+    def __init__(self, dut, name, base, frames, rng=None, stall=0.0, latency=8, write_latency=8, reads=True):
         self.base, self.frames, self.rng, self.stall = base, frames, rng or random.Random(3), stall
         self.latency, self.write_latency = latency, write_latency
         self.words = [0] * (frames * BEATS)
@@ -21,15 +21,17 @@ class FrameMemory:
         self.reads, self.writes, self.answers = [], [], []  # bursts under way
         self.now, self.bursts, self.singles = 0, 0, 0
         ax = "addr id len size burst".split()
-        self.sinks = [
-            Sink(dut, f"{name}_ar", ax, self.read, stall, self.rng),
+        self.has_reads = reads  # the port has the channels of reads
+        self.sinks = [Sink(dut, f"{name}_ar", ax, self.read, stall, self.rng)] if reads else []
+        self.sinks += [
             Sink(dut, f"{name}_aw", ax, self.write, stall, self.rng),
             Sink(dut, f"{name}_w", "data strb last".split(), self.beat, stall, self.rng),
         ]
-        self.r = {f: Pin(getattr(dut, f"{name}_r_payload_{f}")) for f in "data id resp last".split()}
         self.b = {f: Pin(getattr(dut, f"{name}_b_payload_{f}")) for f in "id resp".split()}
-        self.r_valid, self.b_valid = Pin(getattr(dut, f"{name}_r_valid")), Pin(getattr(dut, f"{name}_b_valid"))
-        self.r_ready, self.b_ready = reader(getattr(dut, f"{name}_r_ready")), reader(getattr(dut, f"{name}_b_ready"))
+        self.b_valid, self.b_ready = Pin(getattr(dut, f"{name}_b_valid")), reader(getattr(dut, f"{name}_b_ready"))
+        if reads:
+            self.r = {f: Pin(getattr(dut, f"{name}_r_payload_{f}")) for f in "data id resp last".split()}
+            self.r_valid, self.r_ready = Pin(getattr(dut, f"{name}_r_valid")), reader(getattr(dut, f"{name}_r_ready"))
         self.r_burst = self.b_burst = None
 
     def page(self, frame):
@@ -92,6 +94,16 @@ class FrameMemory:
     def drive(self):
         for sink in self.sinks:
             sink.drive()
+        if self.has_reads:
+            self.drive_read()
+        if self.b_burst is None and not self.stalled():
+            self.b_burst = self.oldest_of_an_id(self.answers)
+            if self.b_burst:
+                self.b["id"].set(self.b_burst["id"])
+                self.b["resp"].set(self.b_burst["resp"])
+        self.b_valid.set(int(self.b_burst is not None))
+
+    def drive_read(self):
         if self.r_burst is None and not self.stalled():
             self.r_burst = self.oldest_of_an_id(self.reads)
             if self.r_burst:
@@ -104,12 +116,6 @@ class FrameMemory:
                 ):
                     self.r[f].set(v)
         self.r_valid.set(int(self.r_burst is not None))
-        if self.b_burst is None and not self.stalled():
-            self.b_burst = self.oldest_of_an_id(self.answers)
-            if self.b_burst:
-                self.b["id"].set(self.b_burst["id"])
-                self.b["resp"].set(self.b_burst["resp"])
-        self.b_valid.set(int(self.b_burst is not None))
 
     def sample(self, clock):
         self.now = clock

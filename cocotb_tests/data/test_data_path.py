@@ -4,8 +4,6 @@
 """
 
 import os
-import random
-from functools import partial
 
 import cocotb
 
@@ -38,8 +36,9 @@ from cocotb_tests.bench.datapath_bench import (
     DataPathBench,
 )
 from cocotb_tests.bench.datapath_engine import ABORTED, COMMITTED, FREE, OPEN, PREPARED
-from cocotb_tests.bench.datapath_traffic import RESERVE, may_go, verilog
+from cocotb_tests.bench.datapath_traffic import RESERVE, verilog
 from cocotb_tests.bench.runner import run
+from cocotb_tests.data.random_commands import random_run
 from opentxssd.facts import LogKind, Query, RemapOpcode, WordKind
 
 simulated = cocotb.test(timeout_time=20, timeout_unit="ms")
@@ -481,10 +480,13 @@ async def the_queue_hears_when_a_write_has_its_frames_and_of_each_block_that_is_
         assert await b.run(op, 0, 2) == SUCCESS
     assert (fetched, settled) == ([5, 3, 1, 7, 9], [1] * 9 + [7, 9])
     b.pin["full"].set(0)
-    # one is with the command executor, one has its data, two have a place in front
-    waits = [b.submit(WRITE, 8 * n, 2) for n in range(4)]
-    await b.clocks(4000)
-    assert int(dut.takes.value) == 0 and len(fetched) == 6 and not b.results.get(waits[0])
+    # one is with the command executor, the others have their data; six wait in front of it
+    waits = [b.submit(WRITE, 8 * n, 2) for n in range(6)]
+    await b.clocks(8000)
+    assert int(dut.takes.value) == 1 and len(fetched) == 11
+    waits.append(b.submit(WRITE, 60, 2))
+    await b.clocks(2000)
+    assert int(dut.takes.value) == 0 and len(fetched) == 12 and not any(t in b.results for t in waits)
     b.alloc.queue = [{"payload": n} for n in range(100, 200)]
     await b.until(lambda: all(t in b.results for t in waits))
     assert int(dut.takes.value) == 1
@@ -1059,75 +1061,6 @@ async def pages_are_read_side_by_side(dut):
     dut._log.info("12 blocks of 512 beats in %d clocks", b.clock - start)
     assert b.clock - start < 12 * 520 + 200
     await b.quiet()
-
-
-async def random_run(dut, count, stall, seed, buffered=0):
-    rng = random.Random(seed)
-    b = await DataPathBench(dut, seed, stall).begin()
-    if buffered:
-        b.pin["bufferLimit"].set(buffered)
-        b.moods = True
-    sent = 0
-    while sent < count:
-        op = rng.choice(
-            [WRITE] * (16 if buffered else 8)
-            + [READ] * 8
-            + [TRIM, ZEROES, FLUSH, BEGIN, COMMIT, COMMIT, COMMIT, ABORT, PREPARE, QUERY, BARRIER]
-            + [RECOVER] * (rng.random() < 0.2)
-            + [RFLUSH] * 2 * bool(buffered)
-        )
-        ranged = op in (WRITE, READ, TRIM, ZEROES)
-        txid = (
-            rng.choice([0, 1, 31]) if op in (BEGIN, PREPARE, COMMIT, ABORT) or ranged and rng.random() < 0.5 else None
-        )
-        lba, blocks = rng.randrange(14), rng.choice([1, 1, 1, 2, 3]) if ranged else 1
-        if buffered and rng.random() < 0.7:
-            lba, blocks = lba % 4, 1
-        more = (
-            dict(fua=int(rng.random() < 0.1), commit=int(txid is not None and rng.random() < 0.2))
-            if op == WRITE
-            else {}
-        )
-        if op == WRITE and buffered:
-            more["stream"] = rng.choice([0] * 5 + [1, 1 << 10 | 1])
-        if op == RFLUSH:
-            more = dict(arg=rng.randrange(2), stream=rng.choice([0, 1, 1 << 10 | 1, 9]))
-            blocks = rng.choice([1, 3, 900])
-        if op == COMMIT or more.get("commit") and not more["fua"]:
-            more["relaxed"] = rng.randrange(2)
-        if op in (WRITE, TRIM, ZEROES, COMMIT):
-            more["barrier"] = int(rng.random() < 0.15)
-            more["orderless"] = int(txid is None and rng.random() < 0.3)
-        cmd = dict(opcode=op, lba=lba, count=blocks, hasTx=txid is not None, txid=txid, commit=more.get("commit", 0))
-        opens = txid is not None and op in (WRITE, TRIM, ZEROES, BEGIN)
-        await b.until(partial(may_go, b, cmd, opens), 100_000)
-        b.submit(op, lba, blocks, txid, **more)
-        sent += 1
-        await b.clocks(rng.choice([0, 0, 5, 200]))
-    await b.until(lambda: not b.active, 100_000)
-    for t in (0, 1, 31):
-        if b.state[t] in (OPEN, PREPARED):
-            assert await b.run(ABORT, txid=t) == SUCCESS
-    b.pin["bufferLimit"].set(0)
-    await b.quiet()
-    for lpn in range(0, 16, 4):
-        assert await b.run(READ, lpn, 4) == SUCCESS
-    dut._log.info(
-        "seed %d: %d clocks, %d log entries, %d pages, %s", seed, b.clock, len(b.log), len(b.pages), sorted(b.seen)
-    )
-    absorbed = b.absorbed + len(b.replaced)
-    dut._log.info("%d frames were absorbed", absorbed)
-    assert buffered or not absorbed
-    assert {
-        (WRITE, SUCCESS),
-        (COMMIT, SUCCESS),
-        (READ, SUCCESS),
-        (ABORT, SUCCESS),
-        (BEGIN, TX_BUSY),
-        (COMMIT, TX_INVALID),
-    } <= b.seen
-    assert {(True, LogKind.MAP, False), (True, LogKind.MAP, True), (True, LogKind.COMMIT, True)} <= b.epochs.seen
-    await b.all_frames_are_free()
 
 
 @simulated

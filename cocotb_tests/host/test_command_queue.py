@@ -112,6 +112,8 @@ class Bench:
     def __init__(self, dut, seed=1, stall=0.0, hold=False):
         self.dut, self.rng, self.hold = dut, random.Random(seed), hold
         self.order, self.under_way, self.sent, self.statuses = [], {}, [], {}
+        self.empty = []  # WRITEs that have gone out and have not got their data
+        self.keeps = False  # the host sends no data
         self.most = self.counted = 0
         self.cmd = Source(dut, "cmd", stall=stall, rng=self.rng)
         self.done = Source(dut, "dpDone", stall=stall, rng=self.rng)
@@ -119,23 +121,40 @@ class Bench:
         self.cpl = Sink(dut, "cpl", got=self.completed, stall=stall, rng=self.rng)
         dut.enable.value = 1
         self.states([0] * 32)
-        self.room = dict(takes=1, allocLeft=2000, logLeft=1000, framesFree=2000, full=0, logFull=0, fault=0)
+        self.room = dict(
+            takes=1, takesWrites=1, allocLeft=2000, logLeft=1000, framesFree=2000, full=0, logFull=0, fault=0
+        )
         for name, value in self.room.items():
             getattr(dut, name).value = value
         dut.pageClocks.value = 0
-        for flow in ("fetched", "settled"):
-            getattr(dut, f"{flow}_valid").value = 0
+        dut.fetched_valid.value = dut.settled_valid.value = 0
 
     def set(self, **room):
         for name, value in room.items():
             getattr(self.dut, name).value = value
 
-    async def pulse(self, flow, blocks):
-        """The data path: a WRITE of so many blocks has its frames, or its pages."""
-        valid, payload = getattr(self.dut, f"{flow}_valid"), getattr(self.dut, f"{flow}_payload")
-        valid.value, payload.value = 1, blocks
+    async def settled(self, blocks):
+        """The data path: so many blocks take no further page."""
+        self.dut.settled_valid.value, self.dut.settled_payload.value = 1, blocks
         await FallingEdge(self.dut.clk)
-        valid.value = 0
+        self.dut.settled_valid.value = 0
+
+    async def fetch(self, *tags):
+        """The data path: these WRITEs have their data, and all their frames."""
+        for tag in tags:
+            c = next(c for c in self.empty if c["tag"] == tag)
+            self.dut.fetched_valid.value = 1
+            self.dut.fetched_payload_tag.value, self.dut.fetched_payload_blocks.value = tag, c["count"]
+            await FallingEdge(self.dut.clk)
+            self.dut.fetched_valid.value = 0
+            self.empty.remove(c)
+
+    async def host(self):
+        """Data comes some clocks after its WRITE has gone out."""
+        while True:
+            await FallingEdge(self.dut.clk)
+            if self.empty and not self.keeps and self.rng.random() < 0.3:
+                await self.fetch(self.rng.choice(self.empty)["tag"])
 
     async def goes(self, *tags, clocks=60):
         """Those commands, and no others, have gone out since the last call when so many clocks have passed."""
@@ -151,7 +170,7 @@ class Bench:
 
     async def begin(self):
         await start(self.dut)
-        for task in (self.out.run(), self.cpl.run()):
+        for task in (self.out.run(), self.cpl.run(), self.host()):
             cocotb.start_soon(task)
         if not self.hold:
             cocotb.start_soon(self.answer())
@@ -171,22 +190,25 @@ class Bench:
         waits = [x for x in older if self.under_way.get(x["tag"]) is x and waits_for(c, x)]
         assert not waits, f"{c} overtook {waits}"
         unsent = [x for x in older if not any(x is s for s in self.sent) and self.under_way.get(x["tag"]) is x]
-        passed = [x for x in unsent if expected_status(x) == SUCCESS and (behind(c, x) or x["order"] == HEAD)]
+        empty = [x for x in older if any(x is e for e in self.empty)]
+        passed = [x for x in unsent if expected_status(x) == SUCCESS and x["order"] == HEAD]
+        passed += [x for x in (*unsent, *empty) if expected_status(x) == SUCCESS and behind(c, x)]
         assert not passed, f"{c} went out before {passed}"
         self.sent.append(c)
+        if c["opcode"] == WRITE:
+            self.empty.append(c)
         self.most = max(self.most, sum(1 for x in self.sent if self.under_way.get(x["tag"]) is x))
 
     async def answer(self):
         """The data path: completes what it has in any order."""
         finished = set()
         while True:
-            waiting = [c for c in self.sent if id(c) not in finished]
+            waiting = [c for c in self.sent if id(c) not in finished and not any(c is x for x in self.empty)]
             if waiting and self.rng.random() < 0.06:
                 c = self.rng.choice(waiting)
                 finished.add(id(c))
                 if c["opcode"] == WRITE:
-                    await self.pulse("fetched", c["count"])
-                    await self.pulse("settled", c["count"])
+                    await self.settled(c["count"])
                 await self.done.send(tag=c["tag"], status=SUCCESS, result=c["lba"])
             else:
                 await FallingEdge(self.dut.clk)
@@ -388,6 +410,7 @@ FREE = [
 @cocotb.parametrize(what=["allocLeft", "framesFree"])
 async def a_write_without_room_waits_and_only_writes_wait_behind_it(dut, what):
     b = Bench(dut, hold=True)
+    b.keeps = True
     await b.begin()
     b.set(**{what: 31})
     for c in (command(WRITE, 0, lba=0, count=32), command(WRITE, 1, lba=40, count=1), *OTHERS, *FREE):
@@ -399,10 +422,10 @@ async def a_write_without_room_waits_and_only_writes_wait_behind_it(dut, what):
     await b.goes()
     for blocks in (32,) if what == "framesFree" else (1, 30):
         await b.goes()
-        await b.pulse("fetched" if what == "framesFree" else "settled", blocks)
+        await (b.fetch(0) if what == "framesFree" else b.settled(blocks))
     if what != "framesFree":
         await b.goes()
-        await b.pulse("settled", 1)
+        await b.settled(1)
     await b.goes(1)
 
 
@@ -410,6 +433,7 @@ async def a_write_without_room_waits_and_only_writes_wait_behind_it(dut, what):
 async def a_write_that_finds_no_pages_or_frames_says_so(dut):
     """So that what waits in the write buffer is written, which gives frames back."""
     b = Bench(dut, hold=True)
+    b.keeps = True
     await b.begin()
     for n, short in enumerate(("allocLeft", "framesFree")):
         b.set(**{short: 3})
@@ -419,11 +443,11 @@ async def a_write_that_finds_no_pages_or_frames_says_so(dut):
         await b.submit(command(WRITE, 2 * n + 1, lba=100 * n + 40, count=1))
         await b.goes()
         assert int(dut.starved.value)
-        for flow in ("fetched", "settled"):
-            await b.pulse(flow, 3)
+        await b.fetch(2 * n)
+        await b.settled(3)
         await b.goes(2 * n + 1)
-        for flow in ("fetched", "settled"):
-            await b.pulse(flow, 1)
+        await b.fetch(2 * n + 1)
+        await b.settled(1)
         assert not int(dut.starved.value)
         b.set(**{short: 2000})
 
@@ -488,8 +512,7 @@ async def nobody_is_overtaken_for_ever_while_room_comes_and_goes(dut, short):
             await FallingEdge(dut.clk)
         for c in b.sent[n:]:
             if c["opcode"] == WRITE:
-                await b.pulse("fetched", 1)
-                await b.pulse("settled", 1)
+                await b.settled(1)
             await b.done.send(tag=c["tag"])
         went += [c["tag"] for c in b.sent[n:] if c["opcode"] == op]
         for _ in range(10):
@@ -593,6 +616,39 @@ async def a_barrier_waits_for_a_write_that_waits_for_room(dut):
 
 
 @cocotb.test()
+@cocotb.parametrize(closes=[command(BARRIER, 31), command(WRITE, 31, lba=300, count=1, orderless=1, barrier=1)])
+async def behind_a_write_without_its_data_only_barriers_and_what_keeps_order_behind_them_wait(dut, closes):
+    b = Bench(dut, hold=True)
+    b.keeps = True
+    await b.begin()
+    again = [c | dict(tag=c["tag"] + 20, lba=c["lba"] + 500, txid=c["txid"] + 10) for c in KEEP]
+    for c in (*KEEP, closes, *again, *LOOSE):
+        await b.submit(c)
+    await b.goes(*[c["tag"] for c in (*KEEP, *LOOSE) if c["tag"] != 16], clocks=300)  # 16 reads what 0 writes
+    await b.fetch(0)
+    await b.goes()
+    await b.fetch(5)
+    await b.goes(31, *[c["tag"] for c in again if closes["opcode"] == BARRIER], clocks=200)
+    if closes["opcode"] != BARRIER:
+        await b.fetch(31)
+        await b.goes(*[c["tag"] for c in again], clocks=200)
+    assert [c["tag"] for c in b.empty if c["orderless"] and not c["barrier"]] == [10]
+
+
+@cocotb.test()
+async def while_no_write_has_a_place_all_others_go_on(dut):
+    b = Bench(dut, hold=True)
+    b.keeps = True
+    await b.begin()
+    b.set(takesWrites=0)
+    for c in (command(WRITE, 0, lba=0, count=32), command(WRITE, 1, lba=40, count=1), *OTHERS, *FREE):
+        await b.submit(c)
+    await b.goes(*[c["tag"] for c in (*OTHERS, *FREE)], clocks=150)
+    b.set(takesWrites=1)
+    await b.goes(0, 1)
+
+
+@cocotb.test()
 async def a_barrier_of_each_command_that_takes_one_waits_for_what_is_before_it(dut):
     b = Bench(dut, hold=True)
     await b.begin()
@@ -622,8 +678,7 @@ async def barriers_in_a_full_queue_go_out_in_order_with_nothing_completed(dut):
         ]
         for c in b.sent[ended:]:
             if c["opcode"] == WRITE:
-                await b.pulse("fetched", 1)
-                await b.pulse("settled", 1)
+                await b.settled(1)
             await b.done.send(tag=c["tag"])
         ended = len(b.sent)
         await with_timeout(b.drain(), 10, "us")
@@ -735,8 +790,7 @@ async def heads_of_the_queue_are_told_apart_over_many_of_them(dut):
             b.set(allocLeft=2000)
             await b.goes(0 if n < 60 else 9 + n // 50)
             b.set(allocLeft=0)
-            await b.pulse("fetched", 1)
-            await b.pulse("settled", 1)
+            await b.settled(1)
             await b.submit(command(WRITE, 10 + n // 50, lba=200 + n, count=1))
 
 

@@ -56,12 +56,14 @@ class Core:
     async def command(self, c):
         for block in range(c["count"]):
             if c["opcode"] == Opcode.WRITE:
-                await self.wreq.send(tag=c["tag"], block=block)
+                request = 0xFFF - 37 * block
+                await self.wreq.send(tag=c["tag"], block=block, request=request)
                 while len(self.beats) < BEATS:
                     await ClockCycles(self.dut.clk, 1)
                 assert [b["last"] for b in self.beats] == [0] * (BEATS - 1) + [1], (
                     "last is on the 512th beat, and only there"
                 )
+                assert {b["request"] for b in self.beats} == {request}
                 self.blocks[c["lba"] + block] = b"".join(b["data"].to_bytes(8, "little") for b in self.beats)
                 self.beats.clear()
         if c["opcode"] == Opcode.READ:

@@ -28,6 +28,7 @@ class FakeBus:
             "cmd_ready": lambda: 1,
             "wreq_valid": lambda: int(bool(self.requests)),
             "wreq_block": lambda: self.requests[0],
+            "wreq_request": lambda: 100 + self.requests[0],
             "wdata_room": lambda: 5,
             "rdata_valid": lambda: int(bool(self.beats)),
             "rdata_block": lambda: self.beats[0][0],
@@ -49,6 +50,7 @@ class FakeBus:
             *strobes,
             "wdata_lo",
             "wdata_hi",
+            "wdata_request",
             "wreq_tag",
             "rdata_tag",
             "cpl_tag",
@@ -66,6 +68,8 @@ class FakeBus:
         def write(value):
             if strobe:
                 strobe()
+            elif name == "wdata_request":
+                assert value == 100 + self.requests[0], "the beats answer another request"
             elif name.startswith("wdata"):
                 self.written.append(value)
             else:

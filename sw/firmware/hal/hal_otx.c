@@ -78,6 +78,7 @@ void hal_enable(void) {
     otx_idle_dies_write(OTX_IDLE_DIES);
     otx_cost_benefit_write(OTX_COST_BENEFIT);
     otx_buffer_limit_write(OTX_WRITE_FRAMES * OTX_BUFFER_PERCENT / 100);
+    otx_host_timeout_write(OTX_HOST_TIMEOUT);
     otx_enable_write(1);
 }
 

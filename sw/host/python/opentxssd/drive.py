@@ -143,6 +143,16 @@ class Drive:
         self.pending[tag] = (opcode, buffer, count)
         return tag
 
+    def stop_data(self, tag, beats=0, late=False):
+        """The host stops in the middle of a WRITE that was submitted: after so many more beats of 8 bytes no more come.
+
+        `late`: what the drive still wanted comes after the completion. Tests how the drive ends such a command: ABORTED
+        after the setting `host_timeout_us`.
+        """
+        if tag not in self.pending:
+            raise DriveError(f"tag {tag} is not under way")
+        self.lib.otx_stop_data(tag, beats, int(late))
+
     def step(self, clocks):
         """Lets up to `clocks` pass, fewer if something completed; returns how many completions there are to poll."""
         return self.lib.otx_step(clocks)

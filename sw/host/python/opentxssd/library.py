@@ -73,6 +73,8 @@ def load(preset, trace=False, folder=None):
         raise DriveError(str(e)) from e
     lib.otx_open.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t]
     lib.otx_boot.argtypes = lib.otx_close.argtypes = lib.otx_power_cut.argtypes = [ctypes.c_uint64]
+    lib.otx_stop_data.argtypes = [ctypes.c_uint8, ctypes.c_uint32, ctypes.c_int]
+    lib.otx_stop_data.restype = None
     lib.otx_step.argtypes = [ctypes.c_uint64]
     lib.otx_submit.argtypes = [ctypes.POINTER(Cmd), ctypes.c_void_p]
     lib.otx_poll.argtypes = [ctypes.POINTER(Cpl)]

@@ -48,6 +48,7 @@ class Core(p: OtxParam) extends Component {
   data.starved := queue.starved
   data.dieIdle := flash.port.dieNow.map(!_.lsb).orR
   data.bufferLimit := control.bufferLimit
+  data.hostTimeout := control.hostTimeout
   queue.dpDone << data.dpDone
   data.hostData <> hostData
 

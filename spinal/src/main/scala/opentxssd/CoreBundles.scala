@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package opentxssd
 
-import opentxssd.data.{PageMove, ReclaimPort, RecoveryLoss}
+import opentxssd.data.{FrameFill, PageMove, ReclaimPort, RecoveryLoss}
 import opentxssd.flash.{FlashCounters, FlashDone, FlashOp}
 import opentxssd.host.WritePace
 import opentxssd.log.{LogBlock, LogPlaceView}
@@ -45,6 +45,7 @@ case class DriveControl(p: OtxParam) extends Bundle {
   val idleDies = Bool()
   val pageClocks = UInt(WritePace.intervalBits bits)
   val bufferLimit = UInt(16 bits) // frames that may wait in the write buffer
+  val hostTimeout = UInt(FrameFill.timeoutBits bits) // `FrameFill`
 }
 
 /** What firmware can read. */

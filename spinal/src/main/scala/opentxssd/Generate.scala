@@ -2,7 +2,7 @@
 package opentxssd
 
 import java.io.File
-import opentxssd.data.{BufferTurn, DataPath, LiveCounts, MapChanged, MapPages, TxFirst, WriteBuffer}
+import opentxssd.data.{BufferTurn, DataPath, FrameFill, LiveCounts, MapChanged, MapPages, TxFirst, WriteBuffer}
 import opentxssd.flash.{FlashBackend, FlashScheduler, PageAllocator, ReadRetry}
 import opentxssd.host.{CommandQueue, WritePace}
 import opentxssd.log.{CommitLog, LogWatermark}
@@ -29,6 +29,7 @@ object Generate {
     "otx_live_counts" -> (new LiveCounts(_, downs = 3)),
     "otx_map_pages" -> (new MapPages(_)),
     "otx_map_changed" -> (p => new MapChanged(p.mapPages)),
+    "otx_frame_fill" -> (new FrameFill(_)),
     "otx_write_pace" -> (_ => new WritePace),
     "otx_write_buffer" -> (new WriteBuffer(_)),
     "otx_buffer_turn" -> (_ => new BufferTurn),

@@ -13,7 +13,7 @@ import spinal.lib.bus.amba4.axi._
 /** From a validated host command to map, log and flash, and back.
   *
   * {{{
-  *   dpCmd -+-> FrameFill -> CommandExecutor -> append, waiter             (all but READ, in order)
+  *   dpCmd -+-> FrameFill -> CommandExecutor -> append, waiter             (all but READ, one at a time)
   *          |                    |  |  WriteBuffer -> FrameIssue -> append, write
   *          |                    |  op, rsp
   *          |      WriteFramePool ---+--- RemapPort --- remap engine     (after each program: SWAP, pageDone)
@@ -31,12 +31,14 @@ import spinal.lib.bus.amba4.axi._
   * `writeFrames` clocks later.
   *
   * No deadlock. Waits go only downwards in this list, so there is no cycle; the bottom depends on nobody.
-  *  1. The host gives `wdata` that was asked for and takes `rdata` and completions; nothing of one is waited for in
-  *     giving the other: a READ needs no frame of a WRITE that is not linked, and `wdataReq` waits only for frames.
-  *  2. FrameFill waits for frames (at most 32 are with the CommandExecutor, 32 here; all others are in the write
-  *     buffer, being programmed or read) and for the CommandExecutor. The command queue sends a WRITE when it finds
-  *     its frames and pages (`framesFree`, `fetched`, `settled`), and one command that is no READ when `takes` says
-  *     that there is a place: so none of these waits in front of a READ, and for firmware only after a failing block.
+  *  1. The host gives `wdata` that was asked for, or its WRITE is aborted (`hostTimeout`), and takes `rdata` and
+  *     completions; nothing of one is waited for in giving the other: a READ needs no frame of a WRITE that is not
+  *     linked, and `wdataReq` waits only for frames.
+  *  2. FrameFill waits for frames and for the CommandExecutor. The command queue sends a WRITE when it finds its frames
+  *     beside those of all WRITEs that have not got theirs, and its pages (`framesFree`, `fetched`, `settled`), so
+  *     WRITEs that are filled side by side never wait for each other; and one command that is no READ when `takes` and
+  *     `takesWrites` say that there is a place: so none of these waits in front of a READ, and for firmware only after
+  *     a failing block.
   *  3. The CommandExecutor waits for firmware (pages, or `full`; log pages, or `logFull`), for the log to take
   *     entries and waits, for the write buffer, which may wait until FrameIssue has issued a group that it has begun,
   *     for frames that were made early to be issued, and for COMMITTING to end: that needs log and write frame pool
@@ -55,7 +57,7 @@ import spinal.lib.bus.amba4.axi._
   *     that. The rescue's RELOCATE waits for the end of an open group, so for programs to be taken: so a failed page
   *     waits for the rescue beside the done beats, not before them.
   *
-  * So 32 write frames (one command) are enough to make progress; 64 let the next command fill while one is issued.
+  * So 32 write frames (one command) are enough to make progress; more let others fill while one is issued.
   */
 class DataPath(p: OtxParam) extends Component {
   setDefinitionName("otx_data_path")
@@ -88,6 +90,7 @@ class DataPath(p: OtxParam) extends Component {
   // the log is short
   val moving = out port Bits(2 bits)
   val bufferLimit = in port UInt(16 bits) // frames that may wait in the write buffer
+  val hostTimeout = in port UInt(FrameFill.timeoutBits bits) // `FrameFill`
   val dieIdle = in port Bool() // some die has nothing to do
   val starved = in port Bool() // a WRITE waits for room
   val durableMark = in port UInt(48 bits)
@@ -116,10 +119,10 @@ class DataPath(p: OtxParam) extends Component {
   private val pages = new MapPages(p)
 
   private val routes = StreamDemux(dpCmd, (dpCmd.opcode === Opcode.READ).asUInt, 2)
-  private val others = StreamFifo(HostCmd(), 2, latency = 1) // the next one is here when the one before has its data
-  others.io.push << routes(0)
-  fill.cmd << others.io.pop
-  intake.takes := others.io.availability =/= 0
+  fill.cmd << routes(0)
+  fill.timeout := hostTimeout
+  intake.takes := fill.takes
+  intake.takesWrites := fill.takesWrites
   reader.cmd << routes(1).halfPipe()
 
   // Host data and frames
@@ -140,8 +143,7 @@ class DataPath(p: OtxParam) extends Component {
   executor.frames << fill.frames
   pool.giveBack << StreamArbiterFactory().lowerFirst.noLock.onArgs(executor.giveBack, buffer.absorbed)
   intake.framesFree := pool.freeCount
-  intake.fetched.valid := RegNext(fill.filled.fire && fill.filled.cmd.opcode === Opcode.WRITE) init False
-  intake.fetched.payload := RegNext(fill.filled.cmd.count.resize(6 bits))
+  intake.fetched << fill.fetched.stage()
   // each block of a WRITE takes a page, or has ended without
   private val left = executor.unused.valid.mux(executor.unused.payload, U(0, 6 bits)) +
     buffer.absorbed.fire.asUInt + issuer.ends.valid.asUInt

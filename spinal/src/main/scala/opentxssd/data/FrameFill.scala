@@ -2,7 +2,7 @@
 package opentxssd.data
 
 import opentxssd._
-import opentxssd.host.{BlockRef, HostCmd, WriteBeat}
+import opentxssd.host.{BlockRef, HostCmd, WriteBeat, WriteSize}
 import spinal.core._
 import spinal.lib._
 import spinal.lib.bus.amba4.axi._
@@ -15,107 +15,186 @@ case class FilledCmd() extends Bundle {
   val status = UInt(4 bits)
 }
 
-/** Fetches the data of each WRITE into write frames; all other commands pass untouched, in order.
+/** Fetches the data of WRITEs into write frames, up to four side by side; all other commands pass them.
   *
-  * Contract: for each block a frame from `free`, a `wdataReq`, 512 beats from `wdata` in 16 AXI bursts of 32 beats; the
-  * block counts when its 16 write responses came.
-  * Then its frame goes to `frames`, and the command to `filled` after its last frame, so whoever gets the command finds
-  * all its frames. The next block is requested while the last one is still written. An address goes out only when its
-  * 32 beats are here: a slow host never holds the memory's write channel.
+  * Contract: for each block a frame from `free` and a `wdataReq`, two of a WRITE at most before their beats are in
+  * frame memory (`FillBuffer`). When all responses of a WRITE came its frames go to `frames`, then it goes to `filled`,
+  * and `fetched` says so: whoever gets the command gets all its frames. Commands without data go to `filled` in the
+  * order in which they came; a WRITE goes behind those that are there when its data has come, so before and behind
+  * others than it came with. What must not change places is not here together: that is for the command queue, which
+  * hears of `fetched` (rule epoch-issue, docs/interfaces/command-queue.md). `takes`: a command without data has a place
+  * to wait in `filled`; `takesWrites`: a WRITE has one here, and one to wait in then.
   *
-  * Throughput: 33 clocks for 32 beats. Latency: a command without data 1 clock. Errors: a write error ends the command
-  * as WRITE_FAULT; after `fault` no frame may ever come free, so a WRITE that finds none goes on as READ_ONLY with the
-  * frames it has. Reset loses everything, the data under way too.
+  * A host that stops. Of the requests whose beats have not all come the oldest one is looked at: when none of its beats
+  * came for `timeout` times 256 clocks, and up to 256 more, its WRITE ends as ABORTED with the frames that it took; 0:
+  * never. Then the next one is the oldest, and its clocks begin. So it is right for a host that answers requests in
+  * order, and a WRITE whose host has stopped ends after no more than four times that, and the time that beats of older
+  * requests take. Clocks in which memory takes no beats do not count. No number of a request comes again within 512
+  * requests; beats that come for one of a WRITE that has ended are dropped.
+  *
+  * Latency: a command without data 1 clock. Errors: a write error ends the command as WRITE_FAULT; after `fault` no
+  * frame may ever come free, so a WRITE that finds none goes on as READ_ONLY with the frames it has. Reset loses
+  * everything, the data under way too.
   */
 class FrameFill(p: OtxParam) extends Component {
   setDefinitionName("otx_frame_fill")
 
   val cmd = slave port Stream(HostCmd())
+  val takes, takesWrites = out port Bool()
   val filled = master port Stream(FilledCmd())
+  val fetched = master port Flow(WriteSize())
   val frames = master port Stream(UInt(16 bits))
   val free = slave port Stream(UInt(16 bits))
   val wdataReq = master port Stream(BlockRef())
   val wdata = slave port Stream(WriteBeat())
   val axi = master port Axi4WriteOnly(p.axi)
   val fault = in port Bool()
+  val timeout = in port UInt(FrameFill.timeoutBits bits)
 
-  private val isWrite = cmd.opcode === Opcode.WRITE
-  private val requested, complete = Reg(UInt(6 bits)) init 0
-  private val abandoned, bad = Reg(Bool()) init False
+  private val places = 4
+  private val placeBits = log2Up(places)
+  private def each[T](what: Int => T): Seq[T] = (0 until places).map(what)
+
+  private val buffer = new FillBuffer(p, places)
+  buffer.wdata << wdata
+  axi << buffer.axi
+
+  // What is known of the WRITE in each place
+  private val busy, aborted, abandoned, bad = Reg(Bits(places bits)) init 0
+  private val commands = Mem(HostCmd(), places)
+  private val tags = Vec.fill(places)(Reg(UInt(5 bits)))
+  private val blocks, asked = Vec.fill(places)(Reg(UInt(6 bits)))
+  private val owed = Vec.fill(places)(Reg(UInt(10 bits)) init 0) // bursts of blocks that are asked for, not answered
+  private val flying = Vec.fill(places)(Reg(UInt(6 bits)) init 0) // of them those that have begun
+
+  // A WRITE takes a place, others go on
+  private val ways = StreamDemux(cmd, (cmd.opcode === Opcode.WRITE).asUInt, 2)
+  private val place = OHToUInt(OHMasking.first(~busy))
+  ways(1).ready := !busy.andR
+  commands.write(place, ways(1).payload, ways(1).fire)
+  when(ways(1).fire) {
+    busy(place) := True
+    aborted(place) := False
+    abandoned(place) := False
+    bad(place) := False
+    tags(place) := ways(1).tag
+    blocks(place) := ways(1).count.resized
+    asked(place) := U(0, 6 bits)
+  }
 
   // Ask: a frame and a request for each block
-  private val want = cmd.valid && isWrite && requested =/= cmd.count.resize(6 bits) && !abandoned
-  when(want && fault && !free.valid)(abandoned := True)
-  private val (ask, take) = StreamFork2(free.continueWhen(want))
-  wdataReq.arbitrationFrom(ask)
-  wdataReq.tag := cmd.tag
-  wdataReq.block := requested.resized
-  when(free.fire)(requested := requested + 1)
-
-  // Move: a burst when its beats are here
-  private val moving = take.queue(2)
-  private val beats = StreamFifo(Bits(64 bits), 64)
-  beats.io.push.arbitrationFrom(wdata)
-  beats.io.push.payload := wdata.data
-  private val burst = Reg(UInt(4 bits)) init 0
-  private val beat = Reg(UInt(5 bits)) init 0
-  private val inBurst = RegInit(False)
-  private val written = StreamFifo(UInt(16 bits), 4) // frames whose responses are awaited
-  private val lastBeat = beat === 31
-  axi.aw.valid := moving.valid && !inBurst && beats.io.occupancy >= 32 && written.io.push.ready
-  axi.aw.addr := U(p.frameBase, 32 bits) + (moving.payload @@ burst @@ U(0, 8 bits)).resized
-  axi.aw.id := 0
-  axi.aw.len := 31
-  axi.aw.size := 3
-  axi.aw.burst := 1
-  axi.w.valid := inBurst && beats.io.pop.valid
-  axi.w.data := beats.io.pop.payload
-  axi.w.strb.setAll()
-  axi.w.last := lastBeat
-  beats.io.pop.ready := inBurst && axi.w.ready
-  when(axi.aw.fire)(inBurst := True)
-  when(axi.w.fire) {
-    beat := beat + 1
-    when(lastBeat) {
-      inBurst := False
-      burst := burst + 1
-    }
+  private val wants = Vec(each { n =>
+    val slot = Mux(asked(n).lsb, buffer.held(2 * n + 1), buffer.held(2 * n))
+    busy(n) && !aborted(n) && !abandoned(n) && asked(n) =/= blocks(n) && !slot
+  }).asBits
+  when(fault && !free.valid)(abandoned := abandoned | wants)
+  private val turn = RegInit(B(1, places bits)) // the place behind the last one that asked
+  private val asking = OHMasking.roundRobin(wants, turn)
+  private val asker = OHToUInt(asking)
+  private val serial = Reg(UInt(9 bits)) init 0
+  private val list = Mem(UInt(16 bits), places * OtxParam.maxBlocks) // the frames of each
+  private val ask = Stream(BlockRef())
+  ask.valid := wants.orR && free.valid
+  ask.tag := tags(asker)
+  ask.block := asked(asker).resized
+  ask.request := serial @@ asker @@ asked(asker).lsb.asUInt
+  free.ready := wants.orR && ask.ready
+  wdataReq << ask.stage()
+  buffer.open.valid := ask.fire
+  buffer.open.request := ask.request
+  buffer.open.frame := free.payload
+  list.write(asker @@ ask.block, free.payload, ask.fire)
+  when(ask.fire) {
+    turn := asking.rotateLeft(1)
+    serial := serial + 1
+    asked(asker) := asked(asker) + 1
   }
-  private val moved = axi.w.fire && lastBeat && burst === 15
-  moving.ready := moved
-  written.io.push.valid := moved
-  written.io.push.payload := moving.payload
-
-  // Count the responses
-  private val responses = Reg(UInt(4 bits)) init 0
-  private val ready = StreamFifo(UInt(16 bits), 64) // two commands' frames: never full
-  private val whole = axi.b.fire && responses === 15
-  axi.b.ready := ready.io.push.ready && written.io.pop.valid || responses =/= 15
-  ready.io.push.valid := whole
-  ready.io.push.payload := written.io.pop.payload
-  written.io.pop.ready := whole
-  when(axi.b.fire) {
-    responses := responses + 1
-    when(axi.b.resp =/= 0)(bad := True)
+  for (n <- 0 until places) {
+    val asks = ask.fire && asking(n)
+    val begins = buffer.begun.valid && buffer.begun.payload === n
+    val ends = buffer.answered.valid && buffer.answered.place === n
+    owed(n) := owed(n) + asks.mux(U(16, 10 bits), U(0, 10 bits)) - ends.asUInt
+    flying(n) := flying(n) + begins.asUInt - ends.asUInt
+    when(ends && buffer.answered.bad)(bad(n) := True)
+    when(!busy(n))(owed(n) := U(0, 10 bits)) // what an aborted one has not got
   }
-  when(whole)(complete := complete + 1)
+
+  // A host that stops
+  private val before = Vec.fill(2 * places)(Reg(Bits(2 * places bits)) init 0) // slots that were asked for before it
+  when(ask.fire) {
+    val slot = ask.request.resize(placeBits + 1)
+    before.foreach(_(slot) := False)
+    before(slot) := buffer.awaited
+  }
+  private val oldest =
+    Vec((0 until 2 * places).map(s => buffer.awaited(s) && (before(s) & buffer.awaited) === 0)).asBits
+  private val scale = Reg(UInt(8 bits)) init 0
+  scale := scale + 1
+  private val idle = Reg(UInt(FrameFill.timeoutBits bits)) init 0
+  private val tick = scale.andR && !buffer.blocked
+  private val over = tick && timeout =/= 0 && idle >= timeout
+  when(tick)(idle := idle + 1)
+  when(over || oldest === 0 || oldest =/= RegNext(oldest) || buffer.came.valid && oldest(buffer.came.payload))(
+    idle := 0
+  )
+  private val stops = Vec(each(n => over && oldest(2 * n + 1 downto 2 * n).orR)).asBits
+  buffer.close := stops
+  for (n <- 0 until places) when(stops(n))(aborted(n) := True)
+
+  // Hand over: the frames, then the command
+  private val ended = Vec(each { n =>
+    busy(n) && aborted(n).mux(flying(n) === 0, owed(n) === 0 && (asked(n) === blocks(n) || abandoned(n)))
+  }).asBits
+  private val handTurn = RegInit(B(1, places bits))
+  private val next = OHMasking.roundRobin(ended, handTurn)
+  private val handing = RegInit(False)
+  private val hand = Reg(UInt(placeBits bits))
+  private val at = Reg(UInt(6 bits))
+  private val ready = StreamFifo(UInt(16 bits), 64)
+  private val line = StreamFifo(FilledCmd(), places + 2, latency = 1)
+  when(!handing && ended.orR) {
+    handing := True
+    hand := OHToUInt(next)
+    handTurn := next.rotateLeft(1)
+    at := 0
+  }
+  private val allFrames = at === asked(hand)
+  ready.io.push.valid := handing && !allFrames
+  ready.io.push.payload := list.readAsync(hand @@ at.resize(5))
+  when(ready.io.push.fire)(at := at + 1)
   frames << ready.io.pop
 
-  // Hand over
-  private val ended = complete === cmd.count.resize(6 bits) || abandoned && complete === requested
-  filled.valid := cmd.valid && (!isWrite || ended)
-  filled.cmd := cmd.payload
-  filled.frames := complete
-  filled.status := Mux(
-    bad,
-    StatusCode(Status.WRITE_FAULT),
-    Mux(abandoned, StatusCode(Status.READ_ONLY), StatusCode(Status.SUCCESS))
-  )
-  cmd.ready := filled.fire
-  when(filled.fire) {
-    requested := 0
-    complete := 0
-    abandoned := False
-    bad := False
+  private val whole = Stream(FilledCmd())
+  whole.valid := handing && allFrames
+  whole.cmd := commands.readAsync(hand)
+  whole.frames := asked(hand)
+  whole.status := StatusCode(Status.SUCCESS)
+  when(abandoned(hand))(whole.status := StatusCode(Status.READ_ONLY))
+  when(bad(hand))(whole.status := StatusCode(Status.WRITE_FAULT))
+  when(aborted(hand))(whole.status := StatusCode(Status.ABORTED))
+  when(whole.fire) {
+    handing := False
+    busy(hand) := False
   }
+  fetched.valid := whole.fire
+  fetched.tag := whole.cmd.tag
+  fetched.blocks := whole.cmd.count.resized
+
+  private val other = ways(0).map { c =>
+    val f = FilledCmd()
+    f.cmd := c
+    f.frames := 0
+    f.status := Status.SUCCESS
+    f
+  }
+  line.io.push << StreamArbiterFactory().lowerFirst.noLock.onArgs(whole, other)
+  filled << line.io.pop
+  takes := line.io.availability > CountOne(busy) // each WRITE has one of its places
+  takesWrites := takes && !busy.andR
+}
+
+object FrameFill {
+
+  /** Of a number of 256 clocks. */
+  val timeoutBits = 20
 }

@@ -14,11 +14,11 @@ import spinal.lib._
   * conflicts with it (docs/interfaces.md, "Command queue to data path") and there is room for what it needs
   * (`CommandRoom`); those that need no room go past it. Commands other than READ go out only while the data path
   * `takes` them, so a READ never stands behind one. Among those that may go the choice is round robin, so none starves;
-  * one goes out per six clocks. What keeps order (`CommandCheck`) goes out epoch by epoch, and what closes an epoch
-  * goes last of it (rule epoch-issue): no completion is waited for. ORDERED: alone, but for HEAD OF QUEUE. HEAD OF
-  * QUEUE: next of those that may go; younger ones wait until it has gone. `dpDone` is passed on to `cpl` one clock
-  * later; when that is taken it frees the tag and those that waited for it. `busy`: some command has not been
-  * completed.
+  * one goes out per six clocks. WRITEs also need `takesWrites`. What keeps order (`CommandCheck`) goes out epoch by
+  * epoch, and what closes an epoch goes last of it (rule epoch-issue), a WRITE counting as gone when it is `fetched`:
+  * no completion is waited for. ORDERED: alone, but for HEAD OF QUEUE. HEAD OF QUEUE: next of those that may go;
+  * younger ones wait until it has gone. `dpDone` is passed on to `cpl` one clock later; when that is taken it frees the
+  * tag and those that waited for it. `busy`: some command has not been completed.
   *
   * Between the steps of a decision stand registers (check, compare, may go, choice), so that none of them limits the
   * clock.
@@ -89,7 +89,7 @@ class CommandQueue(p: OtxParam, tags: Int = OtxParam.tags) extends Component {
 
   private val valid = Reg(Bits(tags bits)) init 0
   private val sent = Reg(Bits(tags bits)) // chosen
-  private val gone = Reg(Bits(tags bits)) // to `dpCmd`: a WRITE may wait for room before
+  private val gone = Reg(Bits(tags bits)) // a WRITE has its data; another one is on its way to `dpCmd`
   private val print = Vec(Reg(Footprint()), tags)
   private val waitsFor = Vec(Reg(Bits(tags bits)), tags)
   private val commands = Mem(HostCmd(), tags)
@@ -206,7 +206,7 @@ class CommandQueue(p: OtxParam, tags: Int = OtxParam.tags) extends Component {
   private val pickedKind = Reg(Bits(kinds.size bits))
   private val going = Stream(HostCmd())
   private val idle = !picked.valid && candidates === 0 && kind === 0
-  private val fromRoom = room.go.valid && open && idle
+  private val fromRoom = room.go.valid && open && intake.takesWrites && idle
   private val since = Reg(UInt(2 bits)) init 0 // clocks since the last one went: then `wanted` knows it
   since := Mux(picked.valid || fromRoom, U(0), Mux(since === 2, since, since + 1))
   private val chosen = OHMasking.roundRobin(wanted, turn)
@@ -236,11 +236,15 @@ class CommandQueue(p: OtxParam, tags: Int = OtxParam.tags) extends Component {
   room.go.ready := fromRoom && going.ready
   room.hold.tag := picked.payload.resized
   room.hold.blocks := going.count.resized
+  private def goes(tag: UInt): Unit = {
+    gone(at(tag)) := True
+    when(print(at(tag)).closesEpoch)(current := current + 1)
+  }
   when(going.fire) {
-    gone(at(going.tag)) := True
-    when(print(at(going.tag)).closesEpoch)(current := current + 1)
+    when(!fromRoom)(goes(going.tag))
     when(print(at(going.tag)).head)(currentHead := currentHead + 1)
   }
+  when(intake.fetched.valid)(goes(intake.fetched.tag)) // of one that closes its epoch: no other goes meanwhile
   dpCmd << going.stage()
   when(dpCmd.fire && dpCmd.opcode =/= Opcode.READ)(passing := False)
   when(going.fire && going.opcode =/= Opcode.READ)(passing := True)

@@ -6,7 +6,7 @@ import opentxssd.log.LogReserve
 import spinal.core._
 import spinal.lib._
 
-/** A WRITE that waits for room: its tag and its blocks. */
+/** A WRITE: its tag and its blocks. */
 case class WriteSize() extends Bundle {
   val tag = UInt(5 bits)
   val blocks = UInt(6 bits)
@@ -39,9 +39,9 @@ class CommandRoom(p: OtxParam) extends Component {
   import supply.{allocLeft, fault, full, logFull, logLeft}
 
   /** Blocks of WRITEs that have gone: those of 32 WRITEs and of all frames at most. */
-  private def promised(end: Flow[UInt]): UInt = {
+  private def promised(ends: Bool, blocks: UInt): UInt = {
     val sum = Reg(UInt(16 bits)) init 0
-    sum := sum + Mux(go.fire, held.blocks, U(0)).resized - Mux(end.valid, end.payload, U(0)).resized
+    sum := sum + Mux(go.fire, held.blocks, U(0)).resized - Mux(ends, blocks, U(0)).resized
     sum
   }
 
@@ -61,9 +61,9 @@ class CommandRoom(p: OtxParam) extends Component {
   pace.interval := pageClocks
   pace.goes.valid := go.fire
   pace.goes.payload := held.blocks
-  private val unissued = promised(settled)
+  private val unissued = promised(settled.valid, settled.payload)
   private val needsPages = RegNext(unissued + held.blocks)
-  private val needsFrames = RegNext(promised(fetched) + held.blocks)
+  private val needsFrames = RegNext(promised(fetched.valid, fetched.blocks) + held.blocks)
   private val hasPages = allocLeft >= needsPages && pace.may || full
   private val fits = RegNext(hasPages && framesFree >= needsFrames || fault) init False
   starved := RegNext(holds && age === 2 && (allocLeft < needsPages || framesFree < needsFrames)) init False

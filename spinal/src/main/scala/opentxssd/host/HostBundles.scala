@@ -29,7 +29,8 @@ case class Supply() extends Bundle {
 
 /** What the data path can take, to the command queue. */
 case class Intake() extends Bundle {
-  val takes = Bool() // it has a place for a command that is not a READ
+  val takes, takesWrites = Bool() // it has a place for a command without data; for a WRITE
   val framesFree = UInt(16 bits)
-  val fetched, settled = Flow(UInt(6 bits)) // blocks of a WRITE that has all its frames; that take no further page
+  val fetched = Flow(WriteSize()) // a WRITE has its data, and all its frames
+  val settled = Flow(UInt(6 bits)) // blocks that take no further page
 }
