@@ -70,7 +70,7 @@ class DataPathBench(Stepper, EngineModel, FirmwareAsks):
 
         self.add(self.memory)
         self.cmd, self.wdata = source("dpCmd", CMD, self.command_taken), source("wdata", ports("WriteBeat"))
-        self.host = self.add(WriteData(self.wdata, self.rng))
+        self.host = self.add(WriteData(self.wdata, random.Random(seed)))
         self.rsp, self.released = source("rsp", RSP, self.answer_taken), source("released", ["kind", "value"])
         self.alloc, self.write_done, self.read_done = (
             source("alloc", [], self.page_taken),

@@ -73,7 +73,7 @@ async def random_run(dut, count, stall, seed, buffered=0, stops=0.0, mixed=0.0):
         opens = txid is not None and op in (WRITE, TRIM, ZEROES, BEGIN)
         await b.until(partial(may_go, b, cmd, opens), 100_000)
         tag = b.submit(op, lba, blocks, txid, **more)
-        if op == WRITE and rng.random() < stops:
+        if stops and op == WRITE and rng.random() < stops:
             b.host.stopped[tag] = rng.randrange(BEATS * blocks)
         sent += 1
         await b.clocks(rng.choice([0, 0, 5, 200]))

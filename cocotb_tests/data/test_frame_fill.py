@@ -137,6 +137,40 @@ async def slow_memory_is_no_host_that_stops(dut):
 
 
 @simulated
+async def slow_memory_that_takes_no_beat_of_one_write_costs_another_none_of_its_time(dut):
+    b = await FrameFillBench(dut).begin(1)
+    b.host.mixed = 0.1
+    for sink in b.memory.sinks:
+        sink.open = False
+    oldest = b.write(1)
+    b.host.stopped[oldest] = 0  # its beats would come behind those that wait for memory
+    other = b.write(1)
+    await b.clocks(10 * UNIT)
+    b.host.stopped.clear()
+    for sink in b.memory.sinks:
+        sink.open = True
+    assert await b.ends(oldest, other) == [SUCCESS] * 2
+    await b.quiet()
+
+
+@simulated
+async def slow_memory_keeps_the_frames_of_a_write_that_has_stopped(dut):
+    b = await FrameFillBench(dut).begin(1)
+    for sink in b.memory.sinks:
+        sink.open = False
+    tag = b.write(2, stop=BEATS + 40)
+    b.host.mixed = 0.1  # so that bursts of both blocks are under way
+    await b.clocks(5 * UNIT)
+    assert tag not in b.results
+    for sink in b.memory.sinks:
+        sink.open = True
+    assert await b.ends(tag) == [ABORTED]
+    b.host.mixed = 0.0
+    assert await b.ends(b.write(8), b.write(8)) == [SUCCESS] * 2
+    await b.quiet()
+
+
+@simulated
 async def commands_without_data_find_a_place_whatever_has_its_data(dut):
     """Nobody takes `filled`: with four WRITEs in their places two others find room, and then all wait in line."""
     b = await FrameFillBench(dut).begin()
