@@ -134,9 +134,8 @@ class FrameFill(p: OtxParam) extends Component {
   private val tick = scale.andR && !buffer.blocked
   private val over = tick && timeout =/= 0 && idle >= timeout
   when(tick)(idle := idle + 1)
-  when(over || oldest === 0 || oldest =/= RegNext(oldest) || buffer.came.valid && oldest(buffer.came.payload))(
-    idle := 0
-  )
+  // another one is the oldest after the last beat of the one before, or its end
+  when(over || oldest === 0 || buffer.came.valid && oldest(buffer.came.payload))(idle := 0)
   private val stops = Vec(each(n => over && oldest(2 * n + 1 downto 2 * n).orR)).asBits
   buffer.close := stops
   for (n <- 0 until places) when(stops(n))(aborted(n) := True)
