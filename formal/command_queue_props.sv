@@ -37,7 +37,7 @@ module command_queue_props (
   wire keeps = writes && !orderless || opcode == Commit;
   wire closes = opcode == Barrier || barrier;
   wire cmd_ready, dp_valid, done_ready, cpl_valid;
-  wire [4:0] dp_tag, cpl_tag;
+  wire [7:0] dp_tag, cpl_tag;
   wire [7:0] dp_opcode;
   otx_command_queue_3 dut (
       .clk(clk),
@@ -57,7 +57,7 @@ module command_queue_props (
       .cmd_payload_orderless(orderless),
       .cmd_payload_order(order),
       .cmd_payload_stream(16'd0),
-      .cmd_payload_tag({3'd0, tag}),
+      .cmd_payload_tag({6'd0, tag}),
       .cmd_payload_arg(32'd0),
       .cpl_valid(cpl_valid),
       .cpl_ready(cpl_ready),
@@ -68,7 +68,7 @@ module command_queue_props (
       .dpCmd_payload_tag(dp_tag),
       .dpDone_valid(done_valid),
       .dpDone_ready(done_ready),
-      .dpDone_payload_tag({3'd0, done_tag}),
+      .dpDone_payload_tag({6'd0, done_tag}),
       .dpDone_payload_status(4'd0),
       .dpDone_payload_result(32'd0),
       .allocLeft(32'd0),

@@ -43,11 +43,11 @@ void DriveEngine::stop() {
 }
 
 void DriveEngine::hand_over() {
-    for (uint8_t tag = 0; tag < OTX_TAGS && !queue_.empty(); tag++) {
+    for (unsigned tag = 0; tag < OTX_COMMANDS && !queue_.empty(); tag++) {
         if (under_way_[tag].done) continue;
         Command &command = under_way_[tag] = std::move(queue_.front());
         queue_.pop_front();
-        command.cmd.tag = tag;
+        command.cmd.tag = uint8_t(tag);
         command.begun = otx_clock();
         count_++;
         if (command.cmd.opcode == OTX_OP_COMMIT && commits_++ == 0 && trace_commits_) otx_trace_pause(0);

@@ -67,7 +67,7 @@ class DriveEngine {
     std::mutex mutex_;
     std::condition_variable work_, done_;
     std::deque<Command> queue_;
-    Command under_way_[OTX_TAGS] = {};
+    Command under_way_[OTX_COMMANDS] = {};
     int count_ = 0, commits_ = 0;
     uint64_t last_ = 0, clock_ = 0;  // of the last completion, of the last look
     bool stopping_ = false;

@@ -74,7 +74,7 @@ std::unique_ptr<VerilatedFstC> recorder;
 #endif
 [[maybe_unused]] bool paused;
 uint64_t now;
-Slot slots[OTX_TAGS];
+Slot slots[OTX_COMMANDS];
 std::deque<otx_cmd> commands;
 std::list<Request> requests;
 const Request *offered;  // the one whose beat is at the port
@@ -345,7 +345,7 @@ int otx_boot(uint64_t clocks) {
 }
 
 int otx_submit(const otx_cmd *cmd, void *data) {
-    if (cmd->tag >= OTX_TAGS || slots[cmd->tag].used) return -1;
+    if (unsigned(cmd->tag) >= OTX_COMMANDS || slots[cmd->tag].used) return -1;
     slots[cmd->tag] = Slot{};
     slots[cmd->tag].used = true, slots[cmd->tag].data = static_cast<uint8_t *>(data);
     commands.push_back(*cmd);
@@ -353,7 +353,7 @@ int otx_submit(const otx_cmd *cmd, void *data) {
 }
 
 void otx_stop_data(uint8_t tag, uint32_t count, int late) {
-    if (tag >= OTX_TAGS || !slots[tag].used) return;
+    if (unsigned(tag) >= OTX_COMMANDS || !slots[tag].used) return;
     slots[tag].beats = count, slots[tag].late = late != 0;
 }
 
@@ -371,12 +371,14 @@ int otx_poll(otx_cpl *cpl) {
 
 uint64_t otx_clock() { return now; }
 int otx_busy() {
-    return top->busy || !commands.empty() || std::any_of(slots, slots + OTX_TAGS, [](const Slot &s) { return s.used; });
+    return top->busy || !commands.empty() ||
+           std::any_of(slots, slots + OTX_COMMANDS, [](const Slot &s) { return s.used; });
 }
 int otx_enabled() { return top->enabled; }
 int otx_fault() { return top->fault; }
 const char *otx_uart() { return uart.c_str(); }
 uint32_t otx_lbas() { return OTX_LBAS; }
+uint32_t otx_commands() { return OTX_COMMANDS; }
 uint32_t otx_tx_entries() { return OTX_TX_ENTRIES; }
 uint32_t otx_clock_ps() { return OTX_CLOCK_PS; }
 const char *otx_preset() { return OTX_PRESET; }

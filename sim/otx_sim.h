@@ -63,6 +63,7 @@ int otx_enabled(void);          // the firmware has enabled the drive
 int otx_fault(void);            // a program failed; the drive accepts no more writes
 const char *otx_uart(void);     // all that the firmware has said since power on
 uint32_t otx_lbas(void);        // capacity in blocks
+uint32_t otx_commands(void);    // under way at once, at most: tags from 0 on
 uint32_t otx_tx_entries(void);  // of a transaction at most
 uint32_t otx_clock_ps(void);    // of one clock, nominal
 const char *otx_preset(void);

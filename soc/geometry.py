@@ -128,6 +128,7 @@ class Geometry:
     read_retries: int = 0
     planes: int = 1  # of an ONFI part whose planes program and erase together, by the lowest bits of a block: 2 or 4
     tx_entries: int = 60_000
+    commands: int = 32  # that a host may have under way, 32 or 256; 32 of them are in the command queue
     cpu_model: int = 0  # 1, in simulation only: the firmware is run by sim/cpu in a fraction of VexRiscv's clocks
     clock_mhz: int = 100
     table_latency: int = 8  # clocks of the simulated memories, request to first beat
@@ -206,6 +207,7 @@ class Geometry:
             f"patrol_us is {self.patrol_us}, must be 0 or 10 to 5000000",
         )
         need(self.frames <= 1024, f"{self.frames} frames in all, at most 1024")
+        need(self.commands in (32, 256), f"commands is {self.commands}, must be 32 or 256")
         need(1 <= self.tx_entries <= 60_000, f"tx_entries is {self.tx_entries}, must be 1 to 60000")
         most = (TXIDS - 2) * 2 * self.tx_slots  # ftl_log.h; the last txid's area has positions of map pages (ftl_map.h)
         need(
@@ -396,6 +398,22 @@ PRESETS = {
         ),
         Geometry(
             "quick", 1, 1, 80, 16, 64, **FEW_FRAMES, tx_entries=48, timing=SHORT, **ONFI, **UNWATCHED, **NEAR, **MODEL
+        ),
+        Geometry(
+            "deep",
+            1,
+            1,
+            80,
+            16,
+            64,
+            **FEW_FRAMES,
+            tx_entries=48,
+            commands=256,
+            timing=SHORT,
+            **ONFI,
+            **UNWATCHED,
+            **NEAR,
+            **MODEL,
         ),
         Geometry(
             "quick4",

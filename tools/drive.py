@@ -85,7 +85,7 @@ def main(args):
         flush=True,
     )
     words = [f"image={image.absolute()}", f"commands={COMMANDS}", *(f"{k}={v}" for k, v in given.items())]
-    os.execvp("nbdkit", ["nbdkit", "-f", "-t", str(opentxssd.TAGS), "-U", str(SOCKET), str(plugin), *words])
+    os.execvp("nbdkit", ["nbdkit", "-f", "-t", str(preset.commands), "-U", str(SOCKET), str(plugin), *words])
 
 
 if __name__ == "__main__":

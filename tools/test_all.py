@@ -36,7 +36,7 @@ class Group:
     after: tuple = ()
 
 
-PRESETS = ("tiny library", "quick untrained", "quick4 library", "rich library", "small library")
+PRESETS = ("tiny library", "quick untrained", "deep untrained", "quick4 library", "rich library", "small library")
 # Two at a time, each the first in this order whose `after` have ended: the long ones early. What one writes below
 # build/ no other touches that may run beside it.
 GROUPS = [

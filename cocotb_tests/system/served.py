@@ -12,15 +12,15 @@ HOST, CLIENT = ROOT / "build/host", ROOT / "cocotb_tests/system/nbd_client.py"
 
 
 class Served:
-    """`tools/drive.py` of preset quick on an image file, until `end`; what it says is in folder/log."""
+    """`tools/drive.py` of a preset on an image file, until `end`; what it says is in folder/log."""
 
-    def __init__(self, folder, image):
+    def __init__(self, folder, image, preset="quick"):
         self.socket = ROOT / "build/otx.sock"
         self.commands = ROOT / "build/otx.cmd"
         self.socket.unlink(missing_ok=True)
         self.folder, self.log = folder, (folder / "log").open("a")
         self.process = subprocess.Popen(
-            [sys.executable, ROOT / "tools/drive.py", "quick", image], stdout=self.log, stderr=self.log
+            [sys.executable, ROOT / "tools/drive.py", preset, image], stdout=self.log, stderr=self.log
         )
         for _ in range(600):
             if self.process.poll() is not None:

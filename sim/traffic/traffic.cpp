@@ -61,7 +61,7 @@ constexpr uint8_t next_moods[OTX_FLAVOURS][16] = {
     {4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 0, 1, 2, 3}, {5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 0, 1, 3, 2},
     {6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 1, 1, 0, 2},
 };
-constexpr uint32_t depths[] = {1, 3, 6, 12, 24, 32, 32};
+constexpr uint32_t depths[] = {1, 3, 6, 12, 24, 32, OTX_COMMANDS};
 constexpr uint64_t longest_pause = 4'000;
 constexpr uint32_t streams = 3;
 
@@ -110,7 +110,7 @@ class Traffic {
 
     int finish(uint32_t commands) {
         while (commands && !stuck()) {
-            while (commands && busy_ < OTX_TAGS) {
+            while (commands && busy_ < OTX_COMMANDS) {
                 if (!left_) new_mood();
                 pause_until_ = 0;
                 const uint64_t before = id_;
@@ -132,8 +132,8 @@ class Traffic {
         const uint32_t end = std::min(first + n, otx_lbas());
         for (uint32_t again = 0; again < times; again++) {
             for (uint32_t lba = first; lba < end; lba += OTX_MAX_BLOCKS) {
-                while (busy_ == OTX_TAGS && !stuck()) otx_step(OTX_TRAFFIC_STUCK), collect();
-                if (busy_ == OTX_TAGS) return -1;
+                while (busy_ == OTX_COMMANDS && !stuck()) otx_step(OTX_TRAFFIC_STUCK), collect();
+                if (busy_ == OTX_COMMANDS) return -1;
                 otx_cmd cmd = command(OTX_OP_READ, lba, std::min<uint32_t>(OTX_MAX_BLOCKS, end - lba));
                 submit(cmd);
             }
@@ -175,7 +175,7 @@ class Traffic {
         left_ = mood_ == opening ? 2 * OTX_TXIDS + below(8)
                                  : 5 + below(mood_ == many_trims || mood_ == rewriting ? 120 : 28);
         depth_ = depths[below(sizeof depths / sizeof depths[0])];
-        if (mood_ == opening) depth_ = OTX_TAGS;
+        if (mood_ == opening) depth_ = OTX_COMMANDS;
         txids_ = below(3) == 0 ? uint32_t(OTX_TXIDS) : 1 + below(5);
         txid_base_ = mood_ == rewriting && below(2) ? txid_base_ : below(OTX_TXIDS);
         if (mood_ == rewriting) txids_ = 1;
@@ -187,7 +187,7 @@ class Traffic {
     }
 
     void fill() {
-        while (busy_ < (left_ ? depth_ : uint32_t(OTX_TAGS))) {
+        while (busy_ < (left_ ? depth_ : uint32_t(OTX_COMMANDS))) {
             if (!left_) {
                 new_mood();
                 continue;
@@ -288,9 +288,9 @@ class Traffic {
     }
 
     void submit(otx_cmd cmd) {
-        uint8_t tag = 0;
+        uint32_t tag = 0;
         while (tags_[tag].used) tag++;
-        cmd.tag = tag;
+        cmd.tag = uint8_t(tag);
         if (cmd.opcode == OTX_OP_WRITE) cmd.stream = uint16_t(cmd.lba % streams);
         std::vector<uint8_t> &data = data_[tag];
         data.resize(size_t(OTX_BLOCK) * std::clamp<uint32_t>(cmd.count, 1, OTX_MAX_BLOCKS));
@@ -321,7 +321,7 @@ class Traffic {
         r.see(Recorder::commands);
         r.see(Recorder::of_1, cmd.count == 1), r.see(Recorder::of_2_to_8, cmd.count >= 2 && cmd.count <= 8),
             r.see(Recorder::of_9_to_31, cmd.count >= 9 && cmd.count <= 31), r.see(Recorder::of_32, cmd.count == 32);
-        r.see(Recorder::all_tags, busy_ == OTX_TAGS - 1);
+        r.see(Recorder::all_tags, busy_ == OTX_COMMANDS - 1);
         r.see(Recorder::plain_writes, cmd.opcode == OTX_OP_WRITE && !cmd.has_tx), r.see(Recorder::fua_writes, cmd.fua),
             r.see(Recorder::tx_writes, cmd.opcode == OTX_OP_WRITE && cmd.has_tx);
         r.see(Recorder::trims, cmd.opcode == OTX_OP_TRIM && !cmd.has_tx),
@@ -439,10 +439,10 @@ class Traffic {
     uint32_t barriers_ = 0, orderless_ = 0;  // of so many commands one has the flag; of six writes so many
     uint64_t pause_until_ = 0, stamp_ = 0, id_ = 0, sent_ = 0, kept_ = 0, walks_ = 0, last_ = 0;
     uint32_t busy_ = 0, last_status_ = 0, last_result_ = 0;
-    Busy tags_[OTX_TAGS];
+    Busy tags_[OTX_COMMANDS];
     Tx txs_[OTX_TXIDS];
     std::bitset<OTX_TXIDS> perhaps_;  // its PREPARE was sent, and no end of it was answered
-    std::vector<uint8_t> data_[OTX_TAGS];
+    std::vector<uint8_t> data_[OTX_COMMANDS];
 };
 
 Traffic traffic;

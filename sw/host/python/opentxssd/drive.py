@@ -34,7 +34,6 @@ from opentxssd import health
 from opentxssd.commands import (
     BLOCK,
     MAX_BLOCKS,
-    TAGS,
     TXIDS,
     CommandError,
     Completion,
@@ -63,7 +62,8 @@ class Drive:
     DriveError: it is not built; the image is not one, is truncated, of another geometry or in use (it is then
     untouched); the drive does not boot.
 
-    `lbas`: capacity in blocks. `tx_entries`: most entries of a transaction. `preset`: its name. `lib`: the C library,
+    `lbas`: capacity in blocks. `commands`: most commands under way, 32 or 256. `tx_entries`: most entries of a
+    transaction. `preset`: its name. `lib`: the C library,
     for what is not wrapped here.
     """
 
@@ -83,6 +83,7 @@ class Drive:
         nand_faults.set_part_faults(self.lib, part_faults)
         open_image(self.lib, image, firmware or os.environ.get("OTX_FIRMWARE"))
         self.preset, self.lbas, self.tx_entries = preset, self.lib.otx_lbas(), self.lib.otx_tx_entries()
+        self.commands = self.lib.otx_commands()
         self.pending = {}  # tag -> (opcode, buffer, count)
         self.done = {}  # tag -> Completion, not yet asked for
         if boot:
@@ -125,14 +126,14 @@ class Drive:
 
         Nothing is checked here: what the drive does not take completes with a status that says so. `data`: the blocks
         of a WRITE, copied; what is missing is zeroes.
-        `txid`: of the transaction, None for none. `tag`: 0 to 31; a free one is taken without. `fields`: fua, commit,
+        `txid`: of the transaction, None for none. `tag`: 0 to `commands` - 1; a free one is taken without. `fields`: fua, commit,
         relaxed, barrier, orderless, order, stream, arg.
-        DriveError: the tag, or all 32, are under way. Each command has exactly one completion, unless the power is cut.
+        DriveError: the tag, or all tags, are under way. Each command has exactly one completion, unless the power is cut.
         """
         if tag is None:
-            tag = next((t for t in range(TAGS) if t not in self.pending and t not in self.done), None)
+            tag = next((t for t in range(self.commands) if t not in self.pending and t not in self.done), None)
             if tag is None:
-                raise DriveError("all 32 tags are under way")
+                raise DriveError(f"all {self.commands} tags are under way")
         cmd = Cmd(opcode=opcode, lba=lba, count=count, tag=tag, txid=txid or 0, has_tx=int(txid is not None), **fields)
         size = max(BLOCK * min(count, MAX_BLOCKS), BLOCK, len(data or b""))
         buffer = (

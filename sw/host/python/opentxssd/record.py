@@ -44,7 +44,7 @@ class Recorder:
     def submit(self, op, lba=0, n=0, tx=None, fua=0, commit=0, relaxed=0, barrier=0, orderless=0, arg=0):
         """Hands a command over, by the name of its Opcode, and returns its tag.
 
-        `n`: blocks. DriveError when all 32 tags are under way.
+        `n`: blocks. DriveError when all tags are under way.
         """
         self.ids += 1
         event = {"e": "submit", "id": self.ids, "op": op, "t": self.drive.clock}

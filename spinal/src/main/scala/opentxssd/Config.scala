@@ -27,6 +27,7 @@ case class OtxParam(
     planes: Int,
     readRetries: Int,
     txEntries: Int,
+    commands: Int,
     tableBase: BigInt,
     txBase: BigInt,
     frameBase: BigInt,
@@ -38,6 +39,7 @@ case class OtxParam(
     writeFrames >= OtxParam.maxBlocks,
     s"writeFrames is $writeFrames, must hold one command of ${OtxParam.maxBlocks} blocks"
   )
+  require(commands == OtxParam.tags || commands == 256, s"commands is $commands, must be 32 or 256")
   require(eccT == 8 || eccT == 24, s"eccT is $eccT, must be 8 or 24")
   require(ppnBits <= 30, s"a PPN takes $ppnBits bits, at most 30 fit in a map word")
 
@@ -125,6 +127,7 @@ object OtxParam {
       planes = int("planes"),
       readRetries = int("readRetries"),
       txEntries = int("txEntries"),
+      commands = int("commands"),
       tableBase = big("tableBase"),
       txBase = big("txBase"),
       frameBase = big("frameBase"),

@@ -3,7 +3,7 @@ package opentxssd
 
 import opentxssd.data.DataPath
 import opentxssd.flash.{FlashBackend, NandPins}
-import opentxssd.host.{CommandQueue, Completion, HostCmd, HostData, Supply}
+import opentxssd.host.{CommandIntake, CommandQueue, Completion, HostCmd, HostData, Supply}
 import opentxssd.log.CommitLog
 import opentxssd.remap.RemapEngine
 import spinal.core._
@@ -42,15 +42,28 @@ class Core(p: OtxParam) extends Component {
 
   // host
   queue.enable := control.enable
-  queue.cmd << cmd
-  cpl << queue.cpl
+  private val intakeBusy = Bool()
+  if (p.commands > OtxParam.tags) {
+    val intake = new CommandIntake
+    intake.cmd << cmd
+    cpl << intake.cpl
+    queue.cmd << intake.queue
+    intake.done << queue.cpl
+    intake.data <> hostData
+    data.hostData <> intake.slotData
+    intakeBusy := intake.busy
+  } else {
+    queue.cmd << cmd
+    cpl << queue.cpl
+    data.hostData <> hostData
+    intakeBusy := False
+  }
   data.dpCmd << queue.dpCmd
   data.starved := queue.starved
   data.dieIdle := flash.port.dieNow.map(!_.lsb).orR
   data.bufferLimit := control.bufferLimit
   data.hostTimeout := control.hostTimeout
   queue.dpDone << data.dpDone
-  data.hostData <> hostData
 
   // what is left for writes
   private val supply = Supply()
@@ -169,7 +182,9 @@ class Core(p: OtxParam) extends Component {
   status.logDirty := RegNext(log.dirty || data.waiting, True)
   status.moving := data.moving
   status.pageWanted := data.pageWanted
-  status.busy := queue.busy || data.busy || remap.walking || flash.port.busy || ops.map(_.valid).reduce(_ || _)
+  status.busy := queue.busy || intakeBusy || data.busy || remap.walking || flash.port.busy || ops.map(_.valid).reduce(
+    _ || _
+  )
 }
 
 object Core {

@@ -4,7 +4,7 @@ package opentxssd
 import java.io.File
 import opentxssd.data.{BufferTurn, DataPath, FrameFill, LiveCounts, MapChanged, MapPages, TxFirst, WriteBuffer}
 import opentxssd.flash.{FlashBackend, FlashScheduler, PageAllocator, ReadRetry}
-import opentxssd.host.{CommandQueue, WritePace}
+import opentxssd.host.{CommandIntake, CommandQueue, WritePace}
 import opentxssd.log.{CommitLog, LogWatermark}
 import opentxssd.remap.{RemapEngine, RemapParam, TxStatus}
 import spinal.core._
@@ -20,6 +20,7 @@ object Generate {
   val components: Seq[(String, OtxParam => Component)] = Seq(
     "otx_core" -> (new Core(_)),
     "otx_command_queue" -> (new CommandQueue(_)),
+    "otx_command_intake" -> (_ => new CommandIntake),
     "otx_data_path" -> (new DataPath(_)),
     "otx_remap_engine" -> (p => new RemapEngine(p.remap)),
     "otx_commit_log" -> (new CommitLog(_)),

@@ -132,7 +132,7 @@ class CommandExecutor(p: OtxParam) extends Component {
 
   linking := state === Link && isWrite || state === Linked || state === Keep
   evCommit := False
-  evCommitTag := cmd.tag
+  evCommitTag := cmd.tag.resized
   evCommitEntries := hand.count
 
   // A barrier: what has no entry yet and keeps its place among the epochs stands aside, and is waited for
@@ -189,7 +189,7 @@ class CommandExecutor(p: OtxParam) extends Component {
   frames.ready := link.fire || giveBack.fire
 
   waiter.valid := state === Wait
-  waiter.tag := cmd.tag
+  waiter.tag := cmd.tag.resized
   waiter.flush := !isCommit
   waiter.relaxed := cmd.relaxed
   waiter.txid := txid

@@ -299,7 +299,7 @@ class DataPath(p: OtxParam) extends Component {
   // Completions and counters
   private val waited = Stream(Completion())
   waited.arbitrationFrom(waitDone)
-  waited.tag := waitDone.tag
+  waited.tag := waitDone.tag.resized
   waited.status := waitDone.status
   waited.result := 0
   dpDone << StreamArbiterFactory().roundRobin.transactionLock.onArgs(

@@ -77,7 +77,7 @@ class FrameFill(p: OtxParam) extends Component {
     aborted(place) := False
     abandoned(place) := False
     bad(place) := False
-    tags(place) := ways(1).tag
+    tags(place) := ways(1).tag.resize(5)
     blocks(place) := ways(1).count.resized
     asked(place) := U(0, 6 bits)
   }
@@ -95,7 +95,7 @@ class FrameFill(p: OtxParam) extends Component {
   private val list = Mem(UInt(16 bits), places * OtxParam.maxBlocks) // the frames of each
   private val ask = Stream(BlockRef())
   ask.valid := wants.orR && free.valid
-  ask.tag := tags(asker)
+  ask.tag := tags(asker).resized
   ask.block := asked(asker).resized
   ask.request := serial @@ asker @@ asked(asker).lsb.asUInt
   free.ready := wants.orR && ask.ready
@@ -176,7 +176,7 @@ class FrameFill(p: OtxParam) extends Component {
     busy(hand) := False
   }
   fetched.valid := whole.fire
-  fetched.tag := whole.cmd.tag
+  fetched.tag := whole.cmd.tag.resized
   fetched.blocks := whole.cmd.count.resized
 
   private val other = ways(0).map { c =>

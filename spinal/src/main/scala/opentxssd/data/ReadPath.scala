@@ -63,7 +63,7 @@ class ReadPath(p: OtxParam) extends Component {
   private val places = new FreeList(depth)
   private val last = block === (cmd.count - 1).resize(5 bits)
   start.valid := cmd.valid && !running && inFlight <= depth - OtxParam.maxBlocks
-  start.tag := cmd.tag
+  start.tag := cmd.tag.resized
   start.blocks := cmd.count.resized
   when(start.valid)(running := True)
   op.valid := running && places.take.valid
@@ -79,7 +79,7 @@ class ReadPath(p: OtxParam) extends Component {
   op.last := last
   cmd.ready := op.fire && last
   private val ask = Asked()
-  ask.tag := cmd.tag
+  ask.tag := cmd.tag.resized
   ask.block := block
   ask.lpn := op.lpn
   ask.turn := turnNow

@@ -84,7 +84,7 @@ class ReadReturn(p: OtxParam) extends Component {
   private val hasBeat = job.zero || beats.io.pop.valid
   private val sendable = endings.io.push.ready || !last
   rdata.valid := job.valid && job.hasData && hasBeat && sendable
-  rdata.tag := job.tag
+  rdata.tag := job.tag.resized
   rdata.block := job.block
   rdata.data := Mux(job.zero, B(0, 64 bits), beats.io.pop.data)
   rdata.last := last
@@ -127,7 +127,7 @@ class ReadReturn(p: OtxParam) extends Component {
     sweeping || toCount.fire
   )
   done.valid := toCount.valid && whole
-  done.tag := tag
+  done.tag := tag.resized
   done.status := Mux(after.bad, StatusCode(Status.MEDIA_ERROR), StatusCode(Status.SUCCESS))
   done.result := 0
   toCount.ready := !whole || done.ready

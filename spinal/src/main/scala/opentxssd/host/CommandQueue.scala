@@ -98,7 +98,7 @@ class CommandQueue(p: OtxParam, tags: Int = OtxParam.tags) extends Component {
   private val freed = Reg(Flow(UInt(5 bits))) // its tag, a clock after it was taken
   freed.valid.init(False)
   freed.valid := finish.fire
-  freed.payload := finish.tag
+  freed.payload := finish.tag.resized
 
   private def at(tag: UInt) = tag.resize(tagBits bits)
   private def ofTags(what: Footprint => Bool) = Vec(print.map(what)).asBits
