@@ -13,6 +13,7 @@
 #include <mutex>
 #include <thread>
 
+#include "otx_geometry.h"
 #include "otx_sim.h"
 
 namespace otx {

@@ -58,6 +58,8 @@ struct Slot {  // of a tag
     bool late = false;            // those that are missing come after its completion
 };
 
+bool is_tag(unsigned tag) { return tag < OTX_COMMANDS; }
+
 struct Request {  // of a block of a WRITE
     uint8_t tag, block;
     uint16_t number;
@@ -345,7 +347,7 @@ int otx_boot(uint64_t clocks) {
 }
 
 int otx_submit(const otx_cmd *cmd, void *data) {
-    if (unsigned(cmd->tag) >= OTX_COMMANDS || slots[cmd->tag].used) return -1;
+    if (!is_tag(cmd->tag) || slots[cmd->tag].used) return -1;
     slots[cmd->tag] = Slot{};
     slots[cmd->tag].used = true, slots[cmd->tag].data = static_cast<uint8_t *>(data);
     commands.push_back(*cmd);
@@ -353,7 +355,7 @@ int otx_submit(const otx_cmd *cmd, void *data) {
 }
 
 void otx_stop_data(uint8_t tag, uint32_t count, int late) {
-    if (unsigned(tag) >= OTX_COMMANDS || !slots[tag].used) return;
+    if (!is_tag(tag) || !slots[tag].used) return;
     slots[tag].beats = count, slots[tag].late = late != 0;
 }
 
