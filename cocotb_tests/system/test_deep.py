@@ -103,7 +103,7 @@ def test_random_commands_agree_with_their_order_and_survive_a_flush(drive):
     rng = random.Random(11)
     model = {lba: drive.read(lba) for lba in range(64)}
     expected = {}
-    for n in range(amount(1000, 10_000)):
+    for n in range(amount(500, 10_000)):
         while len(drive.pending) == DEPTH:
             drive.step(100_000)
             while c := drive.poll():

@@ -125,10 +125,10 @@ class Drive:
         """Hands one command over and returns its tag, at once: it enters the drive when clocks pass.
 
         Nothing is checked here: what the drive does not take completes with a status that says so. `data`: the blocks
-        of a WRITE, copied; what is missing is zeroes.
-        `txid`: of the transaction, None for none. `tag`: 0 to `commands` - 1; a free one is taken without. `fields`: fua, commit,
-        relaxed, barrier, orderless, order, stream, arg.
-        DriveError: the tag, or all tags, are under way. Each command has exactly one completion, unless the power is cut.
+        of a WRITE, copied; what is missing is zeroes. `txid`: of the transaction, None for none. `tag`: 0 to `commands`
+        - 1; a free one is taken without. `fields`: fua, commit, relaxed, barrier, orderless, order, stream, arg.
+        DriveError: the tag, or all tags, are under way. Each command has exactly one completion, unless the power is
+        cut.
         """
         if tag is None:
             tag = next((t for t in range(self.commands) if t not in self.pending and t not in self.done), None)

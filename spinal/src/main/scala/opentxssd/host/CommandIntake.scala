@@ -7,12 +7,13 @@ import spinal.lib._
 
 /** Up to 256 host commands under way in front of a command queue of 32: here those wait that have no slot of it yet.
   *
-  * Contract. `cmd` is taken while its tag is unused; a command whose tag is under way waits at the port, as it would at
-  * the queue. Commands get slots in the order in which they were accepted, malformed ones too, as slots become free, and
-  * go to `queue` with the slot in place of their tag. `done`, and the `tag` of all data, are translated back. A slot is
-  * free, and the tag unused, when the completion is taken; one of each clock. So the queue has the oldest commands, and
-  * what it waits for is never behind here. Order attributes and barriers are about all commands, since the order of
-  * acceptance is kept; but a HEAD OF QUEUE overtakes only what is in the queue, when it has come there itself.
+  * Contract. `cmd` is taken while its tag is unused; a command whose tag is under way waits at the port, as it would
+  * at the queue. Commands get slots in the order in which they were accepted, malformed ones too, as slots become
+  * free, and go to `queue` with the slot in place of their tag. `done`, and the `tag` of all data, are translated
+  * back. A slot is free, and the tag unused, when the completion is taken; one of each clock. So the queue has the
+  * oldest commands, and what it waits for is never behind here. Order attributes and barriers are about all commands,
+  * since the order of acceptance is kept; but a HEAD OF QUEUE overtakes only what is in the queue, when it has come
+  * there itself.
   *
   * `wdataReq` may come for a WRITE that has ended (docs/interfaces/host-port.md): then its tag means nothing.
   *
