@@ -258,12 +258,12 @@ async def random_run(dut, count, stall, seed, mixed, timeout):
 @simulated
 @cocotb.parametrize((("mixed", "timeout"), [(0.0, 1), (0.01, 6), (0.3, 2)]))
 async def random_writes_end_with_their_data_or_aborted_and_no_frame_is_lost(dut, mixed, timeout):
-    await random_run(dut, amount(250, 4000), 0.0, int(os.environ.get("SEED", "1")), mixed, timeout)
+    await random_run(dut, amount(150, 4000), 0.0, int(os.environ.get("SEED", "1")), mixed, timeout)
 
 
 @simulated
 async def random_writes_with_stalls_on_all_sides(dut):
-    await random_run(dut, amount(120, 1000), 0.3, 100 + int(os.environ.get("SEED", "1")), 0.1, 6)
+    await random_run(dut, amount(80, 1000), 0.3, 100 + int(os.environ.get("SEED", "1")), 0.1, 6)
 
 
 def test_frame_fill():
