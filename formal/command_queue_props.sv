@@ -2,8 +2,8 @@
 // What otx_command_queue promises, for 3 tags: see formal/command_queue.sby for how it is run.
 //
 // The host offers any legal READ, WRITE, TRIM, FLUSH, BARRIER or COMMIT, all of one block and two transactions, with
-// any order attribute, and uses a tag again only after its completion. The data path takes commands and answers
-// those that it has in any order. Two tags, chosen freely, are followed: what holds for them holds for all.
+// any order attribute and priority class, and uses a tag again only after its completion. The data path takes commands
+// and answers those that it has in any order. Two tags, chosen freely, are followed: what holds for them holds for all.
 // Words: accepted, taken at `cmd`; gone, taken at `dpCmd`; ended, completed at `cpl`.
 `default_nettype none
 
@@ -15,6 +15,7 @@ module command_queue_props (
     input wire barrier,
     input wire orderless,
     input wire [1:0] order,
+    input wire [1:0] class_,
     input wire [1:0] tag,
     input wire txid,
     input wire cpl_ready,
@@ -26,8 +27,13 @@ module command_queue_props (
     input wire takes
 );
   localparam [1:0] Simple = 0, Ordered = 1, Head = 2;
+  localparam [1:0] Low = 1, Urgent = 3;
   localparam [7:0] Read = otx_facts_pkg::CmdRead, Write = otx_facts_pkg::CmdWrite, Trim = otx_facts_pkg::CmdTrim,
       Flush = otx_facts_pkg::CmdFlush, Barrier = otx_facts_pkg::CmdBarrier, Commit = otx_facts_pkg::CmdCommit;
+
+  function [1:0] rank(input [1:0] n);
+    rank = n[1] ? n : n ^ 2'd1;
+  endfunction
 
   reg reset = 1'b1;
   always @(posedge clk) reset <= 1'b0;
@@ -39,6 +45,7 @@ module command_queue_props (
   wire cmd_ready, dp_valid, done_ready, cpl_valid;
   wire [7:0] dp_tag, cpl_tag;
   wire [7:0] dp_opcode;
+  wire [1:0] dp_class;
   otx_command_queue_3 dut (
       .clk(clk),
       .reset(reset),
@@ -56,6 +63,7 @@ module command_queue_props (
       .cmd_payload_barrier(barrier),
       .cmd_payload_orderless(orderless),
       .cmd_payload_order(order),
+      .cmd_payload_priority(class_),
       .cmd_payload_stream(16'd0),
       .cmd_payload_tag({6'd0, tag}),
       .cmd_payload_arg(32'd0),
@@ -66,6 +74,7 @@ module command_queue_props (
       .dpCmd_ready(dp_ready),
       .dpCmd_payload_opcode(dp_opcode),
       .dpCmd_payload_tag(dp_tag),
+      .dpCmd_payload_priority(dp_class),
       .dpDone_valid(done_valid),
       .dpDone_ready(done_ready),
       .dpDone_payload_tag({6'd0, done_tag}),
@@ -86,6 +95,8 @@ module command_queue_props (
       .settled_valid(1'b0),
       .settled_payload(6'd0),
       .pageClocks(20'd0),
+      .takesReads(1'b1),
+      .classTurns(18'd0),
       .txState_0(3'd0),
       .txState_1(3'd0)
   );
@@ -108,9 +119,9 @@ module command_queue_props (
   end
   // streams keep what they offer
   reg waits = 0, done_waits = 0;
-  reg  [15:0] offered;
+  reg  [17:0] offered;
   reg  [ 1:0] done_offered;
-  wire [15:0] offer = {opcode, fua, barrier, orderless, order, tag, txid};
+  wire [17:0] offer = {opcode, fua, barrier, orderless, order, class_, tag, txid};
   always @(posedge clk) begin
     waits <= !reset && cmd_valid && !cmd_ready;
     done_waits <= !reset && done_valid && !done_ready;
@@ -141,7 +152,10 @@ module command_queue_props (
   // `later` was accepted after `first`, which was not gone or not ended then
   (* anyconst *) wire [1:0] first, later;
   always @(*) assume (first < 3 && later < 3 && first != later);
-  reg [1:0] first_order = 0, later_order = 0;
+  reg [1:0] first_order = 0, later_order = 0, first_class = 0, later_class = 0;
+  reg first_alone = 0;  // no class was being chosen when it came
+  reg only_reads = 1;  // and all SIMPLE: nobody waits for anybody, but for its turn
+  wire [1:0] dp_rank = rank(dp_class);
   reg first_keeps = 0, first_closes = 0;
   reg not_gone = 0, not_ended = 0;  // `first` is neither since `later` was accepted
   reg  no_data = 0;  // nor gone, or a WRITE without its data
@@ -149,8 +163,11 @@ module command_queue_props (
   wire first_goes = goes && dp_tag[1:0] == first, first_ends = ends && cpl_tag[1:0] == first;
   always @(posedge clk)
     if (!reset) begin
+      if (accepts && (opcode != Read || order != Simple)) only_reads <= 0;
       if (accepts && tag == first) begin
         first_order  <= order;
+        first_class  <= class_;
+        first_alone  <= (there & ~gone) == 0;
         first_keeps  <= keeps;
         first_closes <= closes;
       end
@@ -159,6 +176,7 @@ module command_queue_props (
       if (first_goes && dp_opcode != Write || fetch_valid && fetch_tag == first) no_data <= 0;
       if (accepts && tag == later) begin
         later_order <= order;
+        later_class <= class_;
         not_gone <= there[first] && !gone[first] && !first_goes;
         not_ended <= there[first] && !first_ends;
         no_data <= there[first] && !first_ends &&
@@ -169,6 +187,12 @@ module command_queue_props (
         if (first_order == Head) a_not_before_a_head_of_queue : assert (!not_gone);
         if (first_order == Ordered && later_order != Head) a_not_beside_an_ordered_one : assert (!not_ended);
         if (later_order == Ordered) a_ordered_after_all : assert (!not_ended);
+        if (only_reads && first_alone && first_class == Urgent)
+          a_urgent_first : assert (later_class == Urgent || !not_gone);
+        if (only_reads) c_urgent_passes : cover (not_gone && first_class == Low && later_class == Urgent);
+        if (dp_class != later_class) c_lifted : cover (later_class == Low && dp_class == Urgent);
+        a_own_class : assert (dp_rank >= rank(later_class));
+        if (only_reads) a_not_lifted : assert (dp_class == later_class);
         if (after_barrier) a_not_before_a_barrier : assert (!no_data);
         c_passes : cover (not_gone && first_order == Simple);
         c_head_passes_ordered : cover (not_gone && first_order == Ordered && later_order == Head);
@@ -177,11 +201,13 @@ module command_queue_props (
 
   // progress: while somebody waits and the data path has nothing, one goes or ends
   reg [4:0] still = 0;
+  reg one_class = 1;  // nobody is lifted: who is lifted while its class is chosen is chosen once more
   wire free = takes && dp_ready && cpl_ready && (there & gone & ~answered) == 0;  // so all have their data
   always @(posedge clk)
     if (!reset) begin
       still <= there != 0 && free && !goes && !ends ? still + 1 : 0;
-      a_progress : assert (still < 19);
+      if (accepts && class_ != 0) one_class <= 0;
+      a_progress : assert (!one_class || still < 19);
       c_all_there : cover (there == 7 && gone == 0);
       c_used_again : cover (accepts && answered[tag] && first_order == Head);
     end

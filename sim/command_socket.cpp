@@ -41,6 +41,7 @@ otx_cmd command_of(const otx_wire_command &c) {
     cmd.barrier = (c.flags & OTX_WIRE_BARRIER) != 0;
     cmd.orderless = (c.flags & OTX_WIRE_ORDERLESS) != 0;
     cmd.order = c.order;
+    cmd.priority = c.priority;
     cmd.count = c.count;
     cmd.stream = c.stream;
     cmd.lba = c.lba;
@@ -48,8 +49,8 @@ otx_cmd command_of(const otx_wire_command &c) {
     return cmd;
 }
 
-// What the drive's command has no field for: it would answer so itself if it had.
-bool drive_has_fields(const otx_wire_command &c) { return c.priority == 0 && c.order < 4; }
+// What the drive's command has no place for: it would answer so itself if it had.
+bool drive_has_fields(const otx_wire_command &c) { return c.priority < 4 && c.order < 4; }
 
 }  // namespace
 

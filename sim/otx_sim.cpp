@@ -105,6 +105,7 @@ void put_command() {
     top->cmd_barrier = c.barrier;
     top->cmd_orderless = c.orderless;
     top->cmd_order = c.order;
+    top->cmd_priority = c.priority;
     top->cmd_stream = c.stream;
     top->cmd_tag = c.tag;
     top->cmd_arg = c.arg;

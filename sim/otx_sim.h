@@ -20,7 +20,7 @@ extern "C" {
 // Opcodes, status codes and sizes are those of otx_facts.h; docs/interfaces.md, "Host port", says what each command
 // takes.
 struct otx_cmd {
-    uint8_t opcode, tag, txid, has_tx, fua, commit, relaxed, barrier, orderless, order;
+    uint8_t opcode, tag, txid, has_tx, fua, commit, relaxed, barrier, orderless, order, priority;
     uint16_t count, stream;
     uint32_t lba, arg;
 };

@@ -166,6 +166,7 @@ HOST = [
     ("TxState", "otx_tx_state", "OTX_TX_", "OTX_TX_STATES"),
     ("HealthWord", "otx_health_word", "OTX_HEALTH_", "OTX_HEALTH_WORDS"),
     ("Order", "otx_order", "OTX_", None),
+    ("Priority", "otx_priority", "OTX_PRIORITY_", None),
 ]
 
 

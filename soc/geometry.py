@@ -114,6 +114,12 @@ class Geometry:
     buffer_percent: int = 0
     # a WRITE whose host sends no data for so many microseconds is ABORTED (a register); 0: it waits for ever
     host_timeout_us: int = 100_000
+    # turns of the priority classes of commands in a round, beside URGENT; a class is old, and goes before all, when so
+    # many commands of others have gone before it (a register)
+    high_weight: int = 8
+    medium_weight: int = 4
+    low_weight: int = 2
+    class_patience: int = 32
     idle_dies: int = 1  # 0: data goes to the dies in turn, and all of them may be erased at once (to compare)
     scramble: int = 0  # 1: the data bytes of a page are stored XOR a key of its row
     ecc_t: int = 8  # wrong bits that are corrected: 8 in each 512 data bytes, or 24 in each 1,024
@@ -190,6 +196,9 @@ class Geometry:
             0 <= self.host_timeout < 1 << 20,
             f"host_timeout_us is {self.host_timeout_us}, must be 0 to {((1 << 20) - 1) * 256 // self.clock_mhz}",
         )
+        for name in ("high_weight", "medium_weight", "low_weight"):
+            need(1 <= getattr(self, name) <= 16, f"{name} is {getattr(self, name)}, must be 1 to 16")
+        need(3 <= self.class_patience <= 66, f"class_patience is {self.class_patience}, must be 3 to 66")
         need(self.cost_benefit in (0, 1), f"cost_benefit is {self.cost_benefit}, must be 0 or 1")
         need(self.idle_dies in (0, 1), f"idle_dies is {self.idle_dies}, must be 0 or 1")
         need(self.cpu_model in (0, 1), f"cpu_model is {self.cpu_model}, must be 0 or 1")

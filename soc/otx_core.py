@@ -77,6 +77,10 @@ MEANS = {
     "live_word": "Which 32 pages of the block live_pages shows.",
     "live_pages": "Bit n: page 32 * live_word + n is one of those of live_answer, or it is not known.",
     "page_clocks": "Clocks that a block of a WRITE costs, in which no other WRITE leaves the queue. 0: no limit.",
+    "class_turns": (
+        "Weights of LOW, MEDIUM and HIGH less one, 4 bits each; 17:12: a class that so many commands of others have "
+        "passed, and 3 more, is old."
+    ),
     "buffer_limit": "So many frames may wait in the write buffer before the oldest are written; 0: none waits.",
     "host_timeout": (
         "A WRITE whose data does not come ends as ABORTED after so many times 256 clocks, and up to 256 more; 0: never."
@@ -163,7 +167,7 @@ class OtxCore(LiteXModule):
 
     def operations(self):
         """NAND operations of the firmware and their results."""
-        for name, width, *_ in streams.registers(streams.FLASH_OP):
+        for name, width, *_ in streams.registers(streams.FIRMWARE_OP):
             setattr(
                 self,
                 f"firmware_{name}",
@@ -173,11 +177,11 @@ class OtxCore(LiteXModule):
             1, name="firmware_go", description="A write starts the operation in the firmware registers."
         )
         self.firmware_ready = CSRStatus(1, name="firmware_ready", description="One more operation fits.")
-        ops = self.firmware_ops = stream.SyncFIFO(streams.FLASH_OP, OP_QUEUE)
+        ops = self.firmware_ops = stream.SyncFIFO(streams.FIRMWARE_OP, OP_QUEUE)
         done = self.firmware_dones = stream.SyncFIFO(streams.FLASH_DONE, DONE_QUEUE)
         self.comb += ops.sink.valid.eq(self.firmware_go.re)
-        for field, _ in streams.FLASH_OP:
-            self.comb += getattr(ops.sink, field).eq(self.stored("firmware", field, streams.FLASH_OP))
+        for field, _ in streams.FIRMWARE_OP:
+            self.comb += getattr(ops.sink, field).eq(self.stored("firmware", field, streams.FIRMWARE_OP))
         self.comb += self.firmware_ready.status.eq(ops.sink.ready)
         head = done.source
         parts = [("valid", head.valid)]
@@ -192,8 +196,10 @@ class OtxCore(LiteXModule):
             1, name="firmware_done_pop", description="A write drops the head of the done queue."
         )
         self.comb += head.ready.eq(self.firmware_done_pop.re)
-        return streams.stream_ports("firmware_op", ops.source, streams.FLASH_OP, True) | streams.stream_ports(
-            "firmware_done", done.sink, streams.FLASH_DONE, False
+        return (
+            streams.stream_ports("firmware_op", ops.source, streams.FIRMWARE_OP, True)
+            | streams.stream_ports("firmware_done", done.sink, streams.FLASH_DONE, False)
+            | {"i_firmware_op_payload_priority": 0}  # firmware has a queue of its own
         )
 
     def stored(self, prefix, field, fields):
@@ -349,6 +355,7 @@ class OtxCore(LiteXModule):
         ports["i_live_word"] = storage("live_word", 4).storage
         status("live_pages", 32, "live_pages")
         ports["i_page_clocks"] = storage("page_clocks", 20).storage
+        ports["i_class_turns"] = storage("class_turns", 18).storage
         ports["i_buffer_limit"] = storage("buffer_limit", 16).storage
         ports["i_host_timeout"] = storage("host_timeout", 20).storage
         ask("live_scan", 24, "live_scan")

@@ -10,6 +10,7 @@ from opentxssd.facts import layout
 
 CMD, WDATA_REQ, WDATA, RDATA, CPL = map(layout, ("HostCmd", "BlockRef", "WriteBeat", "ReadBeat", "Completion"))
 FLASH_OP, FLASH_DONE, PAGE_MOVE, LOG_BLOCK = map(layout, ("FlashOp", "FlashDone", "PageMove", "LogBlock"))
+FIRMWARE_OP = [(field, bits) for field, bits in FLASH_OP if field != "priority"]
 BLOCK = [("block", 24)]
 PAGE = [("ppn", 30)]
 

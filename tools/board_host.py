@@ -69,7 +69,7 @@ class HostLink:
         self.until("cmd_ready")
         tag, self.tag = self.tag, (self.tag + 1) % 32
         fields = dict(opcode=int(opcode), lba=lba, count=count, txid=txid or 0, hastx=int(txid is not None), tag=tag)
-        for name in ("fua", "commit", "relaxed", "barrier", "orderless", "order", "stream", "arg"):
+        for name in ("fua", "commit", "relaxed", "barrier", "orderless", "order", "priority", "stream", "arg"):
             fields[name] = int(flags.pop(name, 0))
         assert not flags, f"no field {', '.join(flags)}"
         for name, value in fields.items():

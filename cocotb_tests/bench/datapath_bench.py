@@ -153,6 +153,7 @@ class DataPathBench(Stepper, EngineModel, FirmwareAsks):
         self.held_programs, self.held_reads, self.reported, self.moving = [], [], [], {}
         # programs taken whose done beats are not; it takes no more while there are so many
         self.programs, self.flash_depth = 0, 1000
+        self.classes = []  # (LPN, priority) of each program
         # log
         self.appended = -9  # clock of the last entry
         self.log, self.complete, self.waits, self.hold_waits, self.open_group, self.links_due, self.failed = (
@@ -367,6 +368,7 @@ class DataPathBench(Stepper, EngineModel, FirmwareAsks):
             assert (self.log[index]["location_value"], self.log[index]["sequence"]) == (o["ppn"], o["sequence"])
             self.frame_of[index] = frame
         self.busy_frames[frame] = "programming"
+        self.classes.append((o["lpn"], o["priority"]))
         data = self.memory.page(o["frame"])
 
         def end():
@@ -386,6 +388,8 @@ class DataPathBench(Stepper, EngineModel, FirmwareAsks):
         assert o["op"] == 3 and GEOMETRY.write_frames <= o["frame"] < GEOMETRY.write_frames + GEOMETRY.read_frames
         assert o["frame"] not in self.busy_frames, "the read frame is in use"
         self.busy_frames[o["frame"]] = "reading"
+        readers = [c for c in self.active.values() if c["opcode"] == READ and 0 <= o["lpn"] - c["lba"] < c["count"]]
+        assert any(c["priority"] == o["priority"] for c in readers), f"class {o['priority']} is that of no READ"
 
         def end():
             data, lpn = self.pages[o["ppn"]]

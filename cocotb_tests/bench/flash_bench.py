@@ -20,7 +20,7 @@ from cocotb_tests.models.flash_model import Op
 from cocotb_tests.models.retry_model import RetryModel
 from cocotb_tests.models.way_order import WayOrder
 from cocotb_tests.models.weak_model import WeakModel
-from opentxssd.facts import ports
+from opentxssd.facts import Priority, ports
 from soc import geometry
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -183,7 +183,7 @@ class FlashBench(Stepper):
 
         return got
 
-    def op(self, client, op, ppn, frame=0, kind=1, lpn=0, sequence=0):
+    def op(self, client, op, ppn, frame=0, kind=1, lpn=0, sequence=0, priority=Priority.MEDIUM):
         """Queues an op; returns its cookie."""
         self.cookie = cookie = self.cookie + 1
         if op != Op.PROGRAM:
@@ -196,6 +196,7 @@ class FlashBench(Stepper):
             "lpn": lpn,
             "sequence": sequence,
             "cookie": cookie,
+            "priority": int(priority),
         }
         self.ops[cookie] = beat | {"client": client}
         self.clients[client].queue.append(beat)

@@ -75,5 +75,5 @@ class Workload:
             }
             if op == Op.STATUS:
                 want = {"beat": {"status": OK, "kind": 0xE0}}
-        cookie = b.op(client, op, ppn, frame or 0, **fields)
+        cookie = b.op(client, op, ppn, frame or 0, **fields, priority=rng.randrange(4))
         self.expected[cookie] = want | {"frame": frame}

@@ -30,7 +30,7 @@ from opentxssd.facts import BEATS, LogKind
 
 async def random_run(dut, count, stall, seed, buffered=0, stops=0.0, mixed=0.0):
     """`stops`: share of the WRITEs whose host stops. `mixed`: as of WriteData. The bench, when it is quiet."""
-    rng = random.Random(seed)
+    rng, classes = random.Random(seed), random.Random(seed)
     b = await DataPathBench(dut, seed, stall).begin()
     if buffered:
         b.pin["bufferLimit"].set(buffered)
@@ -69,6 +69,7 @@ async def random_run(dut, count, stall, seed, buffered=0, stops=0.0, mixed=0.0):
         if op in (WRITE, TRIM, ZEROES, COMMIT):
             more["barrier"] = int(rng.random() < 0.15)
             more["orderless"] = int(txid is None and rng.random() < 0.3)
+        more["priority"] = classes.randrange(4)
         cmd = dict(opcode=op, lba=lba, count=blocks, hasTx=txid is not None, txid=txid, commit=more.get("commit", 0))
         opens = txid is not None and op in (WRITE, TRIM, ZEROES, BEGIN)
         await b.until(partial(may_go, b, cmd, opens), 100_000)

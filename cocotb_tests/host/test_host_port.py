@@ -111,6 +111,7 @@ async def a_command_arrives_once_with_every_field(dut):
         barrier=0,
         orderless=1,
         order=2,
+        priority=3,
         stream=0x1234,
         tag=21,
         arg=0xFEDC1234,

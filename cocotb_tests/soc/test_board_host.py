@@ -114,7 +114,7 @@ def test_commands_carry_their_fields(tmp_path, words, fields):
     assert len(bus.commands) == 1 and bus.commands[0].items() >= fields.items()
     assert all(
         bus.commands[0][n] == 0
-        for n in ("fua", "commit", "relaxed", "barrier", "orderless", "order", "stream", "arg")
+        for n in ("fua", "commit", "relaxed", "barrier", "orderless", "order", "priority", "stream", "arg")
         if n not in fields
     )
 

@@ -15,6 +15,7 @@ import pytest
 
 from cocotb_tests.system.served import ROOT, Served
 from opentxssd import BLOCK, Opcode, Query, Status, TxState
+from opentxssd.facts import Priority
 
 PAGE = ROOT / "docs/interfaces/command-socket.md"
 HEADER, ANSWER = 32, 40
@@ -152,6 +153,14 @@ def test_frames_may_come_in_any_pieces(client):
     assert client.answer()["data"] == b"".join(bytes([n]) * BLOCK for n in range(1, 4))
 
 
+@pytest.mark.parametrize("priority", list(Priority))
+def test_each_priority_class_is_taken(client, priority):
+    data = bytes([priority + 1]) * BLOCK
+    assert client.ask(Opcode.WRITE, data, lba=7, count=1, priority=priority)["status"] == 0
+    done = client.ask(Opcode.READ, lba=7, count=1, priority=priority)
+    assert (done["status"], done["data"]) == (0, data)
+
+
 @pytest.mark.parametrize(
     ("words", "status"),
     [
@@ -165,7 +174,7 @@ def test_frames_may_come_in_any_pieces(client):
         ({"opcode": Opcode.COMMIT, "flags": 1, "txid": 32}, Status.TX_INVALID),
         ({"opcode": Opcode.COMMIT, "flags": 1, "txid": 30}, Status.TX_INVALID),
         ({"opcode": Opcode.TRIM, "count": 1, "flags": 33}, Status.INVALID_FIELD),
-        ({"opcode": Opcode.TRIM, "count": 1, "priority": 1}, Status.INVALID_FIELD),
+        ({"opcode": Opcode.TRIM, "count": 1, "priority": 4}, Status.INVALID_FIELD),
         ({"opcode": Opcode.TRIM, "count": 1, "order": 4}, Status.INVALID_FIELD),
     ],
 )

@@ -248,10 +248,11 @@ OLD = {
     "PageKind": ["enum ftl_page_kind { FTL_KIND_DATA = 1, FTL_KIND_LOG = 2u, FTL_KIND_MAP = 3 };"],
 }
 OLD_FIELDS = [
-    'FLASH_OP = [("op", 4), ("ppn", 30), ("frame", 16), ("kind", 8), ("lpn", 32), ("sequence", 48), ("cookie", 16)]',
-    'FLASH_OP = "op ppn frame kind lpn sequence cookie".split()',
+    'FLASH_OP = [("op", 4), ("ppn", 30), ("frame", 16), ("kind", 8), ("lpn", 32), ("sequence", 48), ("cookie", 16), ('
+    '"priority", 2)]',
+    'FLASH_OP = "op ppn frame kind lpn sequence cookie priority".split()',
     "".join(f"  val {field} = UInt({bits} bits)\n" for field, bits in python.layout("FlashOp")),
-    "| FlashOp in | `op 4, ppn 30, frame 16, kind 8, lpn 32, sequence 48, cookie 16` |",
+    "| FlashOp in | `op 4, ppn 30, frame 16, kind 8, lpn 32, sequence 48, cookie 16, priority 2` |",
 ]
 
 

@@ -77,6 +77,8 @@ void hal_identity(uint32_t drive_id, const struct ftl_lost *lost) {
 void hal_enable(void) {
     otx_idle_dies_write(OTX_IDLE_DIES);
     otx_cost_benefit_write(OTX_COST_BENEFIT);
+    otx_class_turns_write((OTX_LOW_WEIGHT - 1) | (OTX_MEDIUM_WEIGHT - 1) << 4 | (OTX_HIGH_WEIGHT - 1) << 8 |
+                          (OTX_CLASS_PATIENCE - 3) << 12);
     otx_buffer_limit_write(OTX_WRITE_FRAMES * OTX_BUFFER_PERCENT / 100);
     otx_host_timeout_write(OTX_HOST_TIMEOUT);
     otx_enable_write(1);

@@ -42,15 +42,15 @@ enum otx_error {
 // What a command may say beside its range; all 0: nothing. What the drive does not take yet it answers with
 // INVALID_FIELD.
 struct otx_options {
-    bool in_tx;      // the command belongs to `txid`
-    uint8_t txid;    // 0 to OTX_TXIDS - 1
-    bool fua;        // complete when durable
-    bool commit;     // WRITE: commits `txid` with it
-    bool relaxed;    // of a commit: visible, durable later
-    bool barrier;    // closes the epoch
-    bool orderless;  // belongs to no epoch
-    uint8_t order;   // enum otx_order
-    uint8_t priority;
+    bool in_tx;        // the command belongs to `txid`
+    uint8_t txid;      // 0 to OTX_TXIDS - 1
+    bool fua;          // complete when durable
+    bool commit;       // WRITE: commits `txid` with it
+    bool relaxed;      // of a commit: visible, durable later
+    bool barrier;      // closes the epoch
+    bool orderless;    // belongs to no epoch
+    uint8_t order;     // enum otx_order
+    uint8_t priority;  // enum otx_priority
     uint16_t stream;
 };
 

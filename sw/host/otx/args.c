@@ -18,7 +18,7 @@ static const struct option {
     {"barrier", NULL, NULL, "close the epoch behind the last command of the write", OPTION_BARRIER},
     {"order", NULL, "WORD", "simple, ordered or head: when the command runs", OPTION_ORDER},
     {"orderless", NULL, NULL, "the write belongs to no epoch", OPTION_ORDERLESS},
-    {"priority", NULL, "N", "priority class, 0 to 255", OPTION_PRIORITY},
+    {"priority", NULL, "WORD", "urgent, high, medium or low: who goes first", OPTION_PRIORITY},
     {"stream", NULL, "N", "stream, 0 to 65535", OPTION_STREAM},
     {"input", "i", "FILE", "data from FILE, - or nothing: standard input", OPTION_INPUT},
     {"output", "o", "FILE", "data to FILE, - or nothing: standard output", OPTION_OUTPUT},
@@ -57,6 +57,13 @@ static uint8_t order(const char *word) {
     wrong("--order is %s, must be simple, ordered or head", word);
 }
 
+static uint8_t priority(const char *word) {
+    static const char *const words[] = {"medium", "low", "high", "urgent"};
+    for (uint8_t n = 0; n < 4; n++)
+        if (!strcmp(word, words[n])) return n;
+    wrong("--priority is %s, must be urgent, high, medium or low", word);
+}
+
 static void set(struct args *args, unsigned bit, const char *value) {
     struct otx_options *o = &args->options;
     args->given |= bit;
@@ -68,7 +75,7 @@ static void set(struct args *args, unsigned bit, const char *value) {
         case OPTION_BARRIER: o->barrier = true; return;
         case OPTION_ORDER: o->order = order(value); return;
         case OPTION_ORDERLESS: o->orderless = true; return;
-        case OPTION_PRIORITY: o->priority = (uint8_t)number(value, UINT8_MAX, "--priority"); return;
+        case OPTION_PRIORITY: o->priority = priority(value); return;
         case OPTION_STREAM: o->stream = (uint16_t)number(value, UINT16_MAX, "--stream"); return;
         case OPTION_INPUT: args->input = value; return;
         case OPTION_OUTPUT: args->output = value; return;

@@ -126,7 +126,8 @@ class Drive:
 
         Nothing is checked here: what the drive does not take completes with a status that says so. `data`: the blocks
         of a WRITE, copied; what is missing is zeroes. `txid`: of the transaction, None for none. `tag`: 0 to `commands`
-        - 1; a free one is taken without. `fields`: fua, commit, relaxed, barrier, orderless, order, stream, arg.
+        - 1; a free one is taken without. `fields`: fua, commit, relaxed, barrier, orderless, order, priority, stream,
+        arg.
         DriveError: the tag, or all tags, are under way. Each command has exactly one completion, unless the power is
         cut.
         """

@@ -19,7 +19,7 @@ class Cmd(ctypes.Structure):
 
     _fields_ = [
         (n, ctypes.c_uint8)
-        for n in ["opcode", "tag", "txid", "has_tx", "fua", "commit", "relaxed", "barrier", "orderless", "order"]
+        for n in "opcode tag txid has_tx fua commit relaxed barrier orderless order priority".split()
     ]
     _fields_ += [
         ("count", ctypes.c_uint16),

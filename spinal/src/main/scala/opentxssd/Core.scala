@@ -75,6 +75,7 @@ class Core(p: OtxParam) extends Component {
   supply.fault := log.fault || control.readOnly // the log itself stays empty, so a FLUSH has nothing to wait for
   queue.supply := supply
   queue.pageClocks := control.pageClocks
+  queue.classTurns := control.classTurns
   data.supply := supply
   queue.intake := data.intake
 

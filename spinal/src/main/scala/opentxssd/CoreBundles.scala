@@ -3,7 +3,7 @@ package opentxssd
 
 import opentxssd.data.{FrameFill, PageMove, ReclaimPort, RecoveryLoss}
 import opentxssd.flash.{FlashCounters, FlashDone, FlashOp}
-import opentxssd.host.WritePace
+import opentxssd.host.{ClassTurns, WritePace}
 import opentxssd.log.{LogBlock, LogPlaceView}
 import spinal.core._
 import spinal.lib._
@@ -44,6 +44,7 @@ case class DriveControl(p: OtxParam) extends Bundle {
   val refreshAt = UInt(p.correctedBits bits)
   val idleDies = Bool()
   val pageClocks = UInt(WritePace.intervalBits bits)
+  val classTurns = Bits(ClassTurns.bits bits)
   val bufferLimit = UInt(16 bits) // frames that may wait in the write buffer
   val hostTimeout = UInt(FrameFill.timeoutBits bits) // `FrameFill`
 }

@@ -4,7 +4,7 @@ package opentxssd
 import java.io.File
 import opentxssd.data.{BufferTurn, DataPath, FrameFill, LiveCounts, MapChanged, MapPages, TxFirst, WriteBuffer}
 import opentxssd.flash.{FlashBackend, FlashScheduler, PageAllocator, ReadRetry}
-import opentxssd.host.{CommandIntake, CommandQueue, WritePace}
+import opentxssd.host.{ClassTurn, CommandIntake, CommandQueue, WritePace}
 import opentxssd.log.{CommitLog, LogWatermark}
 import opentxssd.remap.{RemapEngine, RemapParam, TxStatus}
 import spinal.core._
@@ -32,6 +32,7 @@ object Generate {
     "otx_map_changed" -> (p => new MapChanged(p.mapPages)),
     "otx_frame_fill" -> (new FrameFill(_)),
     "otx_write_pace" -> (_ => new WritePace),
+    "otx_class_turn" -> (_ => new ClassTurn),
     "otx_write_buffer" -> (new WriteBuffer(_)),
     "otx_buffer_turn" -> (_ => new BufferTurn),
     "otx_tx_first" -> (_ => new TxFirst),

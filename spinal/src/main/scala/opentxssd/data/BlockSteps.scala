@@ -81,6 +81,7 @@ class BlockSteps(
   link.what.n := blocks
   link.what.i := block
   link.what.turn := False // the buffer's
+  link.what.priority := Mux(cmd.fua || cmd.commit, cmd.priority, U(Priority.LOW, 2 bits))
   link.replaced := at
   link.owned := owned
   link.over := over && !cmd.hasTx

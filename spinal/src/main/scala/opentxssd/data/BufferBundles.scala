@@ -20,6 +20,7 @@ case class DirtyFrame() extends Bundle {
   val first = UInt(16 bits)
   val n, i = UInt(6 bits)
   val turn = Bool() // `BufferTurn`
+  val priority = UInt(2 bits) // of a command that waits for its page; LOW: nobody waits for it yet
 }
 
 /** A frame that the map names now. `replaced`: the word that it replaced, or what stands below it; `owned`: that was
@@ -40,6 +41,7 @@ case class BufferGather() extends Bundle {
   val blocks = UInt(16 bits)
   val behind = Bool()
   val epoch = UInt(32 bits)
+  val priority = UInt(2 bits)
 }
 
 object GatherKind extends SpinalEnum {

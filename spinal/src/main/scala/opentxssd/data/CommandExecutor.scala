@@ -156,6 +156,7 @@ class CommandExecutor(p: OtxParam) extends Component {
   gather.blocks := cmd.count
   gather.behind := isCommit
   gather.epoch := epochs.epoch
+  gather.priority := cmd.priority
   private def gathers(kind: GatherKind.E, key: UInt): Unit = {
     gather.kind := kind
     gather.key := key.resized

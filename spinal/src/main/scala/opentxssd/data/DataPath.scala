@@ -123,6 +123,7 @@ class DataPath(p: OtxParam) extends Component {
   fill.timeout := hostTimeout
   intake.takes := fill.takes
   intake.takesWrites := fill.takesWrites
+  intake.takesReads := reader.few
   reader.cmd << routes(1).halfPipe()
 
   // Host data and frames
@@ -167,6 +168,13 @@ class DataPath(p: OtxParam) extends Component {
   executor.head := head
   issuer.head := head
   issuer.places := RegNext(supply.places =/= 0) init False
+  // the early list has the class of the most urgent command that has asked for frames in it
+  private val earlyRank = Reg(UInt(2 bits)) init 0
+  private val askedRank = ClassRank(executor.gather.priority)
+  when(executor.gather.valid) {
+    when(askedRank > earlyRank)(earlyRank := askedRank)
+  } elsewhen (buffer.view.ticket.early === buffer.view.ended.early)(earlyRank := 0)
+  issuer.earlyRank := earlyRank
   buffer.link << executor.link
   buffer.gather << executor.gather
   buffer.view <> executor.buffer

@@ -14,7 +14,8 @@ import spinal.lib._
   * them one page of the log (rule group). `describe` comes with the program op, `ends` a clock after it. A frame begins
   * only when some die has a `places` for its program, so that what is chosen early meanwhile goes before it. `holds`: a
   * page is taken and its program is not with the scheduler; `wants`: a frame waits for a page.
-  * `sequence`: that of the next program.
+  * `sequence`: that of the next program. Its program has the class of the frame, of an early one at least that of
+  * `earlyRank`.
   *
   * After `fault` no page may ever come: the frame that is here stays, and can be read on.
   * Clocks: 3 for a frame. Reset: nothing is here, sequence numbers begin again.
@@ -27,6 +28,7 @@ class FrameIssue(p: OtxParam) extends Component {
   val append = master port Stream(LogAppend())
   val head = in port UInt(48 bits)
   val places = in port Bool()
+  val earlyRank = in port UInt(2 bits)
   val describe = master port Flow(FrameDescriptor())
   val write = master port Stream(FlashOp())
   val ends = master port Flow(IssueEnd())
@@ -76,6 +78,8 @@ class FrameIssue(p: OtxParam) extends Component {
   write.lpn := what.lpn
   write.sequence := count
   write.cookie := frames.frame
+  private val own = ClassRank(what.priority)
+  write.priority := ClassRank(Mux(frames.early && earlyRank > own, earlyRank, own))
   frames.ready := write.fire
   describe.valid := write.fire
   describe.frame := frames.frame

@@ -22,6 +22,9 @@ import spinal.lib._
   * up before the last turn has not been read yet. So what `old` going low says of a block of NAND whose pages nobody
   * could find any more at the turn: no read is on its way to it.
   *
+  * `few`: less than 8 blocks are looked up or wait for a read frame or a place at their die, a clock late. A READ that
+  * comes only then overtakes no block, but has few before it.
+  *
   * `start` tells how many blocks a tag has, before its first job. `giveRead` brings a read frame back. Latency: command
   * to first LOOKUP 1 clock, answer to page read 4 clocks, to job 6.
   * Reset loses all.
@@ -40,11 +43,13 @@ class ReadPath(p: OtxParam) extends Component {
   val giveRead = slave port Flow(UInt(16 bits))
   val turn = in port Bool()
   val old = out port Bool()
+  val few = out port Bool()
 
   private case class Asked() extends Bundle {
     val tag, block = UInt(5 bits)
     val lpn = UInt(32 bits)
     val turn = Bool()
+    val priority = UInt(2 bits)
   }
   private case class Found() extends Bundle {
     val place = UInt(6 bits)
@@ -57,6 +62,7 @@ class ReadPath(p: OtxParam) extends Component {
 
   // Lookups: one group per command
   private val inFlight = Reg(UInt(7 bits)) init 0 // lookups sent whose answer is not yet dispatched
+  few := RegNext(inFlight < ReadPath.few) init True
   private val running = RegInit(False)
   private val block = Reg(UInt(5 bits)) init 0
   private val asked = Mem(Asked(), depth)
@@ -83,6 +89,7 @@ class ReadPath(p: OtxParam) extends Component {
   ask.block := block
   ask.lpn := op.lpn
   ask.turn := turnNow
+  ask.priority := cmd.priority
   asked.write(op.tag.resize(6), ask, op.fire)
   when(op.fire) {
     block := block + 1
@@ -136,6 +143,7 @@ class ReadPath(p: OtxParam) extends Component {
   read.lpn := request.lpn
   read.sequence := 0
   read.cookie := read.frame
+  read.priority := request.priority
 
   private val readBack =
     slots.streamReadSync(readDone.translateWith((readDone.cookie - p.readFrameBase).resize(slotBits)), readDone.payload)
@@ -165,4 +173,8 @@ class ReadPath(p: OtxParam) extends Component {
     buffered.m2sPipe(),
     fetched.queue(p.readFrames max 2).m2sPipe()
   ).halfPipe()
+}
+
+object ReadPath {
+  val few = 8
 }

@@ -104,6 +104,7 @@ class Rescue extends Component {
   write.lpn := page.lpn
   write.sequence := sequence
   write.cookie := page.frame
+  write.priority := Priority.MEDIUM
   writeDone.ready := state === Written
 
   relocate.valid := state === Append

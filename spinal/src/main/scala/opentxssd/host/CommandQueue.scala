@@ -10,11 +10,13 @@ import spinal.lib._
   *
   * Contract. `cmd` is taken one per two clocks while its tag is unused; a command whose tag is still under way waits at
   * the port. A malformed command is completed from here with its own status, changes nothing and never reaches `dpCmd`.
-  * A legal one goes out on `dpCmd` at the earliest ten clocks after it was taken (a WRITE fourteen), once nothing older
-  * conflicts with it (docs/interfaces.md, "Command queue to data path") and there is room for what it needs
+  * A legal one goes out on `dpCmd` at the earliest twelve clocks after it was taken (a WRITE sixteen), once nothing
+  * older conflicts with it (docs/interfaces.md, "Command queue to data path") and there is room for what it needs
   * (`CommandRoom`); those that need no room go past it. Commands other than READ go out only while the data path
-  * `takes` them, so a READ never stands behind one. Among those that may go the choice is round robin, so none starves;
-  * one goes out per six clocks. WRITEs also need `takesWrites`. What keeps order (`CommandCheck`) goes out epoch by
+  * `takes` them, so a READ never stands behind one, and READs while it `takesReads`. Among those that may go a class
+  * has its turn (`ClassTurn` has the bounds), in it the choice is round robin, so none starves; one goes out per eight
+  * clocks. A command has the class of the most urgent one that waits for it (a chain of n of them within n rounds of 32
+  * clocks), and goes out with it. WRITEs also need `takesWrites`. What keeps order (`CommandCheck`) goes out epoch by
   * epoch, and what closes an epoch goes last of it (rule epoch-issue), a WRITE counting as gone when it is `fetched`:
   * no completion is waited for. ORDERED: alone, but for HEAD OF QUEUE. HEAD OF QUEUE: next of those that may go;
   * younger ones wait until it has gone. `dpDone` is passed on to `cpl` one clock later; when that is taken it frees the
@@ -39,6 +41,7 @@ class CommandQueue(p: OtxParam, tags: Int = OtxParam.tags) extends Component {
   val supply = Ports.bare(in port Supply())
   val intake = Ports.bare(in port Intake())
   val pageClocks = in port UInt(WritePace.intervalBits bits) // `WritePace`
+  val classTurns = in port Bits(ClassTurns.bits bits) // `ClassTurns`
   val busy = out port Bool()
   val starved = out port Bool() // a WRITE waits for pages or frames
 
@@ -138,6 +141,17 @@ class CommandQueue(p: OtxParam, tags: Int = OtxParam.tags) extends Component {
     waitsFor(at(entered.cmd.tag)) := row & valid // one that ends in this clock is cleared in the next
   }
 
+  // Classes. Who waits for a command lifts it: one waiting command is looked at per clock, so the class of the last
+  // one of a row of n that wait for each other comes to the first one in n rounds of `tags` clocks at most.
+  private val rank = Vec(Reg(UInt(2 bits)), tags) // its own, or that to which others have lifted it
+  private def ofRank(r: Int) = Vec(rank.map(_ === r)).asBits
+  private def lift(those: Bits, to: UInt): Unit =
+    for (i <- 0 until tags) when(those(i) && rank(i) < to)(rank(i) := to)
+  private val looked = Reg(UInt(tagBits bits)) init 0
+  looked := Mux(looked === tags - 1, U(0), looked + 1)
+  private val looks = RegNext(valid(looked) && waitsFor(looked) =/= 0) init False
+  when(looks)(lift(RegNext(waitsFor(looked)), RegNext(rank(looked))))
+
   // Epochs, modulo 64: that of a new command, that which goes out now. No two epochs have one number, for each that is
   // not gone has a command that closes it, but the last.
   private val newest, current = Reg(UInt(6 bits)) init 0
@@ -171,7 +185,12 @@ class CommandQueue(p: OtxParam, tags: Int = OtxParam.tags) extends Component {
     val inEpoch = Vec(epoch.map(_ === current)).asBits
     val before = (valid & ~gone & inEpoch & ordered & ~last).orR // one that the last of its epoch waits for
     free := valid & ~waits & ~early & ~behindHead & (~ordered | inEpoch & ~(last.andMask(before)))
+    // who waits for the end of this epoch lifts what is in it
+    val lifters = valid & ~gone & ordered & (~inEpoch | last)
+    val lifted = RegNext(valid & ~gone & ordered & inEpoch)
+    for (r <- 1 to 3) when(RegNext((lifters & ofRank(r)).orR) init False)(lift(lifted, U(r, 2 bits)))
   }
+  when(enter)(rank(at(entered.cmd.tag)) := ClassRank(entered.cmd.priority))
 
   // Room: what is missing shuts some of them out, known two clocks after the last one went
   private val room = new CommandRoom(p)
@@ -182,10 +201,10 @@ class CommandQueue(p: OtxParam, tags: Int = OtxParam.tags) extends Component {
   private val passing = RegInit(False) // one that is no READ is on its way to `dpCmd`
   private val open = intake.takes && !passing
   private val noRoom = ofTags(c => c.takesLog && !room.logOpen || c.takesPages && !room.hold.ready)
-  private val shut = RegNext(noRoom | ofTags(c => !c.reads && !open))
+  private val shut = RegNext(noRoom | ofTags(c => Mux(c.reads, !intake.takesReads, !open)))
 
-  // A kind that may go, in turn, then a command of that kind, in turn: so those that are shut out for a while lose no
-  // turn to others
+  // A class that may go, then a kind of that class, in turn, then a command of that kind, in turn: so those that are
+  // shut out for a while lose no turn to others
   private val heads = ofTags(_.head)
   private val headNext = RegNext((free & ~sent & heads & ~noRoom).orR) init False // others let it go first
   private val mayGo = free & ~sent & ~shut & (heads | ~B(tags bits, default -> headNext))
@@ -195,31 +214,41 @@ class CommandQueue(p: OtxParam, tags: Int = OtxParam.tags) extends Component {
     c => c.takesLog && !c.takesPages,
     c => !c.reads && !c.takesLog
   ).map(ofTags))
-  private val wanted = RegNext(Vec(kinds.map(k => (mayGo & k).orR)).asBits) init 0
+  private val classes = new ClassTurn
+  classes.turns := classTurns
+  classes.wants := RegNext(Vec((0 to 3).map(r => (mayGo & ofRank(r)).orR)).asBits) init 0
+  classes.waits := RegNext(Vec((0 to 3).map(r => (free & ~sent & ofRank(r)).orR)).asBits) init 0
+  private val klass = Reg(Bits(4 bits)) init 0 // chosen for a clock
+  private val pickedClass = Reg(Bits(4 bits))
+  private def inClass(c: Bits) = Vec(rank.map(c(_))).asBits
+  private val wanted = RegNext(Vec(kinds.map(k => (mayGo & k & inClass(klass)).orR)).asBits) init 0
   private val kind = Reg(Bits(kinds.size bits)) init 0 // chosen for a clock
-  private val turn = RegInit(B(1, kinds.size bits)) // the kind behind the last one
-  private val later = Reg(Bits(tags bits)) init 0 // tags behind the one of their kind that went last
+  private val turns = Vec(RegInit(B(1, kinds.size bits)), 4) // of each class, the kind behind the last one
+  private val turn = MuxOH(pickedClass, turns)
+  private val later = Reg(Bits(tags bits)) init 0 // tags behind the one of their class and kind that went last
   private val candidates = Reg(Bits(tags bits)) init 0 // a clock of them, then the first is picked
   private val picked = Reg(Flow(UInt(log2Up(tags) bits)))
   picked.valid.init(False)
   private val pickedWrites = Reg(Bool()) // it is a WRITE: it asks for room first
   private val pickedKind = Reg(Bits(kinds.size bits))
   private val going = Stream(HostCmd())
-  private val idle = !picked.valid && candidates === 0 && kind === 0
+  private val idle = !picked.valid && candidates === 0 && kind === 0 && wanted === 0 && klass === 0
   private val fromRoom = room.go.valid && open && intake.takesWrites && idle
-  private val since = Reg(UInt(2 bits)) init 0 // clocks since the last one went: then `wanted` knows it
+  private val since = Reg(UInt(2 bits)) init 0 // clocks since the last one went: then `classes` knows it
   since := Mux(picked.valid || fromRoom, U(0), Mux(since === 2, since, since + 1))
-  private val chosen = OHMasking.roundRobin(wanted, turn)
-  kind := 0
-  when(idle && !fromRoom && since === 2)(kind := chosen)
+  klass := 0
+  when(idle && !fromRoom && since === 2)(klass := classes.choice)
+  when(klass.orR)(pickedClass := klass)
+  kind := OHMasking.roundRobin(wanted, turn)
   when(kind.orR) {
     pickedKind := kind
-    turn := kind.rotateLeft(1)
+    for (r <- 0 to 3) when(pickedClass(r))(turns(r) := kind.rotateLeft(1))
   }
-  private val ofKind =
-    mayGo & kinds.zipWithIndex.map { case (k, i) => k & B(tags bits, default -> kind(i)) }.reduce(_ | _)
+  private val ofKind = mayGo & inClass(pickedClass) &
+    kinds.zipWithIndex.map { case (k, i) => k & B(tags bits, default -> kind(i)) }.reduce(_ | _)
   candidates := Mux((ofKind & later).orR, ofKind & later, ofKind) // none without a kind
   private val first = OHMasking.first(candidates)
+  classes.goes := pickedClass.andMask(candidates.orR && !picked.valid)
   room.hold.valid := picked.valid && pickedWrites
   picked.valid := Mux(picked.valid, !Mux(pickedWrites, room.hold.ready, going.ready), candidates.orR)
   when(!picked.valid) {
@@ -228,11 +257,15 @@ class CommandQueue(p: OtxParam, tags: Int = OtxParam.tags) extends Component {
   }
   when(picked.valid) {
     sent(picked.payload) := True
-    for (i <- 0 until tags; (k, n) <- kinds.zipWithIndex) when(k(i) && pickedKind(n))(later(i) := picked.payload < i)
+    for (i <- 0 until tags; (k, n) <- kinds.zipWithIndex)
+      when(k(i) && pickedKind(n) && pickedClass(rank(i)))(later(i) := picked.payload < i)
   }
   when(enter)(later(at(entered.cmd.tag)) := False)
   going.valid := fromRoom || picked.valid && !pickedWrites
-  going.payload := commands.readAsync(Mux(fromRoom, at(room.go.payload), picked.payload))
+  private val leaves = Mux(fromRoom, at(room.go.payload), picked.payload)
+  going.payload := commands.readAsync(leaves)
+  going.payload.priority.allowOverride
+  going.payload.priority := ClassRank(rank(leaves))
   room.go.ready := fromRoom && going.ready
   room.hold.tag := picked.payload.resized
   room.hold.blocks := going.count.resized

@@ -30,6 +30,7 @@ case class Supply() extends Bundle {
 /** What the data path can take, to the command queue. */
 case class Intake() extends Bundle {
   val takes, takesWrites = Bool() // it has a place for a command without data; for a WRITE
+  val takesReads = Bool() // few blocks of READs wait for their lookup or for a place at their die
   val framesFree = UInt(16 bits)
   val fetched = Flow(WriteSize()) // a WRITE has its data, and all its frames
   val settled = Flow(UInt(6 bits)) // blocks that take no further page

@@ -180,6 +180,7 @@ class LogPages(p: OtxParam) extends Component {
   program.lpn := retired + (slot - retired(1 downto 0)).resize(32)
   program.sequence := 0
   program.cookie := (copy @@ slot).resized
+  program.priority := Priority.MEDIUM // means nothing: the log has its own queue
 
   switch(state) {
     is(State.Idle) {
