@@ -109,10 +109,14 @@ def measured(priority, commands, warm=WARM, seed=1):
     return rows
 
 
-def measure(commands):
+def measure(commands, warm=WARM):
     firmware(PRESET, buffer_percent=60)
     with ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1) as pool:
-        return [row for rows in pool.map(measured, CLASSES, [commands] * len(CLASSES)) for row in rows]
+        return [
+            row
+            for rows in pool.map(measured, CLASSES, [commands] * len(CLASSES), [warm] * len(CLASSES))
+            for row in rows
+        ]
 
 
 def result(rows):

@@ -21,7 +21,7 @@ MODES = frozenset(("open", "read-only", "closed"))
 DAMAGE = frozenset(("data", "log", "root", "map", "other"))
 FLAGS = ("fua", "commit", "relaxed", "barrier", "orderless")
 RANGED = frozenset(("READ", "WRITE", "WRITE_ZEROES", "TRIM"))
-NUMBERS = ("lba", "n", "tx", "t", "arg", "stream")
+NUMBERS = ("lba", "n", "tx", "t", "arg", "stream", "priority")
 
 
 class Malformed(Exception):

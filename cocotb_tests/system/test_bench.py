@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from bench import e1, e3, e6, e7, firmware_remap, greedy, simulation_speed
+from bench import e1, e3, e6, e7, firmware_remap, greedy, q1, simulation_speed
 from bench.result import Check, Result
 from cocotb_tests.models.remap_model import RemapModel
 from cocotb_tests.system import engine as engines
@@ -263,6 +263,14 @@ def test_a_quick_e6_costs_nothing_for_barriers_and_much_for_flushes(monkeypatch)
     took = {way: n for way, (n, _) in clocks.items()}
     assert took["barrier"] * e6.TARGET <= took["orderless"] and took["transfer and flush"] > 1.5 * took["barrier"]
     assert e6.average(clocks["barrier"][1]) > 31 and e6.average(clocks["transfer and flush"][1]) <= 1
+
+
+def test_a_quick_q1_is_faster_for_urgent_than_for_low_and_within_its_bounds(monkeypatch):
+    monkeypatch.setattr(q1, "CLASSES", (q1.URGENT, q1.LOW))
+    rows = q1.measure(40, 16)
+    took = {(r["class"], r["command"]): r for r in rows}
+    assert 1.5 * took["URGENT", "READ"]["p50"] < took["LOW", "READ"]["p50"]
+    assert all(r["commands"] == 20 and r["p50"] <= r["longest"] <= r["bound"] for r in rows)
 
 
 @pytest.mark.parametrize("name", ["e6", "e7"])

