@@ -24,9 +24,9 @@ TIMES = (
 LIMIT = 400_000_000  # clocks
 
 
-def opened(idle_dies=1):
-    """A drive that has booted, with or without the rule of idle dies; from now on its array is slow."""
-    drive = Drive(PRESET, firmware=None if idle_dies else firmware(PRESET, idle_dies=0))
+def opened(**settings):
+    """A drive that has booted, with these settings of its firmware; from now on its array is slow."""
+    drive = Drive(PRESET, firmware=firmware(PRESET, **settings) if settings else None)
     part = geometry.preset(PRESET).timing
     slow = {"t_r": geometry.K9F8G08.t_r, "t_prog": geometry.K9F8G08.t_prog, "t_bers": geometry.K9F8G08.t_bers}
     values = [slow.get(name, getattr(part, name)) for name in TIMES]

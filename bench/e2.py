@@ -35,7 +35,7 @@ def idle(drive):
 
 def loaded(idle_dies, commits=COMMITS, fill=FILL):
     """(latencies of the commits in us, erases beside them)."""
-    drive = opened(idle_dies)
+    drive = opened() if idle_dies else opened(idle_dies=0)
     traffic, seen = Traffic(drive, 1), []
 
     def writer(_):

@@ -83,6 +83,7 @@ module command_queue_props (
       .allocLeft(32'd0),
       .logLeft(32'd1000),
       .places(10'd500),
+      .framesKept(16'd0),
       .full(1'b1),
       .logFull(1'b0),
       .fault(1'b0),

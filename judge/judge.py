@@ -74,7 +74,7 @@ class Judge(Transactions):
             elif kind == "done":
                 self.done(event)
             elif kind in ("cut", "off"):
-                self.cut(kind == "off")
+                self.cut(kind == "off", bool(event.get("plp")))
             elif kind == "up":
                 self.up(event)
             elif kind == "damage":
@@ -346,11 +346,12 @@ class Judge(Transactions):
 
     # The drive
 
-    def cut(self, orderly):
+    def cut(self, orderly, saved=False):
+        """Power fails; `orderly`: it was switched off. `saved`: the drive has had the time to save what it held."""
         if orderly:
             self.unanswered("the drive is switched off")
         self.fixpoint()
-        self.uncertain(orderly)
+        self.uncertain(orderly or saved)
         open_nodes = [c.node for c in self.flight.values() if c.node is not None]
         for command in self.flight.values():
             if command.node is not None:
@@ -359,7 +360,7 @@ class Judge(Transactions):
         self.flight.clear()
         self.reset()
         if self.on:
-            self.freeze(self.line, open_nodes, orderly)
+            self.freeze(self.line, open_nodes, "off" if orderly else "plp" if saved else None)
         self.unzeroed.clear()
         self.cuts.append(self.line)
         del self.cuts[:-64]

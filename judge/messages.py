@@ -7,6 +7,7 @@ ALIVE = {
     "done": "it was acknowledged as durable",
     "seen": "{} had shown it at LBA {}",
     "flush": "FLUSH {} succeeded after it was complete",
+    "plp": "it was complete when the power of a drive with PLP failed (line {})",
     "off": "the drive was switched off in order after it was complete (line {})",
     "prefix": "{} survived, which was committed later",
     "barrier": "{} survived, which is behind a barrier",

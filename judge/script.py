@@ -62,6 +62,8 @@ def event(text):
     """The events of one piece of text."""
     words = text.split()
     first = words[0]
+    if words == ["cut", "plp"]:
+        return [{"e": "cut", "plp": True}]
     if first in ("cut", "off"):
         return [{"e": first}]
     if first == "up":

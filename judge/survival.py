@@ -81,11 +81,11 @@ class Survival(Blocks):
 
     # Cuts
 
-    def freeze(self, line, open_nodes, orderly):
-        """Power fails at `line`; `open_nodes` have no done. `orderly`: what was completed is durable."""
-        if orderly:
+    def freeze(self, line, open_nodes, kept):
+        """Power fails at `line`; `open_nodes` have no done. `kept`, a word for why: what was completed is durable."""
+        if kept:
             for node in list(self.waiting.values()):
-                self.make_durable(node, ("off", line))
+                self.make_durable(node, (kept, line))
         for node in open_nodes:
             node.hi = min(node.hi, line)
         for node in self.nodes.values():

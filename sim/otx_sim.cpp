@@ -372,6 +372,19 @@ int otx_poll(otx_cpl *cpl) {
     return 1;
 }
 
+int64_t otx_power_fail(uint64_t clocks) {
+    int64_t saved = -1;
+    commands.clear();
+    top->power_fail = 1;
+    for (uint64_t n = 0; n < clocks; n++) {
+        one_clock();
+        if (saved < 0 && top->dumped) saved = int64_t(n + 1);
+    }
+    top->power_fail = 0;
+    completions.clear();
+    return saved;
+}
+
 uint64_t otx_clock() { return now; }
 int otx_busy() {
     return top->busy || !commands.empty() ||

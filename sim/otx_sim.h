@@ -75,6 +75,11 @@ int otx_trace(const char *path);
 // Leaves out (1) or takes up again (0) what happens from now on; the file stays open.
 void otx_trace_pause(int pause);
 
+// Power fails, and a drive with PLP (its firmware says so) has energy for `clocks` clocks: these pass, in which the
+// host says and hears nothing more. Returns the clocks after which all was saved, or -1 if it was not, or the drive has
+// no PLP. Only otx_power_cut, otx_clock or the end of the process may follow.
+int64_t otx_power_fail(uint64_t clocks);
+
 // Power fails: what is under way on NAND stays torn or is complete, by `seed`; everything else is gone. The drive must
 // be opened again (in memory: otx_power_on).
 void otx_power_cut(uint64_t seed);

@@ -14,6 +14,7 @@ module otx_sim_top #(
 ) (
     input wire clk,
     input wire reset,
+    input wire power_fail,
 
     input wire cmd_valid,
     output wire cmd_ready,
@@ -55,7 +56,8 @@ module otx_sim_top #(
     output wire [7:0] uart_data,
     output wire enabled,
     output wire busy,
-    output wire fault
+    output wire fault,
+    output wire dumped  // the power fails, and all that was to be saved is
 );
   localparam int Dies = Channels * Ways;
 
@@ -70,6 +72,7 @@ module otx_sim_top #(
   otx_soc soc (
       .clk,
       .reset(reset_q),
+      .power_fail,
       .cmd_valid,
       .cmd_ready,
       .cmd_payload_opcode(cmd_opcode),
@@ -114,6 +117,7 @@ module otx_sim_top #(
       .enabled,
       .busy,
       .fault,
+      .dumped,
       .nand_ce_n(ce_n),
       .nand_rb_n(rb_n),
       .nand_cle(cle),

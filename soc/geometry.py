@@ -28,6 +28,8 @@ TXIDS, TX_STRIDE, TX_ENTRY_BYTES, LOG_FRAMES = (
 )
 WORK_FRAMES = 11  # FTL_WORK_FRAMES of ftl.h
 UNCACHED = 0x8000_0000  # from here on the processor has no cache
+# when the power fails: programs of the queue of a die (FlashQueueDepth of WayQueue.scala) and programs that may fail
+PLP_QUEUE, PLP_FAILING = 8, 2
 KEPT_BLOCKS = 12  # for roots and bad-block table: FTL_KEPT_BLOCKS of ftl_blocks.h
 
 
@@ -120,6 +122,11 @@ class Geometry:
     medium_weight: int = 4
     low_weight: int = 2
     class_patience: int = 32
+    # microseconds for which a capacitor holds the drive up after power fails (PLP, a register); 0: there is none. What
+    # one program of each die takes then, transfers of the pages too; 0: computed
+    plp_us: int = 0
+    plp_page_ns: int = 0
+    persist_order: int = 0  # PersistOrder (a register)
     idle_dies: int = 1  # 0: data goes to the dies in turn, and all of them may be erased at once (to compare)
     scramble: int = 0  # 1: the data bytes of a page are stored XOR a key of its row
     ecc_t: int = 8  # wrong bits that are corrected: 8 in each 512 data bytes, or 24 in each 1,024
@@ -199,6 +206,15 @@ class Geometry:
         for name in ("high_weight", "medium_weight", "low_weight"):
             need(1 <= getattr(self, name) <= 16, f"{name} is {getattr(self, name)}, must be 1 to 16")
         need(3 <= self.class_patience <= 66, f"class_patience is {self.class_patience}, must be 3 to 66")
+        need(0 <= self.persist_order <= 2, f"persist_order is {self.persist_order}, must be 0, 1 or 2")
+        need(self.plp_us >= 0 and self.plp_page_ns >= 0, "plp_us and plp_page_ns must be 0 or more")
+        need(not self.plp_us or self.flash_priorities, "plp_us needs flash_priorities 1")
+        least = -(-(self.plp_base_ns + most * self.plp_round_ns) // 1000)
+        need(
+            not self.plp_us or self.plp_rounds >= most,
+            f"plp_us is {self.plp_us}, must be 0 or {least} or more: one WRITE has up to {most} blocks, and all may go "
+            "to one die",
+        )
         need(self.cost_benefit in (0, 1), f"cost_benefit is {self.cost_benefit}, must be 0 or 1")
         need(self.idle_dies in (0, 1), f"idle_dies is {self.idle_dies}, must be 0 or 1")
         need(self.cpu_model in (0, 1), f"cpu_model is {self.cpu_model}, must be 0 or 1")
@@ -313,6 +329,27 @@ class Geometry:
         return -(-self.host_timeout_us * self.clock_mhz // 256)
 
     @property
+    def plp_round_ns(self):
+        """What one program of each die takes when the power fails."""
+        byte = -(-self.timing.t_wc * self.clock_mhz // 1000) * 1000 // self.clock_mhz
+        return self.plp_page_ns or self.timing.t_prog + self.ways * self.page_bytes * byte
+
+    @property
+    def plp_base_ns(self):
+        """What saving takes beside the programs that `plp_rounds` counts, at most: an erase that is under way, a queue
+        of programs at the one die that still has some, two copies of each log page, and two programs that fail.
+        """
+        log_pages = 3 + self.write_frames // NUMBERS["LOG_ENTRIES"]
+        return self.timing.t_bers + (PLP_QUEUE + 2 * log_pages + 4 * PLP_FAILING) * self.plp_round_ns
+
+    @property
+    def plp_rounds(self):
+        """So many programs of each die, one after the other, can be done when the power fails; 0: no PLP."""
+        if not self.plp_us:
+            return 0
+        return min(0xFFFF, max(0, self.plp_us * 1000 - self.plp_base_ns) // self.plp_round_ns)
+
+    @property
     def tx_slots(self):
         """Slots of a txid's work area that a mount uses: more than a transaction has entries, so that a list of it has
         room for one more once it is compacted.
@@ -339,7 +376,7 @@ class Geometry:
     def derived(self):
         names = (
             "dies lanes lane_blocks page_bits block_bits ppn_bits raw_pages frames spare_used corrected_bits "
-            "refresh_at host_timeout tx_slots tx_base table_bytes frame_bytes clock_ps"
+            "refresh_at host_timeout plp_rounds tx_slots tx_base table_bytes frame_bytes clock_ps"
         ).split()
         return {n: getattr(self, n) for n in names}
 

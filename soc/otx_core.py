@@ -85,6 +85,10 @@ MEANS = {
     "host_timeout": (
         "A WRITE whose data does not come ends as ABORTED after so many times 256 clocks, and up to 256 more; 0: never."
     ),
+    "persist_order": "Persist order (PersistOrder). Before enable.",
+    "plp_rounds": "So many programs of each die are done when the power fails; 0: no PLP. Before enable.",
+    "frames_kept": "Write frames that stay free, because there is no energy to save what would be in them.",
+    "dumping": "The power fails: what is held goes to NAND, and no command is taken.",
     "live_scan": "A write asks which of the 32 blocks from this one on have live pages.",
     "live_mask_valid": "live_mask is the answer.",
     "live_mask": "Bit n: block n of those has live pages.",
@@ -155,7 +159,8 @@ class OtxCore(LiteXModule):
         self.table = streams.axi_port(TABLE_IDS, TABLE_BITS)
         self.frame = streams.axi_port(FRAME_IDS)
         self.nand = {name: Signal(width, name=f"core_nand_{name}") for name, width, _ in streams.nand_layout(g)}
-        ports = {"i_clk": ClockSignal("sys"), "i_reset": ResetSignal("sys")}
+        self.power_fail = Signal()  # docs/decisions/040-plp.md; a board without a capacitor leaves it low
+        ports = {"i_clk": ClockSignal("sys"), "i_reset": ResetSignal("sys"), "i_power_fail": self.power_fail}
         for name, layout, taken in streams.HOST:
             ports |= streams.stream_ports(name, self.host[name], layout, taken)
         ports |= streams.axi_ports("table", self.table) | streams.axi_ports("frame", self.frame)
@@ -358,6 +363,10 @@ class OtxCore(LiteXModule):
         ports["i_class_turns"] = storage("class_turns", 18).storage
         ports["i_buffer_limit"] = storage("buffer_limit", 16).storage
         ports["i_host_timeout"] = storage("host_timeout", 20).storage
+        ports["i_persist_order"] = storage("persist_order", 2).storage
+        ports["i_plp_rounds"] = storage("plp_rounds", 16).storage
+        status("frames_kept", 16, "frames_kept")
+        status("dumping", 1, "dumping")
         ask("live_scan", 24, "live_scan")
         status("live_mask_valid", 1, "live_mask_valid")
         status("live_mask", 32, "live_mask_payload")

@@ -47,6 +47,8 @@ def io(g):
         ("enabled", 0, Pins(1)),
         ("busy", 0, Pins(1)),
         ("fault", 0, Pins(1)),
+        ("power_fail", 0, Pins(1)),
+        ("dumped", 0, Pins(1)),
     ]
     pins += [record("uart", [("valid", 1), ("ready", 1), ("data", 8)])]
     pins += [record("nand", [(name, width) for name, width, _ in streams.nand_layout(g)])]
@@ -85,6 +87,8 @@ class SimSoC(OtxSoC):
             platform.request("enabled").eq(self.otx.enable.storage),
             platform.request("busy").eq(self.otx.busy.status),
             platform.request("fault").eq(self.otx.fault.status),
+            self.otx.power_fail.eq(platform.request("power_fail")),
+            platform.request("dumped").eq(self.otx.dumping.status & ~self.otx.log_dirty.status),
         ]
 
     def connect_host(self, pads, ep, layout, taken):

@@ -128,7 +128,7 @@ class Bench:
             takesReads=1,
             allocLeft=2000,
             logLeft=1000,
-            framesFree=2000,
+            framesFree=2000, framesKept=0,
             full=0,
             logFull=0,
             fault=0,

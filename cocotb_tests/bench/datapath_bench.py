@@ -110,6 +110,7 @@ class DataPathBench(Stepper, EngineModel, FirmwareAsks):
             "doubtful",
         ]
         inputs += ["bufferLimit", "dieIdle", "starved", "durableMark", "enable", "places", "hostTimeout"]
+        inputs += ["inOrder", "plp", "dumping", "mark"]
         inputs += ["useCount", "memoryErrors", "older", "reached"]
         self.pin = {n: Pin(getattr(dut, n)) for n in inputs}
         self.health = [Pin(getattr(dut, f"health_{n}")) for n in ("payload_index", "payload_word", "valid")]
@@ -140,6 +141,8 @@ class DataPathBench(Stepper, EngineModel, FirmwareAsks):
         self.start_engine(GEOMETRY.tx_entries)
         self.epochs = Epochs()
         self.events, self.absorbed, self.moods = [], 0, False  # whether places come and go
+        self.marked = 0  # watermark of the log
+        self.in_order = self.plp = False
         # flash
         (
             self.pages,
@@ -168,8 +171,12 @@ class DataPathBench(Stepper, EngineModel, FirmwareAsks):
         self.taken = []  # pages that are not programmed yet
         self.seen, self.durable, self.rescued_at = set(), 0, {}
 
-    async def begin(self, pages=1024, log_left=1000):
+    async def begin(self, pages=1024, log_left=1000, in_order=False, plp=False):
         import cocotb
+
+        self.in_order, self.plp = in_order, plp
+        self.pin["inOrder"].set(int(in_order))
+        self.pin["plp"].set(int(plp))
 
         self.alloc.queue = [{"payload": n} for n in range(pages)]
         self.pin["allocLeft"].set(pages)
@@ -196,6 +203,9 @@ class DataPathBench(Stepper, EngineModel, FirmwareAsks):
         self.pin["durable"].set(self.durable)
         self.pin["durableMark"].set(self.durable)  # more than the log would say: the bench's `held` is checked apart
         self.pin["head"].set(len(self.log))
+        while self.marked in self.complete:
+            self.marked += 1
+        self.pin["mark"].set(self.marked)
         self.pin["allocLeft"].set(len(self.alloc.queue))
         if self.moods and self.clock % 50 == 0:
             self.pin["places"].set(self.rng.randrange(3))
@@ -296,7 +306,7 @@ class DataPathBench(Stepper, EngineModel, FirmwareAsks):
         tag = beat["tag"]
         assert tag in self.active, f"completion of tag {tag}, which is not under way"
         cmd = self.active.pop(tag)
-        if cmd["opcode"] == PREPARE and beat["status"] == SUCCESS:
+        if cmd["opcode"] == PREPARE and beat["status"] == SUCCESS and not self.plp:
             last = max(n for n, e in enumerate(self.log) if e["kind"] == L_PREPARE and e["serial"] & 31 == cmd["txid"])
             assert self.complete >= set(range(last)), "PREPARE ended before its pages"
         self.host.completed(tag)
@@ -365,7 +375,15 @@ class DataPathBench(Stepper, EngineModel, FirmwareAsks):
             )
         else:
             index = max(n for n, e in enumerate(self.log) if e["kind"] == MAP and e["lpn"] == o["lpn"])
-            assert (self.log[index]["location_value"], self.log[index]["sequence"]) == (o["ppn"], o["sequence"])
+            mine = self.log[index]
+            assert (mine["location_value"], mine["sequence"]) == (o["ppn"], o["sequence"])
+            if self.in_order and mine["ordered"]:
+                before = {
+                    n
+                    for n, e in enumerate(self.log)
+                    if e["kind"] == MAP and e["ordered"] and e["epoch"] < mine["epoch"]
+                }
+                assert before <= self.complete, f"{mine} is programmed before pages of earlier epochs"
             self.frame_of[index] = frame
         self.busy_frames[frame] = "programming"
         self.classes.append((o["lpn"], o["priority"]))
@@ -533,7 +551,12 @@ class DataPathBench(Stepper, EngineModel, FirmwareAsks):
             if w is None or w["due"] > self.clock:
                 continue
             fault = self.failed
-            if not fault and not w["relaxed"] and any(i not in self.complete for i in range(w["index"])):
+            if (
+                not fault
+                and not w["relaxed"]
+                and not self.plp
+                and any(i not in self.complete for i in range(w["index"]))
+            ):
                 continue
             if not flush and not fault:
                 self.tx(2, w["txid"])

@@ -127,6 +127,7 @@ class FlashBench(Stepper):
         self.dut.generation.value = generation
         self.dut.refreshAt.value = refresh_at
         self.dut.idleDies.value = 1
+        self.dut.rounds.value = self.dut.only.value = 0
         if hasattr(self.dut, "retries"):
             self.dut.retries.value = self.retries[0].levels
         self.weak = WeakModel(refresh_at)

@@ -152,6 +152,10 @@ class Bench:
             idleDies=0,
             **{f"dieNow_{die}": 0 for die in range(self.g["dies"])},
             rescueTo=0,
+            saving=0,
+            together=0,
+            plp=0,
+            drain=0,
             place_capture=0,
             place_lane=0,
         ).items():

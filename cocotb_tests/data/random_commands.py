@@ -31,7 +31,7 @@ from opentxssd.facts import BEATS, LogKind
 async def random_run(dut, count, stall, seed, buffered=0, stops=0.0, mixed=0.0):
     """`stops`: share of the WRITEs whose host stops. `mixed`: as of WriteData. The bench, when it is quiet."""
     rng, classes = random.Random(seed), random.Random(seed)
-    b = await DataPathBench(dut, seed, stall).begin()
+    b = await DataPathBench(dut, seed, stall).begin(in_order=buffered == 12, plp=buffered == 30)
     if buffered:
         b.pin["bufferLimit"].set(buffered)
         b.moods = True

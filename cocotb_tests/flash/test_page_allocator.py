@@ -49,6 +49,7 @@ class Bench(Stepper):
         self.dut.reset.value, self.dut.retire_valid.value = 1, 0
         self.set_loads({}, enters=True)
         self.dut.idleDies.value = 1
+        self.dut.rounds.value = 0
         for _ in range(3):
             await FallingEdge(self.dut.clk)
         self.dut.reset.value = 0
@@ -411,6 +412,32 @@ async def places_are_those_of_the_dies_with_pages(dut):
     await b.until(lambda: b.left == 0)
     await b.clocks(11)
     assert int(dut.places.value) == 0
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def reach_is_what_some_rounds_of_programs_can_save(dut):
+    """The sum of the pages of each die, but at most so many of each."""
+    b = await Bench(dut).watch().begin()
+    rng = random.Random(4)
+    walk = 2 * len(b.blocks) + 6
+
+    def gives(die):
+        blocks = b.blocks[die]
+        pair, second = bool(b.pair[die]), bool(b.turn[die])
+        return len(blocks) * PAGES - b.next[die] - pair * (b.next[die] + second)
+
+    for _ in range(40):
+        b.alloc.open = False
+        dut.rounds.value = rounds = rng.choice([0, 1, rng.randrange(PAGES), PAGES + 3, 5 * PAGES, 60_000])
+        die = rng.choice(list(b.blocks))
+        for _ in range(min(3, PER_DIE - 1 - len(b.blocks[die]))):
+            b.give(die, rng.randrange(BLOCKS))
+        await b.until(lambda: not b.free.queue)
+        await b.clocks(walk)
+        want = sum(min(gives(die), rounds) for die in b.blocks)
+        assert sum(map(gives, b.blocks)) == b.left and int(dut.reach.value) == want, f"{rounds} rounds"
+        b.alloc.open = True
+        await b.clocks(rng.randrange(PERIOD * PAGES))
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

@@ -277,6 +277,19 @@ async def a_write_that_finds_no_pages_or_frames_says_so(dut):
 
 
 @cocotb.test()
+async def a_write_leaves_as_many_frames_as_are_to_be_kept(dut):
+    """There is no energy to save what would be in them."""
+    b = Bench(dut, hold=True)
+    await b.begin()
+    b.set(framesFree=40, framesKept=33)
+    await b.submit(command(WRITE, 0, lba=0, count=8))
+    await b.goes()
+    assert int(dut.starved.value)
+    b.set(framesKept=32)
+    await b.goes(0)
+
+
+@cocotb.test()
 async def a_write_waits_for_the_clocks_of_the_one_before_and_only_writes_wait_behind_it(dut):
     b = Bench(dut, hold=True)
     await b.begin()

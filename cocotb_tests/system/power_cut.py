@@ -3,7 +3,7 @@
 judge (judge/) says whether docs/contract.md allows that.
 
     power_cut.py [--preset quick] [--cuts 240] [--seed 1] [--only CUT] [--jobs 2] [--gap CLOCKS] [--stop] [--ways]
-    [--failing] [--wave] [--firmware BIN]
+    [--failing] [--wave] [--firmware BIN] [--plp CLOCKS]
 
 Traffic (sim/traffic) runs on in sessions, each with a flavour and a range of blocks; before each cut it is taken to an
 instant drawn from cut_moments.py.
@@ -13,7 +13,9 @@ process instead: traffic goes on with what was recovered. Cut n of a seed and pr
 replays one, with `--wave` with a waveform of its last boot. A cut that fails leaves its history below build/powercut.
 With `--ways` half of the cuts leave pages and blocks in the ways of opentxssd/faults.py: unreadable, fading, looking
 erased. With `--failing` one bit in 10,000 reads wrong, 2 % of the blocks are bad from the factory, 1 % of the pages
-fail, and 3 % of the blocks from their third erase on. Before the last line, which counts cuts, is a table of what was
+fail, and 3 % of the blocks from their third erase on. With `--plp` the drive, whose firmware
+has PLP, has energy for so many clocks at each cut, and loses nothing that was complete.
+Before the last line, which counts cuts, is a table of what was
 seen; a campaign of many cuts must have seen all of it (coverage.py).
 """
 
@@ -237,7 +239,7 @@ class Children:
 
 
 class Campaign:
-    def __init__(self, preset, cuts, seed, only, jobs, gap, stop, ways, failing, wave, firmware):
+    def __init__(self, preset, cuts, seed, only, jobs, gap, stop, ways, failing, wave, firmware, plp):
         faults = Faults(seed=seed, **FAILING) if failing else Faults(seed=seed) if ways else None
         self.drive = Drive(preset, faults=faults, trace=wave, firmware=firmware)
         self.drive.power_cut(seed)
@@ -250,9 +252,11 @@ class Campaign:
         self.flags = "".join(f" --{name}" for name, on in (("ways", ways), ("failing", failing)) if on) + (
             f" --gap {gap}" if gap else ""
         )
+        self.flags += (f" --plp {plp}" if plp else "") + (f" --firmware {firmware}" if firmware else "")
         self.traffic = Traffic(
             self.drive, preset=preset, seed=seed, client="power_cut", entries=self.drive.tx_entries, failing=failing
         )
+        self.traffic.energy = plp
         self.children, self.sessions, self.alone = Children(jobs), 0, 0
         self.open_session()
 
@@ -265,7 +269,7 @@ class Campaign:
     def one(self, number):
         """The moment of cuts from `number` on; returns the number behind them, None: traffic cannot go on."""
         cut = Cut(self.seed, number, self.gap, self.ways, self.pace)
-        cut.name = f"{self.preset}-{self.seed}" + self.flags.replace(" --", "-").replace(" ", "")
+        cut.name = f"{self.preset}-{self.seed}" + self.flags.replace(" --", "-").replace(" ", "").replace("/", "-")
         cut.command = (
             f"python cocotb_tests/system/power_cut.py --preset {self.preset} --seed {self.seed}{self.flags} --only "
             f"{{}} --wave"
@@ -353,6 +357,7 @@ class Campaign:
 @click.option("--ways", is_flag=True, help="half of the cuts tear in the ways of the NAND's faults")
 @click.option("--failing", is_flag=True, help="programs and erases fail, blocks are bad from the factory")
 @click.option("--firmware", type=click.Path(exists=True, dir_okay=False), help="another binary than the preset's")
+@click.option("--plp", type=click.IntRange(1), help="clocks of energy at each cut, of a firmware with PLP")
 @click.option(
     "--wave",
     is_flag=True,

@@ -276,7 +276,7 @@ def test_a_quick_q1_is_faster_for_urgent_than_for_low_and_within_its_bounds(monk
 @pytest.mark.parametrize("name", ["e6", "e7"])
 @pytest.mark.parametrize("slower", [1, 1.1])
 def test_e6_and_e7_pass_only_when_barriers_cost_nothing(frame, tmp_path, monkeypatch, name, slower):
-    def measured(way, writes, fast=False):
+    def measured(way, writes, fast=False, **settings):
         clocks = {"orderless": 100_000, "barrier": int(100_000 * slower)}.get(way, 400_000)
         return clocks, [(0, 32 if way == "orderless" or slower == 1 else 30), (clocks, 32)]
 

@@ -57,7 +57,7 @@ def declare(lib):
     lib.otx_traffic_boot.argtypes = [ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint32]
     lib.otx_traffic_finish.argtypes = [ctypes.c_uint32]
     lib.otx_traffic_read.argtypes = [ctypes.c_uint32] * 3
-    lib.otx_traffic_cut.argtypes = [ctypes.c_uint64, ctypes.c_int]
+    lib.otx_traffic_cut.argtypes = [ctypes.c_uint64, ctypes.c_int, ctypes.c_int64]
     lib.otx_traffic_off.argtypes = [ctypes.c_uint64]
     lib.otx_traffic_up.argtypes = [ctypes.c_char_p]
     lib.otx_traffic_take.argtypes = [ctypes.POINTER(ctypes.c_size_t)]
@@ -70,6 +70,7 @@ class Traffic:
         self.drive, self.lib = drive, drive.lib
         self.judge, self.lines, self.fed = Judge(), [], 0
         self.fields = json.dumps(fields)[1:-1].encode()
+        self.energy = None  # of a drive with PLP: clocks that it has after each failure of power
         self.mounted = (0, 0, 0)  # of the last boot: log pages, entries, dropped
         declare(self.lib)
 
@@ -99,7 +100,7 @@ class Traffic:
 
     def cut(self, seed, in_recovery=False, program=None, erase=None):
         nand_faults.next_cut(self.lib, program, erase)
-        self.lib.otx_traffic_cut(seed, in_recovery)
+        self.lib.otx_traffic_cut(seed, in_recovery, -1 if self.energy is None else self.energy)
 
     def off(self, seed):
         """Orderly: all has completed, nothing is unflushed."""

@@ -463,11 +463,12 @@ int otx_traffic_finish(uint32_t commands) { return traffic.finish(commands); }
 int otx_traffic_read(uint32_t first, uint32_t n, uint32_t times) { return traffic.read_back(first, n, times); }
 int64_t otx_traffic_query(uint32_t what, int txid) { return traffic.ask(what, txid); }
 
-void otx_traffic_cut(uint64_t seed, int in_recovery) {
+void otx_traffic_cut(uint64_t seed, int in_recovery, int64_t energy) {
     char fields[80];
-    snprintf(fields, sizeof fields, "\"t\":%llu%s", (unsigned long long)otx_clock(),
-             in_recovery ? ",\"in\":\"recovery\"" : "");
+    snprintf(fields, sizeof fields, "\"t\":%llu%s%s", (unsigned long long)otx_clock(),
+             in_recovery ? ",\"in\":\"recovery\"" : "", energy < 0 ? "" : ",\"plp\":true");
     traffic.recorder.event("cut", fields);
+    if (energy >= 0) otx_power_fail(uint64_t(energy));
     otx_power_cut(seed);
     otx_power_on();
     traffic.forget();

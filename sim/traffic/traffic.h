@@ -62,7 +62,8 @@ int64_t otx_traffic_query(uint32_t what, int txid);
 
 // Power fails, and comes back: into the history with otx_power_cut(seed) and otx_power_on. `up`: the words of the
 // event's fields, when the drive is enabled or has given up.
-void otx_traffic_cut(uint64_t seed, int in_recovery);
+// `energy`: of a drive with PLP, in clocks, as otx_power_fail; -1: it has none.
+void otx_traffic_cut(uint64_t seed, int in_recovery, int64_t energy);
 void otx_traffic_off(uint64_t seed);  // everything has completed and a FLUSH with it: an orderly end
 void otx_traffic_up(const char *fields);
 

@@ -81,6 +81,8 @@ void hal_enable(void) {
                           (OTX_CLASS_PATIENCE - 3) << 12);
     otx_buffer_limit_write(OTX_WRITE_FRAMES * OTX_BUFFER_PERCENT / 100);
     otx_host_timeout_write(OTX_HOST_TIMEOUT);
+    otx_persist_order_write(OTX_PERSIST_ORDER);
+    otx_plp_rounds_write(OTX_PLP_ROUNDS);
     otx_enable_write(1);
 }
 

@@ -342,6 +342,17 @@ class Drive:
         self.lib.otx_power_cut(seed)
         self.pending, self.done = {}, {}
 
+    def power_fail(self, clocks):
+        """Power fails now, and the drive has energy for so many clocks, in which it saves what it holds (PLP); they
+        pass.
+
+        The clocks after which all was saved; None if that was too little, or the drive has no PLP. `power_cut` follows.
+        Commands under way have no completion, as there.
+        """
+        saved = self.lib.otx_power_fail(clocks)
+        self.pending, self.done = {}, {}
+        return None if saved < 0 else saved
+
     def power_on(self, boot=True):
         """Power is back after `power_cut`: a drive just switched on, on the same NAND, in memory or on its file;
         `clock` and `uart` begin anew.

@@ -27,7 +27,7 @@ BLOCK, BEATS, TAGS, TXIDS, MAX_BLOCKS = (NUMBER[name] for name in ("BLOCK", "BEA
 
 Opcode, Status, Query, HealthWord = _enum("Opcode"), _enum("Status"), _enum("Query"), _enum("HealthWord")
 WordKind, TxState, RemapOpcode, TxOpcode = _enum("WordKind"), _enum("TxState"), _enum("RemapOpcode"), _enum("TxOpcode")
-Order, Priority = _enum("Order"), _enum("Priority")
+Order, Priority, PersistOrder = _enum("Order"), _enum("Priority"), _enum("PersistOrder")
 LogKind, LogFlag, Format, MapOpcode = _enum("LogKind"), _enum("LogFlag"), _enum("Format"), _enum("MapOpcode")
 NandOp, NandFeature, PageStatus, PageKind = (
     _enum("NandOp"),

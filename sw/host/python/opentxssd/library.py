@@ -84,6 +84,8 @@ def load(preset, trace=False, folder=None):
     lib.otx_lbas.restype = lib.otx_tx_entries.restype = lib.otx_clock_ps.restype = ctypes.c_uint32
     lib.otx_uart.restype = lib.otx_preset.restype = ctypes.c_char_p
     lib.otx_nand_under_way.argtypes = [ctypes.c_uint32]
+    lib.otx_power_fail.argtypes = [ctypes.c_uint64]
+    lib.otx_power_fail.restype = ctypes.c_int64
     lib.otx_power_on.restype = lib.otx_power_cut.restype = None
     return lib
 

@@ -13,6 +13,10 @@ import spinal.lib.bus.amba4.axi._
 /** The drive without its processor and memories: command queue, data path, remap engine, commit log, flash scheduler
   * and NAND channels, wired together. It decides nothing itself. Both memory ports end in registers. Reset loses all
   * state; firmware mounts again before it sets `enable`.
+  *
+  * `power_fail`, with PLP (`plpRounds`): for a clock or longer. From then on no command is taken and none goes to the
+  * data path, the dies are left to programs, all frames of the write buffer are issued, and then the open log page is
+  * closed (docs/decisions/040-plp.md). It ends when status `logDirty` is low; nothing but reset goes on after it.
   */
 class Core(p: OtxParam) extends Component {
   setDefinitionName("otx_core")
@@ -30,6 +34,7 @@ class Core(p: OtxParam) extends Component {
   val firmware = Ports.snake(slave port FirmwarePort(p))
   val control = Ports.snake(in port DriveControl(p))
   val status = Ports.snake(out port DriveStatus(p))
+  val power_fail = in port Bool()
 
   // NAND pins; vectors are indexed by die or by channel, dq by 8 * channel
   val nand = master port NandPins(p)
@@ -42,10 +47,14 @@ class Core(p: OtxParam) extends Component {
 
   // host
   queue.enable := control.enable
+  private val plp = RegNext(control.plpRounds =/= 0) init False
+  private val dumping = RegInit(False)
+  when(power_fail && plp && control.enable)(dumping := True)
+  private val taken = cmd.haltWhen(dumping)
   private val intakeBusy = Bool()
   if (p.commands > OtxParam.tags) {
     val intake = new CommandIntake
-    intake.cmd << cmd
+    intake.cmd << taken
     cpl << intake.cpl
     queue.cmd << intake.queue
     intake.done << queue.cpl
@@ -53,12 +62,15 @@ class Core(p: OtxParam) extends Component {
     data.hostData <> intake.slotData
     intakeBusy := intake.busy
   } else {
-    queue.cmd << cmd
+    queue.cmd << taken
     cpl << queue.cpl
     data.hostData <> hostData
     intakeBusy := False
   }
-  data.dpCmd << queue.dpCmd
+  data.dpCmd << queue.dpCmd.haltWhen(dumping)
+  data.plp := plp
+  data.dumping := dumping
+  data.inOrder := RegNext(control.persistOrder === PersistOrder.IN_ORDER) init False
   data.starved := queue.starved
   data.dieIdle := flash.port.dieNow.map(!_.lsb).orR
   data.bufferLimit := control.bufferLimit
@@ -69,6 +81,8 @@ class Core(p: OtxParam) extends Component {
   private val supply = Supply()
   supply.allocLeft := flash.port.allocLeft
   supply.places := flash.port.places
+  private val beyond = RegNext(U(p.writeFrames, 16 bits) -| flash.port.reach) init p.writeFrames
+  supply.framesKept := plp.mux(beyond, U(0, 16 bits))
   supply.logLeft := log.logLeft
   supply.full := control.full
   supply.logFull := RegNext(control.logFull.andR) init False
@@ -111,6 +125,9 @@ class Core(p: OtxParam) extends Component {
   log.driveId := control.driveId
   log.noMore := control.logFull
   log.idleDies := control.idleDies
+  log.plp := plp
+  log.together := RegNext(control.persistOrder === PersistOrder.TOGETHER && !dumping) init False
+  log.drain := RegNext(dumping && !data.waiting) init False
   log.dieNow := flash.port.dieNow
   log.logBlock << firmware.logBlock
   firmware.logBlockRoom := log.logBlockRoom
@@ -119,6 +136,8 @@ class Core(p: OtxParam) extends Component {
   flash.port.generation := control.generation
   flash.port.refreshAt := control.refreshAt
   flash.port.idleDies := control.idleDies
+  flash.port.rounds := control.plpRounds
+  flash.port.only := dumping
   flash.nandMode := control.nandMode
   flash.nandCapabilities := control.nandCapabilities
   private val ops = Seq(data.write, data.read, log.program, firmware.firmwareOp).map(_.halfPipe())
@@ -178,6 +197,8 @@ class Core(p: OtxParam) extends Component {
   status.dataPages := data.counters.pages
   status.memoryErrors := remap.view.memoryErrors
   status.fault := supply.fault
+  status.dumping := dumping
+  status.framesKept := supply.framesKept
   status.asked := data.asked
   status.buffered := data.buffered
   status.logDirty := RegNext(log.dirty || data.waiting, True)

@@ -47,6 +47,8 @@ case class DriveControl(p: OtxParam) extends Bundle {
   val classTurns = Bits(ClassTurns.bits bits)
   val bufferLimit = UInt(16 bits) // frames that may wait in the write buffer
   val hostTimeout = UInt(FrameFill.timeoutBits bits) // `FrameFill`
+  val persistOrder = UInt(2 bits) // `PersistOrder`; set before `enable`
+  val plpRounds = UInt(16 bits) // programs of each die, one after the other, when the power fails; 0: no PLP. As above
 }
 
 /** What firmware can read. */
@@ -58,6 +60,8 @@ case class DriveStatus(p: OtxParam) extends Bundle {
   val memoryErrors = UInt(16 bits) // of table memory, that the remap engine has met
   val flash = Ports.bare(FlashCounters(p))
   val fault = Bool()
+  val dumping = Bool() // the power fails: all that is held goes to NAND
+  val framesKept = UInt(16 bits) // write frames that stay free: there is no energy to save more
   val asked = UInt(9 bits) // the last CHECKPOINT of the host
   val logDirty = Bool() // an entry below logHead is not durable, or not complete, or a frame waits in the write buffer
   val buffered = Bool() // a plain frame is linked and has no entry yet

@@ -3,6 +3,7 @@ package opentxssd
 
 import java.io.File
 import opentxssd.data.{BufferTurn, DataPath, FrameFill, LiveCounts, MapChanged, MapPages, TxFirst, WriteBuffer}
+import opentxssd.data.WriteFramePool
 import opentxssd.flash.{FlashBackend, FlashScheduler, PageAllocator, ReadRetry}
 import opentxssd.host.{ClassTurn, CommandIntake, CommandQueue, WritePace}
 import opentxssd.log.{CommitLog, LogWatermark}
@@ -42,6 +43,7 @@ object Generate {
     "otx_log_watermark_4" -> (_ => new LogWatermark(2)),
     "otx_command_queue_3" -> (new CommandQueue(_, 3)),
     "otx_map_changed_4" -> (_ => new MapChanged(8, 4)),
+    "otx_write_frame_pool_2" -> (new WriteFramePool(_, Some(2))),
     "otx_read_retry" -> (p => new ReadRetry(p.copy(channels = 1, ways = 2, planes = 2, readRetries = 3)))
   )
 

@@ -37,6 +37,8 @@ import spinal.lib._
   * over these; of a stream its list. When the log is nearly short (`tight`) whoever has frames made early has all of
   * them, also who stands aside already: so what waits in the buffer takes few pages of the log (`LogReserve`).
   *
+  * With `plp` what is linked is safe: FLUSH, RFLUSH and FUA ask for no frame to be issued, and their waits end at once.
+  *
   * CHECKPOINT only counts, and ends: firmware sees `asked`. A barrier closes the epoch (`Epochs`) at the end of its
   * command, however that ends, and when COMMITs and TRIMs before it that stand aside are in the log; new commands wait
   * for that.
@@ -64,7 +66,7 @@ class CommandExecutor(p: OtxParam) extends Component {
   val head = in port UInt(48 bits)
   val waiter = master port Stream(LogWait())
   val supply = Ports.bare(in port Supply())
-  val tight = in port Bool()
+  val tight, plp = in port Bool()
   val counters = Ports.bare(in port DataCounters())
   val loss = Ports.bare(in port RecoveryLoss())
   val health = slave port Flow(HealthWord())
@@ -272,8 +274,8 @@ class CommandExecutor(p: OtxParam) extends Component {
         }
         is(Opcode.PREPARE)(when(isOpen)(state := Room) otherwise end(Status.TX_INVALID))
         is(Opcode.RECOVER)(when(again)(recover()) otherwise (state := Gather))
-        is(Opcode.FLUSH)(state := again.mux(Wait(), Gather()))
-        is(Opcode.RFLUSH)(state := again.mux(Wait(), (seeks && !tight).mux(SeekLook(), Gather())))
+        is(Opcode.FLUSH)(state := (again || plp).mux(Wait(), Gather()))
+        is(Opcode.RFLUSH)(state := (again || plp).mux(Wait(), (seeks && !tight).mux(SeekLook(), Gather())))
         is(Opcode.BARRIER)(end(Status.SUCCESS))
         is(Opcode.CHECKPOINT) {
           end(fault.mux(StatusCode(Status.READ_ONLY), StatusCode(Status.SUCCESS)))
@@ -311,7 +313,7 @@ class CommandExecutor(p: OtxParam) extends Component {
       when(blocks.broken) {
         status := Status.MEDIA_ERROR
         state := Finish
-      }.elsewhen(isWrite && (isCommit || cmd.fua)) {
+      }.elsewhen(isWrite && (isCommit || cmd.fua && !plp)) {
         evCommit := isCommit
         state := Gather
       }.otherwise(state := Mux(cmd.fua, Wait(), Finish()))

@@ -93,6 +93,7 @@ class DataPath(p: OtxParam) extends Component {
   val hostTimeout = in port UInt(FrameFill.timeoutBits bits) // `FrameFill`
   val dieIdle = in port Bool() // some die has nothing to do
   val starved = in port Bool() // a WRITE waits for room
+  val inOrder, plp, dumping = in port Bool() // `FrameIssue`, `CommandExecutor`; all frames are issued, at once
   val durableMark = in port UInt(48 bits)
   val enable = in port Bool()
   val held = out port UInt(48 bits) // `BufferTurn`
@@ -104,7 +105,7 @@ class DataPath(p: OtxParam) extends Component {
   val evCommitCmd = out port Bool()
   val evCommitTag, evCommitTxid = out port UInt(5 bits)
   val evCommitEntries = out port UInt(16 bits)
-  import log.{append, durable, giveUp, head, pageDone, relocate, rescueTo, waitDone, waiter}
+  import log.{append, durable, giveUp, head, mark, pageDone, relocate, rescueTo, saving, waitDone, waiter}
   import supply.{allocLeft, fault, full, logLeft}
 
   private val fill = new FrameFill(p)
@@ -175,6 +176,10 @@ class DataPath(p: OtxParam) extends Component {
     when(askedRank > earlyRank)(earlyRank := askedRank)
   } elsewhen (buffer.view.ticket.early === buffer.view.ended.early)(earlyRank := 0)
   issuer.earlyRank := earlyRank
+  issuer.inOrder := inOrder && !dumping
+  issuer.mark := mark
+  executor.plp := plp
+  saving := pool.failing
   buffer.link << executor.link
   buffer.gather << executor.gather
   buffer.view <> executor.buffer
@@ -198,7 +203,7 @@ class DataPath(p: OtxParam) extends Component {
   // what may wait keeps no die's queue full: who needs a page soon would stand behind it
   private val calm = RegNext(bufferLimit === 0 || dieIdle) init False
   private val tooMuch = RegNext(buffer.view.waiting > bufferLimit || quiet.msb || starved || tight) init True
-  buffer.background := (tooMuch || !turns.ready) && calm
+  buffer.background := (tooMuch || !turns.ready) && calm || dumping
   waiter << executor.waiter
   executor.supply := supply
   executor.loss := loss

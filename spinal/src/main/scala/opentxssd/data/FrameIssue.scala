@@ -14,6 +14,8 @@ import spinal.lib._
   * them one page of the log (rule group). `describe` comes with the program op, `ends` a clock after it. A frame begins
   * only when some die has a `places` for its program, so that what is chosen early meanwhile goes before it. `holds`: a
   * page is taken and its program is not with the scheduler; `wants`: a frame waits for a page.
+  * With `inOrder` an order-preserving frame of a new epoch begins when `mark` is past all order-preserving frames
+  * before it, so when these are on NAND; what comes behind it waits, too.
   * `sequence`: that of the next program. Its program has the class of the frame, of an early one at least that of
   * `earlyRank`.
   *
@@ -29,6 +31,8 @@ class FrameIssue(p: OtxParam) extends Component {
   val head = in port UInt(48 bits)
   val places = in port Bool()
   val earlyRank = in port UInt(2 bits)
+  val inOrder = in port Bool()
+  val mark = in port UInt(48 bits) // completeness watermark of the log
   val describe = master port Flow(FrameDescriptor())
   val write = master port Stream(FlashOp())
   val ends = master port Flow(IssueEnd())
@@ -44,7 +48,10 @@ class FrameIssue(p: OtxParam) extends Component {
   private val index = Reg(UInt(48 bits))
   private val what = frames.what
 
-  when(frames.valid && (places || inGroup))(placed := True)
+  private val last = Reg(UInt(32 bits)) init 0 // epoch of the order-preserving frame before
+  private val behind = Reg(UInt(48 bits)) init 0 // its index and one
+  private val early = inOrder && what.ordered && what.epoch =/= last && mark < behind
+  when(frames.valid && (places && !early || inGroup))(placed := True)
   append.valid := placed && !logged && alloc.valid
   alloc.ready := placed && !logged && append.ready
   private val rest = what.n - what.i
@@ -66,6 +73,10 @@ class FrameIssue(p: OtxParam) extends Component {
     inGroup := !append.last
     ppn := alloc.payload
     index := head
+    when(what.ordered) {
+      last := what.epoch
+      behind := head + 1
+    }
   }
   wants := placed && !logged
   holds := logged

@@ -37,8 +37,9 @@ case class FrameDescriptor() extends Bundle {
   * Latency: `writeDone` to SWAP 2 clocks; answer to `free` 5 clocks. Reset takes all frames back; it takes one clock
   * per frame until `free` starts.
   */
-class WriteFramePool(p: OtxParam) extends Component {
-  setDefinitionName("otx_write_frame_pool")
+class WriteFramePool(p: OtxParam, few: Option[Int] = None) extends Component {
+  setDefinitionName("otx_write_frame_pool" + few.fold("")("_" + _))
+  private val frames = few.getOrElse(p.writeFrames)
 
   val free = master port Stream(UInt(16 bits))
   val freeCount = out port UInt(16 bits)
@@ -56,17 +57,17 @@ class WriteFramePool(p: OtxParam) extends Component {
   val dead = master port Stream(UInt(30 bits)) // the page of a missed SWAP
   val inFlight = out port Bool()
 
-  private val bits = log2Up(p.writeFrames)
-  private val list = new FreeList(p.writeFrames)
+  private val bits = log2Up(frames)
+  private val list = new FreeList(frames)
   free << list.take
   freeCount := list.count
 
   // After the program: swap, or report the failure
-  private val descriptors = Mem(FrameDescriptor(), p.writeFrames)
+  private val descriptors = Mem(FrameDescriptor(), frames)
   descriptors.write(describe.frame.resize(bits), describe.payload, describe.valid)
   private val finished =
     StreamDemux(writeDone, (writeDone.status === PageStatus.OK).asUInt, 2).map(_.map(_.cookie.resize(bits)))
-  private val failures = finished(0).queue(p.writeFrames) // always taken, so that the done beat of a rescue gets past
+  private val failures = finished(0).queue(frames) // always taken, so that the done beat of a rescue gets past
   private val saving = RegInit(False) // one is with the rescue
   private val unsaved = Reg(UInt(bits + 1 bits)) init 0
   unsaved := unsaved + finished(0).fire.asUInt - rescued.fire.asUInt
@@ -114,7 +115,7 @@ class WriteFramePool(p: OtxParam) extends Component {
   private val kept = Reg(UInt(bits + 1 bits)) init 0 // frames whose SWAP met an error
   private val keeps = swapped && rsp.error || rescued.fire && rescued.keep
   when(keeps)(kept := kept + 1)
-  reports.ok := (swapped || rescued.ok) && !(keeps && kept === p.writeFrames - OtxParam.maxBlocks)
+  reports.ok := (swapped || rescued.ok) && !(keeps && kept === (frames - OtxParam.maxBlocks max 0))
   pageDone << reports.queue(4)
   missed := swapped && !rsp.hit && !rsp.error
   deads.valid := missed
@@ -130,9 +131,9 @@ class WriteFramePool(p: OtxParam) extends Component {
     val over = Bool() // neither filled nor programmed any more
     val pins = UInt(7 bits) // lookups that answered BUF and are not delivered: at most 64
   }
-  private val holders = Mem(Holders(), p.writeFrames)
+  private val holders = Mem(Holders(), frames)
   private val swept = Reg(UInt(bits + 1 bits)) init 0
-  private val sweeping = swept =/= p.writeFrames
+  private val sweeping = swept =/= frames
   when(sweeping)(swept := swept + 1)
 
   giveBack.ready := eventFree && !swapped && !rescued.valid

@@ -29,6 +29,8 @@ case class FlashPort(p: OtxParam) extends Bundle with IMasterSlave {
   val alloc = Stream(UInt(30 bits))
   val allocLeft = UInt(32 bits)
   val places = UInt(10 bits) // `PageAllocator`
+  val rounds, reach = UInt(16 bits) // `PageAllocator`
+  val only = Bool() // `WayQueue`: programs only
   val freeBlock = Stream(UInt(24 bits))
   val freeBlockRoom = Bits(p.dies bits)
   val retire = Flow(UInt(24 bits))
@@ -45,7 +47,7 @@ case class FlashPort(p: OtxParam) extends Bundle with IMasterSlave {
   override def asMaster(): Unit = {
     master(clients, freeBlock, retire)
     slave(writeDone, readDone, logDone, firmwareDone, alloc, picked, weak, frame)
-    out(generation, refreshAt, idleDies)
-    in(allocLeft, places, freeBlockRoom, dieNow, counters, busy)
+    out(generation, refreshAt, idleDies, rounds, only)
+    in(allocLeft, places, reach, freeBlockRoom, dieNow, counters, busy)
   }
 }

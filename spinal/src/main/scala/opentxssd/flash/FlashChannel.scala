@@ -25,6 +25,7 @@ class FlashChannel(p: OtxParam, axi: Axi4Config, depth: FlashQueueDepth) extends
 
   val clients = Ports.bare(slave port FlashOps())
   val generation = in port UInt(32 bits)
+  val only = in port Bool()
   val retries = p.retry generate (in port UInt(3 bits)) // levels of read retry
   val nand = master port NandChannelPort(p)
   val frame = master port Axi4(axi)
@@ -37,6 +38,7 @@ class FlashChannel(p: OtxParam, axi: Axi4Config, depth: FlashQueueDepth) extends
   val now = Vec.fill(p.ways)(out port UInt(2 bits))
 
   private val queue = new WayQueue(p, depth)
+  queue.only := only
   private val dma = new ChannelDma(p, axi)
   queue.clients <> clients
   load := queue.load

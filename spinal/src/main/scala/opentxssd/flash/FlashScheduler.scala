@@ -41,6 +41,7 @@ class FlashScheduler(p: OtxParam, depth: FlashQueueDepth = FlashQueueDepth()) ex
     val axi = if (single) p.axi else Axi4ReadOnlyArbiter.getInputConfig(p.axi, p.channels)
     val unit = new FlashChannel(p, axi, depth)
     unit.generation := generation
+    unit.only := only
     if (p.retry) unit.retries := retries
     channel <> unit.nand
     unit
@@ -50,6 +51,8 @@ class FlashScheduler(p: OtxParam, depth: FlashQueueDepth = FlashQueueDepth()) ex
   allocator.load := Vec(units.flatMap(_.load))
   allocator.room := Vec(units.flatMap(_.room))
   places := allocator.places
+  allocator.rounds := rounds
+  reach := allocator.reach
   dieNow := Vec(units.flatMap(_.now))
   allocator.entered := Vec(units.map(_.entered)).asBits
 

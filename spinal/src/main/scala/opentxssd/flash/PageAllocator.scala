@@ -18,6 +18,9 @@ import spinal.lib._
   * ten clocks late. So a die with pages gets one as soon as none of the others has less to do; one that gets
   * none does what it has to do and is idle then.
   *
+  * `reach`: so many programs can be done in `rounds` programs of all dies at once: the sum over the dies of the pages
+  * that each still gives, but at most `rounds` each. About as many clocks late as there are dies, twice.
+  *
   * When a block is used up the die goes on with the oldest block that waits behind it. With `planes` above 1, if the
   * next one behind that is of another plane, both are opened as a pair: page n of the first, page n of the second at
   * once behind it, so that two programs can share the array's time; retiring one of them leaves the other alone where
@@ -45,6 +48,8 @@ class PageAllocator(p: OtxParam) extends Component {
   val room = Vec.fill(p.dies)(in port UInt(4 bits))
   val entered = in port Bits(p.dies bits)
   val places = out port UInt(10 bits)
+  val rounds = in port UInt(16 bits)
+  val reach = out port UInt(16 bits)
 
   private val ring = 8 // slots for the blocks of a die, the open one first
 
@@ -225,6 +230,21 @@ class PageAllocator(p: OtxParam) extends Component {
     RegNext(Mux(leaves, U(p.pagesPerBlock, p.pageBits + 1 bits) - next - (leaves0 && turn).asUInt, U(0))) init 0
   left := left + Mux(more, U(p.pagesPerBlock, 32 bits), U(0, 32 bits)) - less.asUInt - lost
   allocLeft := left
+
+  // die after die
+  private val walked = Reg(UInt(dieIndexBits bits)) init 0
+  private val lastDie = walked === p.dies - 1
+  walked := lastDie.mux(U(0), walked + 1)
+  private val walkedHit = Vec(dies.map(d => walked === d.k)).asBits
+  private def walkedOf[T <: Data](field: Die => T): T = MuxOH(walkedHit, dies.map(field))
+  private val used = walkedOf(_.fresh).mux(U(0, p.pageBits bits), pages.readAsync(walked))
+  private val usedOfBoth = walkedOf(_.paired).mux(used +^ used + walkedOf(_.turn).asUInt, used.resize(p.pageBits + 1))
+  private val gives = RegNext((walkedOf(_.count) << p.pageBits) - usedOfBoth.resize(p.pageBits + 3)) init 0
+  private val isFirst = RegNext(walked === 0) init False
+  private val sum, whole = Reg(UInt(16 bits)) init 0
+  sum := isFirst.mux(U(0), sum) + (gives.resize(16) > rounds).mux(rounds, gives.resize(16))
+  when(isFirst)(whole := sum)
+  reach := whole
 
   private val open = dies.map(d => RegNext(Mux(d.count =/= 0, room(d.id), U(0))) init 0)
   places := Vec(open.map(_.resize(10))).reduceBalancedTree(_ + _, (sum, _) => RegNext(sum) init 0)

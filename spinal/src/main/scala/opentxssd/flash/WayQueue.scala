@@ -63,6 +63,7 @@ case class IssuedOp() extends Bundle {
   * in this clock; `room`: how many more of `write` fit, a clock late.
   * `now`: what an op of `log` that comes meets, a clock late: bit 0, an op is under way or one of `log` waits; bit 1,
   * an ERASE is under way (with priorities).
+  * With `only`, from which there is no way back, ops of `read` and `firmware` stay where they are (with priorities).
   * Reset loses all ops.
   *
   * All ops of a channel lie in one memory at `{way, queue, number}`; registers hold only the ends of the queues, how
@@ -76,6 +77,7 @@ class WayQueue(p: OtxParam, depth: FlashQueueDepth, patience: FlashPatience = Fl
   val wayIdle, wayAcceptsRead, wayAcceptsProgram, wayAcceptsErase = in port Bits(p.ways bits)
   val finished = slave port Flow(UInt(4 bits)) // an op of this way is over
   val issue = master port Stream(IssuedOp())
+  val only = in port Bool() // programs only: the power fails
   val busy = out port Bool()
   val load = Vec.fill(p.ways)(out port UInt(3 bits))
   val entered = out port Bits(p.ways bits)
@@ -97,7 +99,7 @@ class WayQueue(p: OtxParam, depth: FlashQueueDepth, patience: FlashPatience = Fl
     val head, tail = depths.map(_ => RegInit(U(0, 4 bits)))
     val used = depths.map(_ => RegInit(U(0, 4 bits))) // tail - head, kept for speed
     val room = (used, depths).zipped.map(_ < _)
-    val some = used.map(_ =/= 0)
+    val some = used.zipWithIndex.map { case (n, q) => n =/= 0 && !(only && Bool(q == READ || q == 3)) }
     val running = RegInit(False)
     val beside = p.second generate RegInit(False) // a second one runs, too
     val runs = p.second generate Reg(UInt(queueBits bits)) // queue of the first
@@ -135,7 +137,8 @@ class WayQueue(p: OtxParam, depth: FlashQueueDepth, patience: FlashPatience = Fl
     val passed = aging.map { case (q, most) => q -> RegInit(U(0, log2Up(most + 1) bits)) }.toMap
     val erases = Reg(Bits(8 bits)) // of the places of FIRMWARE
     def nextErases = erases(head(FIRMWARE)(2 downto 0))
-    val firmwareOld = passed(FIRMWARE) === patience.erase || (passed(FIRMWARE) >= patience.firmware && !nextErases)
+    val firmwareOld =
+      !only && (passed(FIRMWARE) === patience.erase || (passed(FIRMWARE) >= patience.firmware && !nextErases))
     val old =
       Seq(
         LOG -> (passed(LOG) === patience.log),
@@ -299,5 +302,5 @@ class WayQueue(p: OtxParam, depth: FlashQueueDepth, patience: FlashPatience = Fl
     }
     when(enter.valid && enterHits(way.w * depths.size + FIRMWARE))(way.order.entered(enter.op.op === NandOp.ERASE))
   }
-  busy := ways.map(way => way.running || way.some.reduce(_ || _)).reduce(_ || _)
+  busy := ways.map(way => way.running || way.used.map(_ =/= 0).reduce(_ || _)).reduce(_ || _)
 }

@@ -23,6 +23,9 @@ case class WriteSize() extends Bundle {
   * the clocks are over that the one before has cost (`WritePace`). Where no more room will come (`full`, `logFull`) or
   * `fault` is set it goes all the same: the command executor then ends it with CAPACITY or READ_ONLY.
   *
+  * `framesKept`: so many frames stay free, for what is in all others can be saved when the power fails
+  * (`PageAllocator`).
+  *
   * All inputs may be some clocks late. What this cannot know, pages that a failing block takes away afterwards, the
   * command executor looks at again. Reset: nothing is held or promised.
   */
@@ -63,7 +66,7 @@ class CommandRoom(p: OtxParam) extends Component {
   pace.goes.payload := held.blocks
   private val unissued = promised(settled.valid, settled.payload)
   private val needsPages = RegNext(unissued + held.blocks)
-  private val needsFrames = RegNext(promised(fetched.valid, fetched.blocks) + held.blocks)
+  private val needsFrames = RegNext(promised(fetched.valid, fetched.blocks) + held.blocks + supply.framesKept)
   private val hasPages = allocLeft >= needsPages && pace.may || full
   private val fits = RegNext(hasPages && framesFree >= needsFrames || fault) init False
   starved := RegNext(holds && age === 2 && (allocLeft < needsPages || framesFree < needsFrames)) init False

@@ -23,6 +23,7 @@ case class HostData() extends Bundle with IMasterSlave {
 case class Supply() extends Bundle {
   val allocLeft, logLeft = UInt(32 bits) // pages for data and of the log
   val places = UInt(10 bits) // for programs, in the queues of the dies that have pages
+  val framesKept = UInt(16 bits) // of the write frames, that stay free
   val full, logFull = Bool() // no further block comes, for data and for the log
   val fault = Bool() // nothing is written any more
 }

@@ -55,6 +55,9 @@ import spinal.lib.bus.amba4.axi._
   *
   * `durableMark`: the highest watermark in a durable page. `place`: where the log goes on (`LogPlaceView`).
   *
+  * `together`, `saving`: `LogPages`. `plp`: `LogWaiters`; with `drain` the open page is closed as for a FLUSH of all
+  * that is in the log. These but `saving` change only while `enable` is low, or `drain` once to high.
+  *
   * Reset or `enable` low: page number 0, index 0, no blocks, no waits, no fault; blocks are taken only while `enable`
   * is high, and `generation` and `driveId` must not change then. `enable` may go low only when no program of the log is
   * under way; a burst that has begun is still finished.
@@ -65,12 +68,12 @@ class CommitLog(p: OtxParam) extends Component {
   val enable = in port Bool()
   val generation, driveId = in port UInt(32 bits)
   val data = Ports.bare(slave port LogPort())
-  import data.{append, durable, giveUp, head, pageDone, relocate, rescueTo, waitDone, waiter}
+  import data.{append, durable, giveUp, head, pageDone, relocate, rescueTo, saving, waitDone, waiter}
   val tx = master port Stream(TxOp())
   val logBlock = slave port Stream(LogBlock())
   val logBlockRoom = out port Bits(p.lanes bits)
   val noMore = in port Bits(p.lanes bits) // this lane gets no further block
-  val idleDies = in port Bool()
+  val idleDies, together, plp, drain = in port Bool()
   val dieNow = Vec.fill(p.dies)(in port UInt(2 bits))
   val logLeft = out port UInt(32 bits)
   val program = master port Stream(FlashOp())
@@ -119,7 +122,8 @@ class CommitLog(p: OtxParam) extends Component {
   assembler.append << merged
   assembler.ready := living.pages.frameFree && lanes.some
   assembler.watermarkRoom := watermark.room
-  assembler.flushTo := waiters.flushTo
+  assembler.flushTo := drain.mux(assembler.head, waiters.flushTo)
+  waiters.plp := plp
   assembler.commitTo := RegNext(Mux(living.pages.calm, waiters.commitTo, waiters.readyTo)) init 0
   assembler.rescueTo := rescueTo
   assembler.mayClose := living.pages.mayClose
@@ -141,6 +145,8 @@ class CommitLog(p: OtxParam) extends Component {
   living.pages.near := lanes.near
   living.pages.dies := lanes.dies
   living.pages.idleDies := idleDies
+  living.pages.together := together
+  living.pages.saving := saving
   lanes.waiting := living.pages.waiting
   lanes.advance := living.pages.advance
   lanes.skip := living.pages.skip
@@ -162,6 +168,7 @@ class CommitLog(p: OtxParam) extends Component {
   pages := living.pages.pages
   durable := living.pages.durable
   mark := watermark.mark
+  data.mark := watermark.mark
   durableMark := living.pages.durableMark
   lanes.capture := place.capture
   lanes.shown := place.lane

@@ -52,14 +52,14 @@ case class LogPort() extends Bundle with IMasterSlave {
   val waitDone = Stream(TagStatus())
   val pageDone = Stream(PageDone())
   val rescueTo = UInt(48 bits)
-  val giveUp = Bool()
-  val head, durable = UInt(48 bits)
+  val giveUp, saving = Bool()
+  val head, durable, mark = UInt(48 bits)
 
   override def asMaster(): Unit = {
     master(append, relocate, waiter, pageDone)
     slave(waitDone)
-    out(rescueTo, giveUp)
-    in(head, durable)
+    out(rescueTo, giveUp, saving)
+    in(head, durable, mark)
   }
 }
 

@@ -31,6 +31,9 @@ case class LogPlace(p: OtxParam) extends Bundle {
   * ends. When one lane only is usable, it gets both copies, one after the
   * other.
   *
+  * With `together` a page has no place before `watermark` is at its end, so before all pages that it names are on NAND,
+  * but while `saving` (a page that failed waits for an entry that is durable).
+  *
   * A copy whose program fails is placed again before any new page (decision 011), when the other copy has ended, for
   * that is read from the same frame: in the next page of its block, or from page 3 of a block on in the lane's next
   * block. Its block goes to `badBlock` first. `failed` for one clock: the fourth place of a copy failed too; the page
@@ -61,7 +64,7 @@ class LogPages(p: OtxParam) extends Component {
   val usable = in port Bits(p.lanes bits)
   val near = Vec.fill(p.lanes)(in port UInt(2 bits))
   val dies = Vec.fill(p.lanes)(in port UInt((p.dieBits max 1) bits)) // of each lane's current block
-  val idleDies = in port Bool()
+  val idleDies, together, saving = in port Bool()
   val current, next = in port UInt(p.blockBits + p.dieBits bits)
   val lanePage = in port UInt(p.pageBits bits)
   val advance, skip = out port Bool()
@@ -130,7 +133,10 @@ class LogPages(p: OtxParam) extends Component {
   private val best = Mux((free & idle).orR, free & idle, Mux((others & spared).orR, free & spared, free))
   private val choice = OHMasking.roundRobin(Mux(idleDies, best, others), turn) & free
   private val alone = (usable.asUInt & (usable.asUInt - 1)) === 0 // one lane is usable, or none
-  private val mayBegin = !later.orR && asked =/= open && (asked(2 downto 0) - retired(2 downto 0)) < LogPages.window(p)
+  // about `asked`, which has been what it is for some clocks when this is looked at
+  private val ripe = RegNext(!together || saving || asked =/= open && watermark >= ends.readAsync(asked(1 downto 0)))
+  private val mayBegin =
+    !later.orR && asked =/= open && ripe && (asked(2 downto 0) - retired(2 downto 0)) < LogPages.window(p)
   private val rest = usable & ~flying & idle
   calm := RegNext((rest.asUInt & (rest.asUInt - 1)) =/= 0 || alone && rest.orR) init False
   stranded := state === State.Idle && (asked =/= open || later.orR) && !usable.orR

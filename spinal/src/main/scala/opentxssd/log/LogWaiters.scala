@@ -19,6 +19,9 @@ import spinal.lib._
   * After `fault` all waits end with WRITE_FAULT, at most one per clock, and no further COMMIT is sent. A COMMIT whose
   * conditions were met before goes on to SUCCESS.
   *
+  * With `plp` nobody waits for NAND: each COMMIT counts as a RELAXED one, and a FLUSH is done at once; nobody closes a
+  * log page.
+  *
   * What closes log pages (decision 030): `flushTo`, the highest index that a FLUSH or FUA ever waited for, `commitTo`
   * that of a COMMIT that is not RELAXED, one clock after `waiter`; `readyTo` that of one whose turn it is and whose
   * pages are all complete, so that it waits for its record only, one clock after that.
@@ -34,7 +37,7 @@ class LogWaiters extends Component {
   val waiter = slave port Stream(LogWait())
   val durable = in port UInt(48 bits)
   val mark = in port UInt(48 bits)
-  val fault = in port Bool()
+  val fault, plp = in port Bool()
   val ask = out port UInt(5 bits)
   val none = in port Bool()
   val tx = master port Stream(TxOp())
@@ -43,8 +46,8 @@ class LogWaiters extends Component {
   val evDurable = out port Bool()
 
   private val flushed, committed, ready = Reg(UInt(48 bits)) init 0
-  when(waiter.fire && waiter.flush && waiter.index > flushed)(flushed := waiter.index)
-  when(waiter.fire && !waiter.flush && !waiter.relaxed)(committed := waiter.index) // they come in order
+  when(waiter.fire && waiter.flush && !plp && waiter.index > flushed)(flushed := waiter.index)
+  when(waiter.fire && !waiter.flush && !waiter.relaxed && !plp)(committed := waiter.index) // they come in order
   flushTo := flushed
   commitTo := committed
   readyTo := ready
@@ -71,15 +74,16 @@ class LogWaiters extends Component {
 
   ask := commit.txid
   private val complete = none && mark >= commit.after
-  when(commit.valid && !commit.relaxed && complete)(ready := commit.index)
+  private val relaxed = commit.relaxed || plp
+  when(commit.valid && !relaxed && complete)(ready := commit.index)
   private val flushFree, commitFree = Bool()
-  private val flushEnd = ending(flush, durable >= flush.index && mark >= flush.index, flushFree)
+  private val flushEnd = ending(flush, durable >= flush.index && mark >= flush.index || plp, flushFree)
   private val relaxedTo = Reg(UInt(48 bits)) init 0 // index of the last RELAXED COMMIT that has had its turn
   private val covered = RegNext(mark >= relaxedTo) init True // all entries before it are complete
-  private val settled = RegNext(!(commit.fire && commit.relaxed)) init True // `covered` is about `relaxedTo`
+  private val settled = RegNext(!(commit.fire && relaxed)) init True // `covered` is about `relaxedTo`
   private val commitEnd =
-    ending(commit, commit.relaxed || durable >= commit.index && complete && covered && settled, commitFree)
-  when(commit.fire && commit.relaxed)(relaxedTo := commit.index)
+    ending(commit, relaxed || durable >= commit.index && complete && covered && settled, commitFree)
+  when(commit.fire && relaxed)(relaxedTo := commit.index)
   private val shown = RegInit(False) // the COMMIT at its end is sent and taken
   evDurable := commitEnd.taken && !fault && !commit.relaxed
 
