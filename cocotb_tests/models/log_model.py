@@ -9,7 +9,7 @@ group, a wait that ends too early or out of order.
 from collections import deque
 from dataclasses import dataclass, field
 
-from opentxssd.facts import BLOCK, NUMBER, TXIDS, LogFlag, LogKind, NandOp, PageKind, Status, magic, pack, unpack
+from opentxssd.facts import BLOCK, NUMBER, TXIDS, LogFlag, LogKind, NandOp, PageKind, Priority, Status, magic, pack, unpack
 
 MAP, COMMIT, ABORT, TRIM, PREPARE, RELOCATE, NOTE = LogKind
 PAGE, MOST, FRAMES, MAGIC = BLOCK, NUMBER["LOG_ENTRIES"], NUMBER["LOG_FRAMES"], magic("LogHeader")
@@ -256,7 +256,7 @@ class LogModel:
                 self.alone.append(number)
         names = [self._name((number, c)) for c in (0, 1)]
         ppn = names[copy][0] * self.pages_per_block + names[copy][2]
-        who = dict(lpn=number, sequence=0, cookie=op["cookie"])
+        who = dict(lpn=number, sequence=0, cookie=op["cookie"], priority=Priority.MEDIUM)
         want = dict(op=PROGRAM, ppn=ppn, frame=self.frame_base + slot, kind=KIND_LOG, **who)
         assert op == want, f"page {which}: {op}, not {want}"
         before = self.pages[number - 1] if number else None
