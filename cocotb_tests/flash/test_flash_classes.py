@@ -17,6 +17,7 @@ from cocotb_tests.models.way_order import (
     MOST_PASSED,
     MOST_PASSED_FIRST,
     MOST_READS,
+    PATIENCE,
     most_passed,
     most_reads,
 )
@@ -111,6 +112,35 @@ async def no_class_is_passed_over_more_often_than_its_bound(dut):
         reads = list(map(max, reads, order.worst_reads))
     dut._log.info("passed over at most %s of %s, reads %s of %s", worst, MOST_PASSED, reads, MOST_READS)
     assert worst["read"] > MOST_PASSED_FIRST and reads[3] == 1 and reads[2] == 3, "the bounds were hardly tried"
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def when_the_power_fails_only_programs_go(dut):
+    """Reads of all classes and ops of firmware stay, also those that have been passed over so often that they would be
+    next.
+    """
+    for old, reads in ((None, Priority), ("read", [Priority.LOW]), ("firmware", [])):
+        b = await FlashBench(dut, times=dict.fromkeys(Op, (100, 100))).begin()
+        b.clock, order = 0, b.orders[0][1]
+        b.op("firmware", Op.RESET, b.ppn(0, 1, 0), kind=ord("0"))
+        await b.until(lambda b=b: b.channels[0].log)
+        for p in reads:
+            b.op("read", Op.STATUS, b.ppn(0, 1, 7), kind=ord(LETTERS[p]), priority=p)
+        b.op("firmware", Op.STATUS, b.ppn(0, 1, 9), kind=ord("f"))
+        b.op("firmware", Op.ERASE, b.ppn(0, 1, 9), kind=ord("e"))
+        if old:
+            for _ in range(PATIENCE[old] + 4):
+                b.op("log", Op.STATUS, b.ppn(0, 1, 7), kind=ord("g"))
+            await b.until(lambda order=order, old=old: order.passed[old] == PATIENCE[old], 5_000)
+        await b.clocks(20)
+        dut.only.value, order.only = 1, True
+        await b.clocks(20)
+        for client, letter in (("write", "w"), ("log", "g")):
+            saved = [b.op(client, Op.STATUS, b.ppn(0, 1, 7), kind=ord(letter)) for _ in range(4)]
+        await b.until(lambda b=b, saved=saved: saved[-1] in b.done, 3_000)
+        await b.clocks(800)
+        went = "".join(chr(c["kind"]) for c in sent(b, 0, 1)[1:])
+        assert set(went) == {"w", "g"} and went.count("w") == 4, f"{went} went"
 
 
 def test_flash_classes():

@@ -290,6 +290,22 @@ async def a_write_leaves_as_many_frames_as_are_to_be_kept(dut):
 
 
 @cocotb.test()
+async def a_write_that_a_full_drive_refuses_waits_for_no_energy(dut):
+    """Nothing of it is saved: it goes, and gets CAPACITY, when there are frames for its data."""
+    b = Bench(dut, hold=True)
+    await b.begin()
+    b.set(framesFree=7, framesKept=40, allocLeft=7)
+    await b.submit(command(WRITE, 0, lba=0, count=8))
+    await b.goes()
+    b.set(full=1)
+    await b.goes()
+    b.set(framesFree=40, allocLeft=8)
+    await b.goes()
+    b.set(allocLeft=7)
+    await b.goes(0)
+
+
+@cocotb.test()
 async def a_write_waits_for_the_clocks_of_the_one_before_and_only_writes_wait_behind_it(dut):
     b = Bench(dut, hold=True)
     await b.begin()

@@ -9,7 +9,20 @@ group, a wait that ends too early or out of order.
 from collections import deque
 from dataclasses import dataclass, field
 
-from opentxssd.facts import BLOCK, NUMBER, TXIDS, LogFlag, LogKind, NandOp, PageKind, Priority, Status, magic, pack, unpack
+from opentxssd.facts import (
+    BLOCK,
+    NUMBER,
+    TXIDS,
+    LogFlag,
+    LogKind,
+    NandOp,
+    PageKind,
+    Priority,
+    Status,
+    magic,
+    pack,
+    unpack,
+)
 
 MAP, COMMIT, ABORT, TRIM, PREPARE, RELOCATE, NOTE = LogKind
 PAGE, MOST, FRAMES, MAGIC = BLOCK, NUMBER["LOG_ENTRIES"], NUMBER["LOG_FRAMES"], magic("LogHeader")

@@ -11,7 +11,8 @@ import sys
 import pytest
 
 from cocotb_tests.system.variant import firmware
-from opentxssd import BLOCK, Drive, TxState
+from opentxssd import BLOCK, Drive, Opcode, Query, Status, TxState
+from opentxssd.facts import BEATS
 from soc import geometry
 
 pytestmark = pytest.mark.forked
@@ -144,6 +145,65 @@ def test_a_drive_without_plp_saves_nothing():
     drive.power_cut(3)
     drive.power_on()
     assert drive.read(3) == ZEROES
+
+
+def test_nothing_completes_after_the_power_has_failed():
+    """A host that is slow gives the last data of a WRITE when the energy is nearly used up: nobody could save it."""
+    drive = Drive("quick", firmware=firmware("quick", **PLP, host_timeout_us=20_000))
+    drive.write(5, data(5, 1))
+    tag = drive.submit(Opcode.WRITE, 5, 1, data(5, 2))
+    drive.stop_data(tag, 500)
+    drive.step(2_000)
+    assert drive.power_fail(ENERGY - 700) is not None
+    drive.lib.otx_stop_data(tag, BEATS, 0)
+    assert drive.step(700) == 0, "a WRITE has completed that is not saved"
+    drive.power_cut(5)
+    drive.power_on()
+    assert drive.read(5) == data(5, 1)
+
+
+def test_frames_that_table_memory_has_cost_are_not_kept_free_once_more():
+    """They are gone, so they need no energy: a WRITE of 32 blocks still finds its room."""
+    drive = Drive("quick", firmware=firmware("quick", **PLP))
+    for errors in (1, 2):
+        drive.write(20, data(20, errors))
+        drive.lib.otx_sim_mem_set_bad(geometry.preset("quick").table_base + 4 * 20, 16)
+        for n in range(45):  # that one is programmed meanwhile
+            drive.write(30 + n % 30, data(n))
+        drive.step(200_000)
+        drive.lib.otx_sim_mem_set_bad(0, 0)
+        for n in range(60):
+            drive.write(30 + n % 30, data(30 + n % 30, n))
+        assert drive.query(Query.MEMORY_ERRORS) == errors
+    tag = drive.submit(Opcode.WRITE, 0, 32, data(0, 1, 32))
+    assert drive.wait(tag, 2_000_000).status == Status.SUCCESS
+    assert fails(drive) is not None and drive.read(0, 32) == data(0, 1, 32)
+
+
+def test_power_that_fails_while_the_drive_mounts_lets_nothing_complete():
+    drive = Drive("quick", firmware=firmware("quick", **PLP), boot=False)
+    assert not drive.boot_some(2_000)
+    drive.power_fail(1)
+    drive.boot()
+    drive.submit(Opcode.WRITE, 5, 1, data(5, 1))
+    assert drive.step(20_000) == 0
+
+
+def test_a_full_drive_says_so():
+    """Open transactions hold all pages: none is left that could save a frame, and nobody waits for one."""
+    drive, n, status = Drive("quick", firmware=firmware("quick", **PLP)), 0, Status.SUCCESS
+    for first in (0, 32):
+        drive.write(first, data(first, 1, 32))
+    while status == Status.SUCCESS:
+        tag = drive.submit(Opcode.WRITE, n * 8 % 48, 8, data(n * 8 % 48, 2, 8), txid=n // 4 % 32)
+        status, n = Status(drive.wait(tag, 2_000_000).status), n + 1
+    assert status == Status.CAPACITY and n > 20
+    tag = drive.submit(Opcode.WRITE, 0, 32, data(0, 3, 32))
+    assert drive.wait(tag, 2_000_000).status == Status.CAPACITY
+    assert fails(drive) is not None
+    assert drive.read(0, 32) == data(0, 1, 32) and drive.read(32, 32) == data(32, 1, 32)
+    drive.write(0, data(0, 4, 32))
+    assert drive.read(0, 32) == data(0, 4, 32)
 
 
 @pytest.mark.parametrize("order, plp", [(0, True), (1, False), (1, True), (2, False)])

@@ -14,8 +14,8 @@ import spinal.lib.bus.amba4.axi._
   * and NAND channels, wired together. It decides nothing itself. Both memory ports end in registers. Reset loses all
   * state; firmware mounts again before it sets `enable`.
   *
-  * `power_fail`, with PLP (`plpRounds`): for a clock or longer. From then on no command is taken and none goes to the
-  * data path, the dies are left to programs, all frames of the write buffer are issued, and then the open log page is
+  * `power_fail`, with PLP (`plpRounds`): for a clock or longer. From then on no command is taken, none completes and none goes
+  * to the data path, the dies are left to programs, all frames of the write buffer are issued, and then the open log page is
   * closed (docs/decisions/040-plp.md). It ends when status `logDirty` is low; nothing but reset goes on after it.
   */
 class Core(p: OtxParam) extends Component {
@@ -49,13 +49,17 @@ class Core(p: OtxParam) extends Component {
   queue.enable := control.enable
   private val plp = RegNext(control.plpRounds =/= 0) init False
   private val dumping = RegInit(False)
-  when(power_fail && plp && control.enable)(dumping := True)
+  private val failed = RegInit(False) // maybe during the mount
+  failed.setWhen(power_fail)
+  when((power_fail || failed) && plp && control.enable)(dumping := True)
   private val taken = cmd.haltWhen(dumping)
+  private val ended = Stream(Completion())
+  cpl << ended.haltWhen(dumping) // what ends from now on has not been saved
   private val intakeBusy = Bool()
   if (p.commands > OtxParam.tags) {
     val intake = new CommandIntake
     intake.cmd << taken
-    cpl << intake.cpl
+    ended << intake.cpl
     queue.cmd << intake.queue
     intake.done << queue.cpl
     intake.data <> hostData
@@ -63,7 +67,7 @@ class Core(p: OtxParam) extends Component {
     intakeBusy := intake.busy
   } else {
     queue.cmd << taken
-    cpl << queue.cpl
+    ended << queue.cpl
     data.hostData <> hostData
     intakeBusy := False
   }
@@ -81,7 +85,7 @@ class Core(p: OtxParam) extends Component {
   private val supply = Supply()
   supply.allocLeft := flash.port.allocLeft
   supply.places := flash.port.places
-  private val beyond = RegNext(U(p.writeFrames, 16 bits) -| flash.port.reach) init p.writeFrames
+  private val beyond = RegNext(U(p.writeFrames, 16 bits) -| flash.port.reach -| data.framesLost) init p.writeFrames
   supply.framesKept := plp.mux(beyond, U(0, 16 bits))
   supply.logLeft := log.logLeft
   supply.full := control.full

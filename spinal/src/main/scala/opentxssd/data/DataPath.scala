@@ -98,6 +98,7 @@ class DataPath(p: OtxParam) extends Component {
   val enable = in port Bool()
   val held = out port UInt(48 bits) // `BufferTurn`
   val waiting = out port Bool() // a frame is in the write buffer
+  val framesLost = out port UInt(16 bits) // they hold nothing that is to be saved, and never come back
   val buffered = out port Bool() // a plain frame is linked, or about to be, and not issued
   val pageWanted = out port Bool() // the rescue waits for a page, and the allocator has none
   val asked = out port UInt(9 bits) // of CHECKPOINT: `CommandExecutor`
@@ -145,6 +146,7 @@ class DataPath(p: OtxParam) extends Component {
   executor.frames << fill.frames
   pool.giveBack << StreamArbiterFactory().lowerFirst.noLock.onArgs(executor.giveBack, buffer.absorbed)
   intake.framesFree := pool.freeCount
+  framesLost := pool.lost
   intake.fetched << fill.fetched.stage()
   // each block of a WRITE takes a page, or has ended without
   private val left = executor.unused.valid.mux(executor.unused.payload, U(0, 6 bits)) +

@@ -56,6 +56,7 @@ class WriteFramePool(p: OtxParam, few: Option[Int] = None) extends Component {
   val missed = out port Bool()
   val dead = master port Stream(UInt(30 bits)) // the page of a missed SWAP
   val inFlight = out port Bool()
+  val lost = out port UInt(16 bits) // frames that are kept
 
   private val bits = log2Up(frames)
   private val list = new FreeList(frames)
@@ -115,6 +116,7 @@ class WriteFramePool(p: OtxParam, few: Option[Int] = None) extends Component {
   private val kept = Reg(UInt(bits + 1 bits)) init 0 // frames whose SWAP met an error
   private val keeps = swapped && rsp.error || rescued.fire && rescued.keep
   when(keeps)(kept := kept + 1)
+  lost := kept.resized
   reports.ok := (swapped || rescued.ok) && !(keeps && kept === (frames - OtxParam.maxBlocks max 0))
   pageDone << reports.queue(4)
   missed := swapped && !rsp.hit && !rsp.error

@@ -99,7 +99,7 @@ class WayQueue(p: OtxParam, depth: FlashQueueDepth, patience: FlashPatience = Fl
     val head, tail = depths.map(_ => RegInit(U(0, 4 bits)))
     val used = depths.map(_ => RegInit(U(0, 4 bits))) // tail - head, kept for speed
     val room = (used, depths).zipped.map(_ < _)
-    val some = used.zipWithIndex.map { case (n, q) => n =/= 0 && !(only && Bool(q == READ || q == 3)) }
+    val some = used.zipWithIndex.map { case (n, q) => n =/= 0 && !(only && Bool(p.flashPriorities && q >= FIRMWARE)) }
     val running = RegInit(False)
     val beside = p.second generate RegInit(False) // a second one runs, too
     val runs = p.second generate Reg(UInt(queueBits bits)) // queue of the first
@@ -144,7 +144,7 @@ class WayQueue(p: OtxParam, depth: FlashQueueDepth, patience: FlashPatience = Fl
         LOG -> (passed(LOG) === patience.log),
         WRITE -> (passed(WRITE) === patience.write),
         FIRMWARE -> firmwareOld,
-        READ -> (passed(READ) === patience.read)
+        READ -> (passed(READ) === patience.read && !only)
       )
 
     // Reads: which class, and which goes first in 16 of them

@@ -24,7 +24,7 @@ case class WriteSize() extends Bundle {
   * `fault` is set it goes all the same: the command executor then ends it with CAPACITY or READ_ONLY.
   *
   * `framesKept`: so many frames stay free, for what is in all others can be saved when the power fails
-  * (`PageAllocator`).
+  * (`PageAllocator`). A WRITE that will get CAPACITY (`full`, too few pages) only needs frames for its data.
   *
   * All inputs may be some clocks late. What this cannot know, pages that a failing block takes away afterwards, the
   * command executor looks at again. Reset: nothing is held or promised.
@@ -66,9 +66,12 @@ class CommandRoom(p: OtxParam) extends Component {
   pace.goes.payload := held.blocks
   private val unissued = promised(settled.valid, settled.payload)
   private val needsPages = RegNext(unissued + held.blocks)
-  private val needsFrames = RegNext(promised(fetched.valid, fetched.blocks) + held.blocks + supply.framesKept)
+  private val needsAny = promised(fetched.valid, fetched.blocks) + held.blocks
+  private val needsFrames = RegNext(needsAny + supply.framesKept)
   private val hasPages = allocLeft >= needsPages && pace.may || full
-  private val fits = RegNext(hasPages && framesFree >= needsFrames || fault) init False
+  private val refused =
+    full && allocLeft < needsPages && framesFree >= RegNext(needsAny) // nothing of it is to be saved
+  private val fits = RegNext(hasPages && framesFree >= needsFrames || refused || fault) init False
   starved := RegNext(holds && age === 2 && (allocLeft < needsPages || framesFree < needsFrames)) init False
   logOpen := RegNext(logLeft > LogReserve.open(p) || logFull || fault) init False
   go.valid := holds && age === 2 && fits && logOpen
