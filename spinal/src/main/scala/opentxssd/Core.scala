@@ -14,9 +14,10 @@ import spinal.lib.bus.amba4.axi._
   * and NAND channels, wired together. It decides nothing itself. Both memory ports end in registers. Reset loses all
   * state; firmware mounts again before it sets `enable`.
   *
-  * `power_fail`, with PLP (`plpRounds`): for a clock or longer. From then on no command is taken, none completes and none goes
-  * to the data path, the dies are left to programs, all frames of the write buffer are issued, and then the open log page is
-  * closed (docs/decisions/040-plp.md). It ends when status `logDirty` is low; nothing but reset goes on after it.
+  * `power_fail`, with PLP (`plpRounds`): for a clock or longer. From then on no command is taken, none completes and
+  * none goes to the data path, the dies are left to programs, all frames of the write buffer are issued, and then the
+  * open log page is closed (docs/decisions/040-plp.md). It ends when status `logDirty` is low; nothing but reset goes
+  * on after it.
   */
 class Core(p: OtxParam) extends Component {
   setDefinitionName("otx_core")
