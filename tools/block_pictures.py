@@ -20,6 +20,7 @@ BLOCKS = {
     "flash-scheduler": "flash scheduler",
     "nand-channel": "NAND channel",
     "firmware-port": "firmware port",
+    "nvme": "NVMe front end",
 }
 ROW, SIDE, BOX, TOP = 22, 200, 190, 16  # pixels
 

@@ -36,6 +36,8 @@ NandOp, NandFeature, PageStatus, PageKind = (
     _enum("PageKind"),
 )
 
+NvmeOpcode, NvmeStatus, NvmeEvent = _enum("NvmeOpcode"), _enum("NvmeStatus"), _enum("NvmeEvent")
+
 
 def has_answer(arg):
     """Whether QUERY has such a number."""

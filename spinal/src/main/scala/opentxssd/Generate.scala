@@ -6,6 +6,7 @@ import opentxssd.data.{BufferTurn, DataPath, FrameFill, LiveCounts, MapChanged, 
 import opentxssd.data.WriteFramePool
 import opentxssd.flash.{FlashBackend, FlashScheduler, PageAllocator, ReadRetry}
 import opentxssd.host.{ClassTurn, CommandIntake, CommandQueue, WritePace}
+import opentxssd.host.nvme.NvmeController
 import opentxssd.log.{CommitLog, LogWatermark}
 import opentxssd.remap.{RemapEngine, RemapParam, TxStatus}
 import spinal.core._
@@ -22,6 +23,7 @@ object Generate {
     "otx_core" -> (new Core(_)),
     "otx_command_queue" -> (new CommandQueue(_)),
     "otx_command_intake" -> (_ => new CommandIntake),
+    "otx_nvme" -> (new NvmeController(_)),
     "otx_data_path" -> (new DataPath(_)),
     "otx_remap_engine" -> (p => new RemapEngine(p.remap)),
     "otx_commit_log" -> (new CommitLog(_)),
