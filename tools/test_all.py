@@ -77,6 +77,7 @@ GROUPS = [
     ),
     Group("synthesis", 50, "python tools/synth_smoke.py --quick", after=("verilog",)),
     Group("firmware", 40, "make -s -C sw/firmware test"),
+    Group("firmware nvme", 20, "make -s -C sw/firmware nvme-test"),
     Group("host", 10, "make -s -C sw/host test OUT=$PWD/build/host_test"),
     Group("lint", 30, "tools/lint.sh", after=("verilog",)),
 ]

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "nvme_buffer.h"
+
+void nvme_clear(void) {
+    for (uint32_t word = 0; word < NVME_BUFFER_WORDS; word++) nvme_hal_put(word, 0);
+}
+
+void nvme_put(uint32_t at, uint32_t bytes, uint64_t value) {
+    for (uint32_t i = 0; i < bytes; i++) {
+        uint32_t word = (at + i) / 4, shift = (at + i) % 4 * 8;
+        if (shift == 0 && bytes - i >= 4) {
+            nvme_hal_put(word, (uint32_t)(value >> 8 * i));
+            i += 3;
+        } else {
+            uint32_t kept = nvme_hal_get(word) & ~(0xffu << shift);
+            nvme_hal_put(word, kept | ((uint32_t)(value >> 8 * i) & 0xff) << shift);
+        }
+    }
+}
+
+void nvme_text(uint32_t at, uint32_t bytes, const char *text) {
+    for (uint32_t i = 0; i < bytes; i++) {
+        nvme_put(at + i, 1, *text ? (uint8_t)*text : ' ');
+        if (*text) text++;
+    }
+}
+
+void nvme_hex(uint32_t at, uint32_t number) {
+    for (uint32_t i = 0; i < 8; i++) {
+        uint32_t digit = number >> (28 - 4 * i) & 15;
+        nvme_put(at + i, 1, digit < 10 ? '0' + digit : 'a' + digit - 10);
+    }
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fake.h"
+
+static void request(uint32_t cid) {
+    memset(fake.sqe, 0, sizeof fake.sqe);
+    fake.sqe[0] = NVME_ASYNC_EVENT | cid << 16;
+    fake.waits = true;
+    rounds(1);
+}
+
+static void read_log(uint32_t log, uint32_t keep) {
+    CHECK(admin(.opcode = NVME_GET_LOG_PAGE, .dw10 = 0x7fu << 16 | keep << 15 | log) == 0);
+    fake.completions = 0;
+    rounds(3);
+}
+
+static void warnings(void) {
+    enabled();
+    request(100);
+    drive.spare = 0, drive.bad = 32;
+    rounds(3);
+    CHECK(fake.completions == 0); /* not asked for */
+    CHECK(admin(.opcode = NVME_SET_FEATURES, .dw10 = NVME_FEATURE_EVENTS, .dw11 = 0xff) == 0);
+    rounds(1);
+    CHECK(fake.completions == 2 && fake.completion[1].cid == 100 && fake.completion[1].dw0 == 0x020201);
+    request(101);
+    rounds(3);
+    CHECK(fake.completions == 2); /* told already */
+    read_log(NVME_LOG_SMART, 1);
+    CHECK(fake.completions == 0);
+    read_log(NVME_LOG_SMART, 0);
+    CHECK(fake.completions == 1 && fake.completion[0].cid == 101);
+}
+
+static void doorbells(void) {
+    enabled();
+    request(7);
+    fake.events = 1u << NVME_EVENT_DOORBELL_VALUE;
+    rounds(2);
+    CHECK(fake.completions == 1 && fake.completion[0].cid == 7 && fake.completion[0].dw0 == 0x010100);
+    request(8);
+    fake.events = 1u << NVME_EVENT_DOORBELL_REGISTER;
+    rounds(2);
+    CHECK(fake.completions == 1);
+    read_log(NVME_LOG_ERRORS, 0);
+    fake.events = 1u << NVME_EVENT_DOORBELL_REGISTER;
+    rounds(2);
+    CHECK(fake.completions == 1 && fake.completion[0].cid == 8 && fake.completion[0].dw0 == 0x010000);
+}
+
+static void too_many(void) {
+    enabled();
+    for (uint32_t i = 0; i < NVME_EVENTS; i++) request(i);
+    CHECK(fake.completions == 0);
+    CHECK(admin(.opcode = NVME_ASYNC_EVENT) == NVME_STATUS_EVENT_LIMIT);
+    fake.cc = 0;
+    rounds(4);
+    fake.cc = 0x00460001;
+    fake.completions = 0;
+    rounds(4);
+    CHECK(fake.completions == 0); /* a reset forgets them */
+    request(9);
+    CHECK(fake.completions == 0);
+}
+
+static void abort_and_format(void) {
+    enabled();
+    CHECK(admin(.opcode = NVME_ABORT, .dw10 = 0x50001) == 0 && answer.dw0 == 1);
+    CHECK(admin(.opcode = NVME_FORMAT, .nsid = 1) == 0);
+    CHECK(fake.owns == 33 && fake.own[31].lba == 992 && fake.own[31].count == 8 && fake.own[32].opcode == OTX_OP_FLUSH);
+    for (uint32_t i = 0; i < 31; i++) CHECK(fake.own[i].lba == 32 * i && fake.own[i].count == 32);
+    CHECK(admin(.opcode = NVME_FORMAT, .nsid = 2) == NVME_STATUS_INVALID_NAMESPACE);
+    CHECK(admin(.opcode = NVME_FORMAT, .nsid = 1, .dw10 = 1) == NVME_STATUS_FORMAT_INVALID);
+    CHECK(admin(.opcode = NVME_FORMAT, .nsid = 1, .dw10 = 1u << 9) == NVME_STATUS_INVALID_FIELD);
+    CHECK(admin(.opcode = NVME_FORMAT, .nsid = 1, .dw10 = 1u << 5) == NVME_STATUS_FORMAT_INVALID);
+    fake.own_status = OTX_STATUS_WRITE_FAULT;
+    CHECK(admin(.opcode = NVME_FORMAT, .nsid = 0xffffffff) == NVME_STATUS_INTERNAL_ERROR);
+    drive.read_only = true;
+    CHECK(admin(.opcode = NVME_FORMAT, .nsid = 1) == NVME_STATUS_READ_ONLY);
+}
+
+static void reset_amid_a_format(void) {
+    enabled();
+    memset(fake.sqe, 0, sizeof fake.sqe);
+    fake.sqe[0] = NVME_FORMAT, fake.sqe[1] = 1, fake.waits = true;
+    rounds(12);
+    CHECK(fake.owns > 1);
+    fake.cc = 0;
+    rounds(10);
+    CHECK(fake.csts == 0 && !fake.own_open && fake.completions == 0);
+}
+
+const struct test event_tests[] = {
+    {"a warning completes a request once, until SMART is read", warnings},
+    {"a wrong doorbell completes a request once, until the error log is read", doorbells},
+    {"a fifth request is refused, and a reset forgets them", too_many},
+    {"Abort takes nothing back; Format deallocates all blocks, durably", abort_and_format},
+    {"a reset in the middle of Format ends it", reset_amid_a_format},
+    {0},
+};
