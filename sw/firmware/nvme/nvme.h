@@ -1,37 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Administration of the NVMe front end: what the specification leaves to the controller beside I/O. Not in the path of
- * any I/O command.
- *
- * nvme_step() is called again and again, from the round of the main loop, once the drive is mounted: it never waits for
- * NAND or for a host. A command that takes longer (deletion of a queue, Format NVM) stays in hand, and the next one
- * waits. Errors are the specification's status; none ends the controller but a configuration that it cannot have (CFS).
- */
+/* The state of the NVMe front end's administration (nvme_control.h): one object. */
 #ifndef NVME_H
 #define NVME_H
 
 #include "nvme_hal.h"
 #include "nvme_spec.h"
 
-#define NVME_QUEUES 8u      /* I/O queues of each kind, numbers 1 to 8 */
-#define NVME_ENTRIES 1024u  /* of an I/O queue, at most */
+#define NVME_QUEUES 8u     /* I/O queues of each kind, numbers 1 to 8 */
+#define NVME_ENTRIES 1024u /* of an I/O queue, at most */
 #define NVME_VECTORS 16u
-#define NVME_EVENTS 4u      /* Asynchronous Event Requests that wait, at most */
-#define NVME_ERRORS 4u      /* entries of the error log */
+#define NVME_EVENTS 4u /* Asynchronous Event Requests that wait, at most */
+#define NVME_ERRORS 4u /* entries of the error log */
 #define NVME_BLOCK_SHIFT 12u
-#define NVME_DOUBTFUL 16u   /* blocks of the last start's report that are named */
-#define NVME_MDTS 5u         /* 128 KiB */
+#define NVME_DOUBTFUL 16u /* blocks of the last start's report that are named */
+#define NVME_MDTS 5u      /* 128 KiB */
 
 /* What the drive says of itself; of the mount, or as it is now. */
 struct nvme_drive {
     const char *model;
-    uint32_t id;             /* which drive this is */
-    uint32_t blocks;         /* capacity */
-    uint32_t tx_entries;     /* of a transaction, at most */
+    uint32_t id;         /* which drive this is */
+    uint32_t blocks;     /* capacity */
+    uint32_t tx_entries; /* of a transaction, at most */
     uint32_t clock_ps;
-    bool read_only;          /* it takes no writes */
-    bool orderly;            /* this start followed an orderly power-down */
+    bool read_only; /* it takes no writes */
+    bool orderly;   /* this start followed an orderly power-down */
     uint32_t starts, power_cuts, start_clocks;
-    uint32_t spare, bad;     /* blocks beyond the need, bad blocks */
+    uint32_t spare, bad; /* blocks beyond the need, bad blocks */
     uint32_t mean_erases, corrected_reads, weak_reads;
     uint64_t host_pages, nand_pages, moved_pages;
     uint32_t dropped, lost_log_pages, foreign, doubtful;
@@ -79,10 +73,5 @@ struct nvme {
     struct nvme_traffic seen; /* what of the traffic is in the sums */
     uint64_t blocks_read, blocks_written, reads, writes;
 };
-
-/* Power on. `drive` may change between two steps. */
-void nvme_begin(struct nvme *n, const struct nvme_drive *drive);
-/* One round. */
-void nvme_step(struct nvme *n);
 
 #endif

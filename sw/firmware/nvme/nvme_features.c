@@ -87,7 +87,8 @@ static struct nvme_answer set_queues(struct nvme *n, uint32_t wanted) {
 static uint32_t set(struct nvme *n, uint32_t feature, uint32_t word) {
     uint32_t *kept = stored(n, feature);
     switch (feature) {
-        case NVME_FEATURE_POWER: return word & 0x1f ? NVME_STATUS_INVALID_FIELD : NVME_STATUS_SUCCESS; /* state 0 is the only one */
+        case NVME_FEATURE_POWER:
+            return word & 0x1f ? NVME_STATUS_INVALID_FIELD : NVME_STATUS_SUCCESS; /* state 0 is the only one */
         case NVME_FEATURE_TEMPERATURE: n->temperature = word & 0xffff; return NVME_STATUS_SUCCESS;
         case NVME_FEATURE_WRITE_CACHE: n->write_through = !(word & 1); break;
         case NVME_FEATURE_ERROR_RECOVERY: *kept = word & 0xffff; return NVME_STATUS_SUCCESS;

@@ -5,7 +5,7 @@
 #include "nvme_transfer.h"
 
 #define VERSION 0x00010400u
-#define VENDOR 0x10eeu /* as LitePCIe's endpoint */
+#define VENDOR 0x10eeu              /* as LitePCIe's endpoint */
 #define ATOMIC (OTX_MAX_BLOCKS - 1) /* blocks of a command are one, also over a power cut; 0's based */
 
 /* A UUID of the drive's number (RFC 4122 layout, version 8: ours). */
@@ -38,12 +38,12 @@ static void controller(const struct nvme *n) {
     nvme_text(64, 8, "1.0");
     nvme_put(77, 1, NVME_MDTS);
     nvme_put(80, 4, VERSION);
-    nvme_put(256, 2, 2);               /* OACS: Format NVM */
-    nvme_put(258, 1, 3);               /* ACL: four Aborts at once */
-    nvme_put(259, 1, NVME_EVENTS - 1); /* AERL */
-    nvme_put(260, 1, 3);               /* FRMW: one slot, read-only */
-    nvme_put(261, 1, 6);               /* LPA: effects, offsets */
-    nvme_put(262, 1, NVME_ERRORS - 1); /* ELPE */
+    nvme_put(256, 2, 2);                                       /* OACS: Format NVM */
+    nvme_put(258, 1, 3);                                       /* ACL: four Aborts at once */
+    nvme_put(259, 1, NVME_EVENTS - 1);                         /* AERL */
+    nvme_put(260, 1, 3);                                       /* FRMW: one slot, read-only */
+    nvme_put(261, 1, 6);                                       /* LPA: effects, offsets */
+    nvme_put(262, 1, NVME_ERRORS - 1);                         /* ELPE */
     nvme_put(280, 8, (uint64_t)d->blocks << NVME_BLOCK_SHIFT); /* TNVMCAP */
     nvme_put(512, 1, 0x66);
     nvme_put(513, 1, 0x44);
@@ -62,8 +62,8 @@ static void namespace(const struct nvme_drive *d) {
     nvme_put(0, 8, d->blocks);
     nvme_put(8, 8, d->blocks);
     nvme_put(16, 8, d->blocks);
-    nvme_put(24, 1, 2);    /* NSFEAT: atomic writes as below */
-    nvme_put(33, 1, 9);    /* DLFEAT: zeroes after deallocation, also by Write Zeroes */
+    nvme_put(24, 1, 2); /* NSFEAT: atomic writes as below */
+    nvme_put(33, 1, 9); /* DLFEAT: zeroes after deallocation, also by Write Zeroes */
     nvme_put(34, 2, ATOMIC);
     nvme_put(36, 2, ATOMIC);
     nvme_put(48, 8, (uint64_t)d->blocks << NVME_BLOCK_SHIFT); /* NVMCAP */

@@ -18,7 +18,7 @@ void nvme_page_errors(const struct nvme *n) {
         nvme_put(64 * i + 8, 2, e->queue);
         nvme_put(64 * i + 10, 2, e->cid);
         nvme_put(64 * i + 12, 2, (uint32_t)e->status << 1);
-        nvme_put(64 * i + 14, 2, 0xffff);  /* which field was wrong is not known */
+        nvme_put(64 * i + 14, 2, 0xffff);           /* which field was wrong is not known */
         nvme_put(64 * i + 24, 4, e->queue ? 1 : 0); /* namespace */
     }
 }
@@ -50,12 +50,12 @@ void nvme_page_firmware(void) {
 }
 
 void nvme_page_effects(void) {
-    static const uint8_t admin[] = {NVME_DELETE_SQ,   NVME_CREATE_SQ,      NVME_GET_LOG_PAGE,      NVME_DELETE_CQ,
-                                    NVME_CREATE_CQ,   NVME_IDENTIFY,       NVME_ABORT,             NVME_SET_FEATURES,
+    static const uint8_t admin[] = {NVME_DELETE_SQ,    NVME_CREATE_SQ,  NVME_GET_LOG_PAGE, NVME_DELETE_CQ,
+                                    NVME_CREATE_CQ,    NVME_IDENTIFY,   NVME_ABORT,        NVME_SET_FEATURES,
                                     NVME_GET_FEATURES, NVME_ASYNC_EVENT};
-    static const uint8_t reads[] = {NVME_OP_FLUSH,    NVME_OP_READ,       NVME_OP_COMPARE,     NVME_OP_TX_BEGIN,
-                                    NVME_OP_TX_READ,  NVME_OP_FLUSH_RANGE, NVME_OP_BARRIER,    NVME_OP_QUERY,
-                                    NVME_OP_TX_PREPARE, NVME_OP_CHECKPOINT, NVME_OP_TX_ABORT,  NVME_OP_RECOVER};
+    static const uint8_t reads[] = {NVME_OP_FLUSH,      NVME_OP_READ,        NVME_OP_COMPARE,  NVME_OP_TX_BEGIN,
+                                    NVME_OP_TX_READ,    NVME_OP_FLUSH_RANGE, NVME_OP_BARRIER,  NVME_OP_QUERY,
+                                    NVME_OP_TX_PREPARE, NVME_OP_CHECKPOINT,  NVME_OP_TX_ABORT, NVME_OP_RECOVER};
     static const uint8_t writes[] = {NVME_OP_WRITE,    NVME_OP_WRITE_ZEROES, NVME_OP_DATASET_MANAGEMENT,
                                      NVME_OP_TX_WRITE, NVME_OP_TX_COMMIT,    NVME_OP_TX_ZEROES};
     for (uint32_t i = 0; i < sizeof admin; i++) nvme_put(4u * admin[i], 4, CSUPP);

@@ -21,7 +21,8 @@ bool nvme_power_down(struct nvme *n) {
     if (!nvme_hal_own_done(&status, &result)) return false;
     n->own = false;
     if (n->shutdown == CHECKPOINT) n->asked = result & 0xff;
-    if (n->shutdown != ASK) n->shutdown = status ? DONE : n->shutdown + 1; /* a drive that has failed goes off as it is */
+    if (n->shutdown != ASK)
+        n->shutdown = status ? DONE : n->shutdown + 1; /* a drive that has failed goes off as it is */
     else if ((result & 0xff) == n->asked) n->shutdown = DONE;
     return n->shutdown == DONE;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A host and hardware of the NVMe front end around nvme/ alone: registers, contexts, a megabyte of host memory, an admin
- * queue without doorbells. CHECK fails a test. */
+/* A host and hardware of the NVMe front end around nvme/ alone: registers, contexts, a megabyte of host memory, an
+ * admin queue without doorbells. CHECK fails a test. */
 #ifndef FAKE_H
 #define FAKE_H
 
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "nvme.h"
+#include "nvme_control.h"
 
 #define MEMORY 0x100000u
 #define BASE 0x2040000000ull /* where host memory begins */
@@ -46,12 +46,12 @@ extern struct nvme_drive drive;
 extern jmp_buf failed;
 extern char message[256];
 
-#define CHECK(x)                                                                                 \
-    do {                                                                                         \
-        if (!(x)) {                                                                              \
-            snprintf(message, sizeof message, "%s:%d: %s", __FILE__, __LINE__, #x);              \
-            longjmp(failed, 1);                                                                  \
-        }                                                                                        \
+#define CHECK(x)                                                                    \
+    do {                                                                            \
+        if (!(x)) {                                                                 \
+            snprintf(message, sizeof message, "%s:%d: %s", __FILE__, __LINE__, #x); \
+            longjmp(failed, 1);                                                     \
+        }                                                                           \
     } while (0)
 
 struct test {

@@ -60,8 +60,8 @@ static void malformed(void) {
     enabled();
     CHECK(IDENTIFY(.dw10 = 1, .flags = 0x4000) == NVME_STATUS_INVALID_FIELD);
     CHECK(IDENTIFY(.dw10 = 1, .flags = 0x100) == NVME_STATUS_INVALID_FIELD);
-    static const uint8_t none[] = {0x03, 0x07, 0x0b, 0x0d, 0x10, 0x11, 0x14, 0x15, 0x18, 0x1c, 0x7c, 0x81, 0x82, 0x84,
-                                   0xc0, 0xff};
+    static const uint8_t none[] = {0x03, 0x07, 0x0b, 0x0d, 0x10, 0x11, 0x14, 0x15,
+                                   0x18, 0x1c, 0x7c, 0x81, 0x82, 0x84, 0xc0, 0xff};
     for (uint32_t i = 0; i < sizeof none; i++) CHECK(admin(.opcode = none[i]) == NVME_STATUS_INVALID_OPCODE);
     CHECK(IDENTIFY(.dw10 = 1) == 0);
 }

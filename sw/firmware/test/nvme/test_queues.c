@@ -17,7 +17,8 @@ static void all_of_them(void) {
     for (uint32_t i = 1; i <= NVME_QUEUES; i++) {
         CHECK(cq(i, NVME_ENTRIES, i + 7) == 0 && sq(i, 2 + i, i) == 0);
         const struct nvme_queue *c = &fake.queue[1][i], *s = &fake.queue[0][i];
-        CHECK(c->valid && c->entries == NVME_ENTRIES && c->vector == i + 7 && c->interrupts && c->base == BASE + 0x1000);
+        CHECK(c->valid && c->entries == NVME_ENTRIES && c->vector == i + 7 && c->interrupts &&
+              c->base == BASE + 0x1000);
         CHECK(s->valid && s->entries == 2 + i && s->cq == i && s->priority == 2);
     }
     CHECK(cq(9, 16, 0) == NVME_STATUS_QID_INVALID && sq(9, 16, 1) == NVME_STATUS_QID_INVALID);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The controller's states, and a command at a time. */
-#include "nvme.h"
+#include "nvme_control.h"
 
 #include "nvme_events.h"
 #include "nvme_features.h"
@@ -77,8 +77,7 @@ static bool take(struct nvme *n) {
 static void command(struct nvme *n) {
     if (!n->waiting && !take(n)) return;
     const struct nvme_command *c = &n->command;
-    struct nvme_answer a =
-        n->malformed ? (struct nvme_answer){.status = NVME_STATUS_INVALID_FIELD} : execute(n, c);
+    struct nvme_answer a = n->malformed ? (struct nvme_answer){.status = NVME_STATUS_INVALID_FIELD} : execute(n, c);
     n->waiting = a.waits;
     if (a.waits || a.silent) return;
     if (a.status) {
