@@ -9,8 +9,8 @@ import spinal.lib._
 /** An NVMe 1.4 controller in front of the core's host port: I/O in hardware, administration in firmware.
   *
   * Contract. Host side: BAR 0 of 16 KiB (registers at 0, doorbells at 1000h, MSI-X table at 2000h, PBA at 3000h), reads
-  * and writes of host memory that never cross a 4 KiB border, answered and done in the order in which they leave.
-  * Core side: a host (docs/interfaces/host-port.md) with the tags 0 to 31. Firmware's side: `NvmeFirmwarePort`.
+  * and writes of host memory that never cross a 4 KiB border, answered and done in the order in which they leave. Core
+  * side: a host (docs/interfaces/host-port.md) with the tags 0 to 31. Firmware's side: `NvmeFirmwarePort`.
   *
   * Every SQE that was fetched gets exactly one CQE, unless the controller is disabled or its queues are deleted before.
   * I/O commands of one submission queue reach the core in the order of the queue. A CQE is written when all data of its
@@ -48,27 +48,144 @@ class NvmeController(p: OtxParam) extends Component {
   msix.functionMask := host.msixMask
   msix.clear := registers.disabled
   msix.forget := host.functionReset
-  registers.wrong := 0
+
+  // queues
+  private val submissions = new SubmissionQueues
+  private val completions = new CompletionQueues
+  private val interrupts = new InterruptCoalescing(unit = (BigInt("100000000") / p.clockPs).toInt)
+  private val stop = registers.disabled
+  private val killing = RegInit(False) // a controller that was disabled still has something under way
+  private val toSubmissions = !firmware.context.completes
+  private val context = firmware.context.haltWhen(killing || stop)
+  for ((queues, which) <- Seq(submissions.set -> toSubmissions, completions.set -> !toSubmissions)) {
+    queues.valid := context.valid && which
+    queues.payload := context.payload
+  }
+  context.ready := Mux(toSubmissions, submissions.set.ready, completions.set.ready)
+  submissions.bell << registers.submitted
+  completions.bell << registers.completed
+  registers.wrong := submissions.wrong | completions.wrong
+  submissions.stop := stop
+  completions.stop := stop
+  private val weighted = registers.cc(13 downto 11) === 1
+  submissions.weighted := weighted
+  submissions.arbitration := firmware.control.arbitration
+  completions.ask := submissions.ask
+  submissions.room := completions.room
+  submissions.moved := registers.completed.valid
+  completions.take << submissions.take
+  submissions.headOf := completions.headOf
+  completions.head := submissions.head
+  submissions.ended << completions.ended
+  interrupts.notice << completions.notice
+  interrupts.above := firmware.control.coalesceAbove
+  interrupts.time := firmware.control.coalesceTime
+  interrupts.atOnce := firmware.control.atOnce
+  interrupts.clear := stop
+  msix.request << interrupts.request.toStream
+  firmware.failed << completions.failed.toStream.queue(4)
+
+  // slots: those that are free, and whose commands the others have
+  private val free = StreamFifo(UInt(Nvme.slotBits bits), Nvme.slots)
+  private val swept = Reg(UInt(Nvme.slotBits + 1 bits)) init 0
+  when(!swept.msb)(swept := swept + 1)
+  free.io.push.valid := !swept.msb || completions.freed.valid
+  free.io.push.payload := Mux(swept.msb, completions.freed.payload, swept.resized)
+  submissions.slot << free.io.pop
+  private val owners = Nvme.table(SlotOwner(), Nvme.slots)
+  completions.owner := owners.readAsync(completions.ends.slot)
+
+  // host memory
+  private val reads = new DmaReads(3)
+  private val writes = new DmaWrites(3)
+  host.dmaRead << reads.dma
+  reads.dmaData << host.dmaReadData
+  host.dmaWrite << writes.dma
+  host.dmaWriteData << writes.dmaData
+
+  // SQEs
+  private val intake = new SqeIntake
+  private val mailbox = new AdminMailbox
+  reads.wants(0) << submissions.read
+  intake.beats << reads.gets(0)
+  intake.fetched << submissions.fetched
+  submissions.arrived << intake.arrived
+  mailbox.beats << intake.admin
+  mailbox.fetches := submissions.fetched.fire && submissions.fetched.payload.queue === 0
+  mailbox.stop := stop
+  mailbox.pop := firmware.adminPop
+  mailbox.index := firmware.adminIndex
+  submissions.adminFree := mailbox.free
+  firmware.state.adminValid := mailbox.valid
+  firmware.state.adminWord := mailbox.word
+  completions.admin << firmware.adminCpl
+
+  // I/O commands
+  private val decode = new CommandDecode(p.lbas)
+  private val entry = new CommandEntry
+  decode.sqe << intake.sqe
+  decode.writeThrough := firmware.control.writeThrough
+  decode.streams := firmware.control.streams
+  decode.weighted := weighted
+  entry.command << decode.command
+  entry.killing := killing || stop
+  owners.write(entry.slot, entry.owner.payload, entry.owner.valid)
+  private val ends = new CommandEnds
+  cmd << entry.cmd.stage()
+  ends.goes << cmd.toFlowFire
+  ends.cpl << cpl
+  completions.ends << StreamArbiterFactory().lowerFirst.noLock.onArgs(ends.end, entry.refused).stage()
+
+  // CQEs, messages, firmware's transfers
+  private val buffer = new FirmwareBuffer
+  buffer.seek << firmware.bufferSeek
+  buffer.put << firmware.bufferWrite
+  buffer.next := firmware.bufferNext
+  buffer.transfer << firmware.transfer
+  firmware.state.bufferWord := buffer.word
+  firmware.state.transferring := buffer.busy
+  reads.wants(2) << buffer.read
+  buffer.readData << reads.gets(2)
+  private val messages = msix.message.map { m =>
+    val write = DmaWrite()
+    write.address := m.address
+    write.length := 4
+    write.message := True
+    write
+  }
+  private val messageData = Reg(Bits(32 bits))
+  when(msix.message.fire)(messageData := msix.message.data)
+  writes.wants(0) << messages
+  writes.gives(0).valid := True
+  writes.gives(0).data := messageData.resized
+  writes.gives(0).last := True
+  writes.wants(1) << completions.write
+  writes.gives(1) << completions.data
+  writes.wants(2) << buffer.write
+  writes.gives(2) << buffer.writeData
+
+  // a controller that was disabled
+  private val allFree = RegNext(free.io.occupancy === Nvme.slots && swept.msb) init False
+  private val still = allFree && !submissions.busy && !completions.busy && !intake.busy && !mailbox.busy &&
+    !reads.busy && !writes.busy && !msix.busy && !buffer.busy
+  private val waits = Reg(UInt(2 bits)) init 0 // what moves between two blocks has arrived
+  waits := Mux(still && !stop, (waits +| U(1)), U(0))
+  when(waits.andR)(killing := False)
+  when(stop)(killing := True)
+  firmware.state.quiet := !killing && !stop
 
   // not connected yet
-  msix.request.setIdle()
-  msix.message.ready := True
-  host.dmaRead.setIdle()
-  host.dmaReadData.ready := True
-  host.dmaWrite.setIdle()
-  host.dmaWriteData.setIdle()
-  cmd.setIdle()
-  cpl.ready := True
+  reads.wants(1).setIdle()
+  reads.gets(1).ready := True
   hostData.wdata.setIdle()
   hostData.wdataReq.ready := True
   hostData.rdata.ready := True
-  firmware.context.ready := True
-  firmware.adminCpl.ready := True
-  firmware.failed.setIdle()
-  for (s <- Seq(firmware.state.quiet, firmware.state.adminValid, firmware.state.transferring)) s := False
-  for (s <- Seq(firmware.state.adminWord, firmware.state.bufferWord)) s := 0
   for (
-    s <-
-      Seq(firmware.state.hostReads, firmware.state.hostWrites, firmware.state.blocksRead, firmware.state.blocksWritten)
+    s <- Seq(
+      firmware.state.hostReads,
+      firmware.state.hostWrites,
+      firmware.state.blocksRead,
+      firmware.state.blocksWritten
+    )
   ) s := 0
 }

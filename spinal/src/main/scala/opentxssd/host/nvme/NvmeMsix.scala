@@ -34,9 +34,8 @@ case class Message() extends Bundle {
   * Contract. `request` is taken at once and makes its vector pending; a request of a vector that is pending says
   * nothing more. While MSI-X is enabled, without the function's mask, a pending vector whose own mask is clear sends
   * one message, with the table's address and data, and is no longer pending; the lowest first, five clocks each at
-  * least.
-  * So a masked vector stays pending, and is sent when the mask is cleared. A message whose vector is masked while it is
-  * on its way is still sent.
+  * least. So a masked vector stays pending, and is sent when the mask is cleared. A message whose vector is masked
+  * while it is on its way is still sent.
   *
   * `clear`: nothing is pending any more, but what is on its way goes. `forget`: as after reset. Reset masks all vectors
   * and makes the table 0, which takes 32 clocks; accesses in that time are lost.

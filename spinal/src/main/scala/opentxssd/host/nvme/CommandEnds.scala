@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+package opentxssd.host.nvme
+
+import opentxssd._
+import opentxssd.host.{Completion, HostCmd}
+import spinal.core._
+import spinal.lib._
+
+/** How commands end that the core had.
+  *
+  * Contract. `goes` is each command that is given to the core. Each `cpl` becomes an `end` in the clock in which it
+  * comes: its status is that of NVMe, its DW0 the core's result, for what commits the clocks since `goes`.
+  */
+class CommandEnds extends Component {
+  val goes = slave port Flow(HostCmd())
+  val cpl = slave port Stream(Completion())
+  val end = master port Stream(CommandEnd())
+
+  private val now = Reg(UInt(32 bits)) init 0
+  now := now + 1
+  private val since = Nvme.table(UInt(32 bits), Nvme.slots)
+  private val commits = Nvme.table(Bool(), Nvme.slots)
+  private val to = goes.tag.resize(Nvme.slotBits)
+  since.write(to, now, goes.valid)
+  commits.write(to, goes.commit || goes.opcode === Opcode.COMMIT, goes.valid)
+
+  private val of = cpl.tag.resize(Nvme.slotBits)
+  end.arbitrationFrom(cpl)
+  end.slot := of
+  end.status := CommandEnds(cpl.status)
+  end.dw0 := Mux(commits.readAsync(of), now - since.readAsync(of), cpl.result)
+}
+
+/** Status of the core as NVMe has it (docs/reference/nvme.md, "Status"). */
+object CommandEnds {
+  private val again = Set(Status.WRITE_FAULT, Status.ABORTED, Status.NOT_READY) // may succeed another time
+  private val names = Map(
+    Status.SUCCESS -> NvmeStatus.SUCCESS,
+    Status.INVALID_OPCODE -> NvmeStatus.INVALID_OPCODE,
+    Status.INVALID_FIELD -> NvmeStatus.INVALID_FIELD,
+    Status.LBA_RANGE -> NvmeStatus.LBA_RANGE,
+    Status.TX_INVALID -> NvmeStatus.TX_INVALID,
+    Status.TX_BUSY -> NvmeStatus.TX_BUSY,
+    Status.TX_FULL -> NvmeStatus.TX_FULL,
+    Status.TX_CONFLICT -> NvmeStatus.TX_CONFLICT,
+    Status.MEDIA_ERROR -> NvmeStatus.READ_ERROR,
+    Status.WRITE_FAULT -> NvmeStatus.WRITE_FAULT,
+    Status.CAPACITY -> NvmeStatus.CAPACITY,
+    Status.READ_ONLY -> NvmeStatus.READ_ONLY,
+    Status.ABORTED -> NvmeStatus.TRANSFER_ERROR,
+    Status.NOT_READY -> NvmeStatus.NAMESPACE_NOT_READY
+  )
+
+  /** A status as a CQE has it. */
+  def refusal(code: Int): Int = code | (if (code == NvmeStatus.SUCCESS) 0 else 1 << 14)
+
+  def apply(status: UInt): UInt = {
+    val codes = (0 until 16).map { s =>
+      val code = names.getOrElse(s, NvmeStatus.INTERNAL_ERROR)
+      U(if (again(s)) code else refusal(code), 15 bits)
+    }
+    codes.read(status)
+  }
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+package opentxssd.host.nvme
+
+import spinal.core._
+import spinal.lib._
+
+/** What of a SQE has a meaning for an I/O command. */
+case class Sqe() extends Bundle {
+  val from = Fetched()
+  val opcode = UInt(8 bits)
+  val fuse, psdt = Bits(2 bits)
+  val cid = UInt(16 bits)
+  val nsid, cdw2, cdw12, cdw13, cdw14, cdw15 = Bits(32 bits)
+  val prp1, prp2, slba = UInt(64 bits)
+}
+
+/** Takes SQEs as they come from host memory.
+  *
+  * Contract. For each entry of `fetched`, in order, eight `beats` come. Those of the admin queue go on to `admin`, an
+  * I/O command becomes one `sqe`, a clock after its last beat. Meanwhile, and until it has been taken, the beats of the
+  * next one wait. `arrived` for a clock when the last beat of either passes. Reset forgets all.
+  */
+class SqeIntake extends Component {
+  val fetched = slave port Stream(Fetched())
+  val beats = slave port Stream(DmaBeat())
+  val admin = master port Stream(DmaBeat())
+  val sqe = master port Stream(Sqe())
+  val arrived = master port Flow(Fetched())
+  val busy = out port Bool()
+
+  private val line = StreamFifo(Fetched(), 8)
+  line.io.push << fetched
+  private val now = line.io.pop
+  private val ofAdmin = now.payload.queue === 0
+  private val full = RegInit(False)
+  private val beat = Reg(UInt(3 bits)) init 0
+  private val taken = Reg(Sqe())
+
+  admin.valid := beats.valid && now.valid && ofAdmin
+  admin.payload := beats.payload
+  beats.ready := now.valid && Mux(ofAdmin, admin.ready, !full)
+  when(beats.fire)(beat := beat + 1)
+  private val whole = beats.fire && beats.last
+  when(whole)(beat := 0)
+  now.ready := whole
+  arrived.valid := whole
+  arrived.payload := now.payload
+
+  private val low = beats.data(31 downto 0)
+  private val high = beats.data(63 downto 32)
+  when(beats.fire && !ofAdmin) {
+    taken.from := now.payload
+    switch(beat) {
+      is(0) {
+        taken.opcode := low(7 downto 0).asUInt
+        taken.fuse := low(9 downto 8)
+        taken.psdt := low(15 downto 14)
+        taken.cid := low(31 downto 16).asUInt
+        taken.nsid := high
+      }
+      is(1)(taken.cdw2 := low)
+      is(3)(taken.prp1 := beats.data.asUInt)
+      is(4)(taken.prp2 := beats.data.asUInt)
+      is(5)(taken.slba := beats.data.asUInt)
+      is(6) {
+        taken.cdw12 := low
+        taken.cdw13 := high
+      }
+      is(7) {
+        taken.cdw14 := low
+        taken.cdw15 := high
+      }
+    }
+  }
+  when(sqe.fire)(full := False)
+  when(whole && !ofAdmin)(full := True)
+  sqe.valid := full
+  sqe.payload := taken
+  busy := now.valid || line.io.occupancy =/= 0 || full
+}
