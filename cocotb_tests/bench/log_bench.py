@@ -16,7 +16,7 @@ from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, ReadOnly
 
 from cocotb_tests.bench.streams import Pin, reader
-from cocotb_tests.models.log_model import COMMIT, FRAMES, MAP, PAGE, PLACES, RELOCATE, Entry, LogModel
+from cocotb_tests.models.log_model import COMMIT, FRAMES, MAP, PAGE, RELOCATE, Entry, LogModel
 
 DRIVE, GENERATION = 0x1A2B3C4D, 0x55667788
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -28,6 +28,26 @@ async def bench(dut, stall=0.0, blocks=3, **how):
     b = Bench(dut, geometry(GEOMETRY), int(os.environ.get("SEED", "1")), stall)
     await b.begin(blocks, **how)
     return b
+
+
+async def on_dies(dut, dies):
+    """A bench whose lane `l` is on die `dies[l]`, with the rule of idle dies."""
+    b = await bench(dut, blocks=0)
+    dut.idleDies.value = 1
+    for lane, die in enumerate(dies):
+        for n in range(3):
+            code = die // b.g["ways"] << (b.g["ways"] - 1).bit_length() | die % b.g["ways"]
+            block = code << (b.g["blocksPerWay"] - 1).bit_length() | 1 + 3 * lane + n
+            b.block_in.queue.append(dict(lane=lane, block=block))
+    await b.until(lambda: not b.block_in.queue)
+    await b.clocks(20)
+    return b
+
+
+async def die_states(b, states):
+    for die, state in enumerate(states):
+        getattr(b.dut, f"dieNow_{die}").value = state
+    await b.clocks(10)
 
 
 def plain(n=1, lpn=0, **fields):
@@ -298,10 +318,12 @@ class Bench:
         if self.g["lanes"] > 1:
             await self.until(lambda: (number, 1 - copy) in self.flying)
             self.finish_copy(number, 1 - copy)
-        for _ in range(PLACES - 1):
-            self.finish_copy(number, copy, status=1)
-            await self.until(lambda: (number, copy) in self.flying)
         self.finish_copy(number, copy, status=1)
+        while True:
+            await self.until(lambda: (number, copy) in self.flying or self.model.fault)
+            if self.model.fault:
+                return
+            self.finish_copy(number, copy, status=1)
 
     def _waits(self, beat):
         self.model.waiter(**beat)

@@ -11,7 +11,7 @@ import random
 import cocotb
 import pytest
 
-from cocotb_tests.bench.log_bench import GEOMETRY, bench, commit, geometry, plain, write
+from cocotb_tests.bench.log_bench import GEOMETRY, bench, commit, die_states, geometry, on_dies, plain, write
 from cocotb_tests.bench.log_start import start
 from cocotb_tests.models.log_model import ABORT, COMMIT, MAP, MOST, RELOCATE, TRIM, WRITE_FAULT, Entry
 
@@ -107,26 +107,6 @@ async def pages_take_the_lanes_in_turn_and_name_the_next_blocks_over_block_chang
     assert len({b.model.pages[n].names[c][0] for n, c in copies if b.model.lane[n, c] == 0}) == 3
     assert all(b.model.lane[n, c] == (2 * n + c) % lanes for n, c in copies)
     assert not b.model.alone or lanes == 1, "a second copy waited though two lanes were usable"
-
-
-async def on_dies(dut, dies):
-    """A bench whose lane `l` is on die `dies[l]`, with the rule of idle dies."""
-    b = await bench(dut, blocks=0)
-    dut.idleDies.value = 1
-    for lane, die in enumerate(dies):
-        for n in range(3):
-            code = die // b.g["ways"] << (b.g["ways"] - 1).bit_length() | die % b.g["ways"]
-            block = code << (b.g["blocksPerWay"] - 1).bit_length() | 1 + 3 * lane + n
-            b.block_in.queue.append(dict(lane=lane, block=block))
-    await b.until(lambda: not b.block_in.queue)
-    await b.clocks(20)
-    return b
-
-
-async def die_states(b, states):
-    for die, state in enumerate(states):
-        getattr(b.dut, f"dieNow_{die}").value = state
-    await b.clocks(10)
 
 
 async def lanes_of_next_page(b):

@@ -26,7 +26,7 @@ from opentxssd.facts import (
 
 MAP, COMMIT, ABORT, TRIM, PREPARE, RELOCATE, NOTE = LogKind
 PAGE, MOST, FRAMES, MAGIC = BLOCK, NUMBER["LOG_ENTRIES"], NUMBER["LOG_FRAMES"], magic("LogHeader")
-# how often a log page is tried; pages of a block in which a failure does not lead to the next block
+# how often a copy is tried in a lane; pages of a block in which a failure does not lead to the next block
 PLACES, FIRST_PAGES = 4, 3
 PROGRAM, KIND_LOG = NandOp.PROGRAM, PageKind.LOG
 SUCCESS, WRITE_FAULT = Status.SUCCESS, Status.WRITE_FAULT
@@ -74,6 +74,7 @@ class Page:
     watermark: int
     names: list  # (block, next block, page) of the place of each copy; zeroes where it has none
     entries: list
+    left: tuple = (0, 0)  # where a lane goes on that a copy has left, and that lane, plus one
 
     def encode(self):
         """Header and entries; what follows in the page is not defined."""
@@ -87,6 +88,7 @@ class Page:
         (block, nxt, page), (second_block, second_next, second_page) = self.names
         where = dict(block=block, next=nxt, page=page)
         where |= dict(second_block=second_block, second_next=second_next, second_page=second_page)
+        where |= dict(left_block=self.left[0], left_lane=self.left[1])
         head = pack("LogHeader", **who, first=self.first, watermark=self.watermark, **where)
         return head + b"".join(e.encode() for e in self.entries)
 
@@ -105,6 +107,7 @@ class Page:
             head["watermark"],
             [tuple(head[s + f] for f in ("block", "next", "page")) for s in ("", "second_")],
             entries,
+            (head["left_block"], head["left_lane"]),
         )
 
 
@@ -126,6 +129,12 @@ class LogModel:
         self.bad = deque()  # blocks of failed copies that were not reported
         self.placed_first, self.repeated = {}, []  # first place of each copy; copies that were placed again
         self.alone = []  # pages whose second copy was placed after the first
+        self.twins, self.moving = (
+            set(),
+            {},
+        )  # pages of which all headers name both first places; copies that leave a lane
+        self.gone = {}  # by page: what its headers say of a lane that a copy has left
+        self.moved = []  # (copy, lane, lane after that)
 
     # what goes in
     # ------------------------------------------------------------------------------------------------------
@@ -158,8 +167,12 @@ class LogModel:
             return
         lane, (b, q) = self.lane[which], self.placed[which]
         if self.tries[which] == PLACES:
-            self.fault = True
-            return
+            number, copy = which
+            if number not in self.twins or (number, 1 - copy) in self.moving:
+                self.fault = True
+                return
+            self.moving[which] = lane
+            self.gone[number] = self.blocks[lane][b + (q >= FIRST_PAGES)], lane + 1
         self.again.add(which)
         self.bad.append(self.blocks[lane][b])
         if q >= FIRST_PAGES and q != self.pages_per_block - 1:
@@ -224,9 +237,15 @@ class LogModel:
     def _place(self, which, ppn):
         """The place that a copy gets now: the next one of any lane, or of its lane if it was placed before."""
         number, copy = which
-        lanes = range(self.lanes) if which not in self.lane else [self.lane[which]]
+        leaves = which in self.moving
+        lanes = range(self.lanes) if leaves or which not in self.lane else [self.lane[which]]
         lane = next((lane for lane in lanes if self._next_ppn(lane) == ppn), None)
         assert lane is not None, f"page {which} is written to {ppn:#x}, where no lane of {list(lanes)} goes on"
+        if leaves:
+            assert (number, 1 - copy) in self.finished, f"page {which} moves, and nothing names the block it leaves"
+            self.moved.append((which, self.moving.pop(which), lane))
+            self.twins.discard(number)
+            self.tries[which] = 0
         self.lane[which] = lane
         b, page = self.at[lane]
         assert len(self.blocks[lane]) >= b + 2, f"page {which} written to a lane without a next block"
@@ -265,6 +284,7 @@ class LogModel:
                 block, _, page = got.names[1]
                 self.promised[number, 1] = block * self.pages_per_block + page
                 self._place((number, 1), self.promised[number, 1])
+                self.twins.add(number)
             elif not old:
                 self.alone.append(number)
         names = [self._name((number, c)) for c in (0, 1)]
@@ -281,7 +301,9 @@ class LogModel:
         assert mark <= got.watermark <= most, (
             f"page {number}: watermark {got.watermark}, complete and twice there are {most}"
         )
-        golden = Page(self.drive, self.generation, number, first, got.watermark, names, self.plan[first:end]).encode()
+        left = (0, 0) if any(n == number for n, _ in self.moving) else self.gone.get(number, (0, 0))
+        fields = number, first, got.watermark, names, self.plan[first:end], left
+        golden = Page(self.drive, self.generation, *fields).encode()
         assert bytes(image[: len(golden)]) == golden, f"page {number} is not byte-exact"
         assert self.plan[end - 1].last, f"page {number} ends inside a group"
         full = len(got.entries) == MOST or any(len(got.entries) + e.room > MOST for e in self._next(end))

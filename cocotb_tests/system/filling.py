@@ -15,9 +15,9 @@ def data(lba, version):
 class Filling:
     """A drive and what it must hold: version of each block, 0 while never written."""
 
-    def __init__(self, preset, seed, blocks=None, **faults):
+    def __init__(self, preset, seed, blocks=None, image=None, **faults):
         self.rng, self.blocks = random.Random(seed), blocks or geometry.preset(preset).lbas
-        self.drive = Drive(preset, faults=Faults(seed=seed, **faults))
+        self.drive = Drive(preset, image, faults=Faults(seed=seed, **faults))
         self.version = [0] * self.blocks
 
     def write(self, lba, count, **how):

@@ -74,6 +74,14 @@ static uint32_t pass_by(struct ftl *f, struct ftl_lane *lanes, uint32_t n, const
     return in;
 }
 
+/* A copy has left its lane, which goes on in another block than the pages before have named. */
+static void goes_on(struct ftl *f, struct ftl_lane *lanes, uint32_t n, const uint32_t *page) {
+    uint32_t lane = page[FTL_LOG_LEFT_LANE] >> FTL_LOG_LEFT_LANE_SHIFT, block = page[FTL_LOG_LEFT_BLOCK] & 0xffffffu;
+    if (lane == 0 || lane > n || !ftl_block_exists(&f->geometry, block) || lanes[lane - 1].block == block) return;
+    lanes[lane - 1] = (struct ftl_lane){.block = block, .next = FTL_NO_BLOCK};
+    ftl_blocks_busy(f, block);
+}
+
 enum ftl_error ftl_log_accept(struct ftl *f, struct ftl_log *log, struct ftl_log_scan *s, uint32_t l, uint32_t ppn,
                               uint32_t read) {
     const struct ftl_geometry *g = &f->geometry;
@@ -96,6 +104,7 @@ enum ftl_error ftl_log_accept(struct ftl *f, struct ftl_log *log, struct ftl_log
         pair[1] = pass_by(f, s->lanes, n, &second);
         other = ftl_first_ppn(g, second.block) + second.page;
     }
+    goes_on(f, s->lanes, n, page);
     ppns[0] = ppn;
     ppns[1] = other;
     s->known = pair[1] < n ? s->known + 1 : 0;

@@ -12,7 +12,7 @@
  * else page 0 of the next block. So a page that is not where it should be is looked for at FTL_LOG_PLACES places after
  * that: a page has four places, and the page before it may have been found at the first of its own four, which failed
  * but can be read; and a place that looks blank is left only when the one behind it does, too. A copy that failed is as
- * good as its successor.
+ * good as its successor. One that failed at four places is in another lane then, and says where its own goes on.
  * A page gets a place only when the one before it in its lane is complete and the page FTL_LOG_WINDOW before it stands
  * twice (before version 10: the page `lanes` before it is complete), and in order. So where a page is missing the log
  * ends, unless a page that is so many or more further on can be read: then the missing one was complete, and the log

@@ -235,8 +235,18 @@ uint32_t drive_next_log_ppn(void) {
 static void place(struct log_flight *p, uint32_t copy, bool both) {
     struct log_copy *c = &p->copy[copy], *other = &p->copy[1 - copy];
     if (!both && other->ppn != NO_PAGE && !other->done) return;
-    if (c->lane == NO_LANE) c->lane = next_lane(both ? other->lane : NO_LANE);
+    if (c->leaves != NO_LANE && !other->done) return;
+    if (c->lane == NO_LANE) c->lane = next_lane(both ? other->lane : c->leaves);
+    if (c->lane == NO_LANE) c->lane = next_lane(NO_LANE);
     if (c->lane == NO_LANE) return;
+    if (c->leaves != NO_LANE) {
+        hw.left++;
+        p->twin = false;
+        p->words[FTL_LOG_LEFT_BLOCK] =
+            hw.lane[c->leaves].page < sim.g.pages ? hw.lane[c->leaves].block : hw.lane[c->leaves].next;
+        p->words[FTL_LOG_LEFT_LANE] |= (c->leaves + 1) << FTL_LOG_LEFT_LANE_SHIFT;
+    }
+    c->leaves = NO_LANE;
     uint32_t l = c->lane;
     if (hw.lane[l].page == sim.g.pages) {
         if (sim.lane[l].n == 0) return;
@@ -257,7 +267,7 @@ void drive_close(void) {
     struct log_flight *p = &hw.flight[hw.flights++];
     memset(p, 0, sizeof *p);
     p->number = hw.pages++;
-    for (uint32_t c = 0; c < 2; c++) p->copy[c] = (struct log_copy){.ppn = NO_PAGE, .lane = NO_LANE};
+    for (uint32_t c = 0; c < 2; c++) p->copy[c] = (struct log_copy){.ppn = NO_PAGE, .lane = NO_LANE, .leaves = NO_LANE};
     p->first = hw.closed;
     uint32_t count = 0;
     while (hw.closed < hw.head && count + hw.entry[hw.closed].n <= FTL_LOG_ENTRIES) {
@@ -278,6 +288,7 @@ void drive_close(void) {
     p->copy[1].done = sim.log_once;
     place(p, 0, both);
     if (both) place(p, 1, true);
+    p->twin = both;
     hw.wish = sim_random(sim.g.lanes);
 }
 
@@ -339,7 +350,7 @@ static void finish_data(uint32_t i) {
     struct sim_page *p = sim_program(hw.data[i].ppn, FTL_KIND_DATA, hw.data[i].lpn, hw.data[i].sequence);
     sim.data_pages++;
     p->stamp = hw.data[i].value;
-    bool ok = hw.entry[hw.data[i].index].kind != FTL_MAP || !sim_program_fails(FTL_KIND_DATA);
+    bool ok = hw.entry[hw.data[i].index].kind != FTL_MAP || !sim_program_fails(hw.data[i].ppn, FTL_KIND_DATA);
     if (!ok) sim_spoil(p);
     if (hw.data[i].rescue) {
         fail_rescued(i, ok);
@@ -359,14 +370,19 @@ static void finish_log(uint32_t at) {
     struct sim_page *page = sim_program(c->ppn, FTL_KIND_LOG, p->number, 0);
     sim.log_pages++;
     memcpy(page->words, p->words, sizeof p->words);
-    c->done = !sim_program_fails(FTL_KIND_LOG);
+    c->done = !sim_program_fails(c->ppn, FTL_KIND_LOG);
     if (c->done) return;
     sim_spoil(page);
     fail_event(c->ppn);
     if ((c->ppn & (sim.g.pages - 1)) >= FTL_LOG_RETRY_PAGE) hw.lane[c->lane].page = sim.g.pages;
     c->ppn = NO_PAGE;
-    if (++c->places == LOG_PLACES) hw.stopped = true;
-    else place(p, at % 2, false);
+    if (++c->places == LOG_PLACES) {
+        c->leaves = c->lane;
+        c->lane = NO_LANE;
+        c->places = 0;
+        hw.stopped = !p->twin || p->copy[1 - at % 2].leaves != NO_LANE;
+    }
+    if (!hw.stopped) place(p, at % 2, false);
 }
 
 bool drive_finish_one(void) {

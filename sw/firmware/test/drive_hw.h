@@ -7,8 +7,8 @@
 #include "drive.h"
 
 #define LOG_FLIGHT 4u
-#define LOG_PLACES 4u
-#define LOG_KEPT 12u /* log pages that writes leave alone (LogReserve.scala, with fewer transactions here) */
+#define LOG_PLACES 4u /* of a copy in a lane */
+#define LOG_KEPT 12u  /* log pages that writes leave alone (LogReserve.scala, with fewer transactions here) */
 #define DATA_FLIGHT 256u
 #define EVENTS 64u
 #define WEAK 8u
@@ -17,12 +17,14 @@
 #define PENDING 64u
 
 struct log_copy {
-    uint32_t ppn, lane, places; /* ppn NO_PAGE: it waits for a place, the first time in `lane` NO_LANE */
+    uint32_t ppn, lane, places; /* ppn NO_PAGE: it waits for a place, in `lane` NO_LANE for one in any lane */
+    uint32_t leaves;            /* the lane that it has left, until it has a place in another one; else NO_LANE */
     bool done;
 };
 
 struct log_flight {
     struct log_copy copy[2];
+    bool twin; /* the first places of both are in the headers of both, and none has left its lane */
     uint32_t number;
     uint64_t first, end, mark;
     uint32_t words[FTL_PAGE_WORDS];
@@ -43,7 +45,8 @@ struct drive_hw {
     uint64_t note;         /* the log is to become durable up to here */
     bool note_waits;       /* then a note is appended */
     uint32_t pages;
-    bool stopped; /* a log page has failed in all its places */
+    bool stopped;  /* a log page has failed in all its places */
+    uint32_t left; /* copies that went to another lane */
     uint32_t page_clocks;
     struct log_flight flight[LOG_FLIGHT];
     uint32_t flights; /* in page order */

@@ -201,9 +201,11 @@ void sim_may_fade(struct sim_page *page) {
 
 static uint32_t page_of(uint32_t ppn) { return ppn & (sim.g.pages - 1); }
 
-bool sim_program_fails(uint32_t kind) {
-    bool fails = sim.fail_next[kind] != 0;
-    if (fails) sim.fail_next[kind]--;
+bool sim_program_fails(uint32_t ppn, uint32_t kind) {
+    struct sim_block *b = &sim_blocks[ppn >> sim.g.page_bits];
+    bool fails = b->refuses != 0 || sim.fail_next[kind] != 0;
+    if (b->refuses != 0) b->refuses--;
+    else if (fails) sim.fail_next[kind]--;
     else fails = sim_random(1000) < sim.fail_programs;
     if (fails) sim.failed[kind]++;
     return fails;
@@ -339,10 +341,7 @@ static void run(const struct hal_nand_op *o, struct hal_nand_done *d) {
         p = sim_program(o->ppn, o->kind, o->lpn, o->sequence);
         memcpy(p->words, frames[o->frame], sizeof p->words);
         if (o->kind == FTL_KIND_DATA) p->stamp = frames[o->frame][0];
-        uint8_t *refuses = &sim_blocks[o->ppn >> sim.g.page_bits].refuses;
-        bool refused = *refuses != 0;
-        if (refused) (*refuses)--;
-        if (sim_program_fails(o->kind) || refused || sim.count[HAL_PROGRAM] == sim.fail_program_at) {
+        if (sim_program_fails(o->ppn, o->kind) || sim.count[HAL_PROGRAM] == sim.fail_program_at) {
             d->status = FTL_PAGE_FAIL;
             sim_spoil(p);
         }
@@ -355,6 +354,7 @@ static void run(const struct hal_nand_op *o, struct hal_nand_done *d) {
         b->worn = b->worn || sim_random(1000) < sim.fail_erases;
         bool fails = b->worn || sim.count[HAL_ERASE] == sim.fail_erase_at;
         sim.failed_erases += fails;
+        if (sim.fail_blocks != 0 && sim_random(1000) < sim.fail_blocks) b->refuses = UINT8_MAX;
         b->erases++;
         erase(block, !fails);
         if (fails) d->status = FTL_PAGE_FAIL;

@@ -69,6 +69,7 @@ struct sim {
     uint32_t noisy_from;                     /* from this mode of the bus on IDs read wrong (0: never) */
     uint32_t bus_mode, capabilities, mode[FTL_MAX_DIES], level[FTL_MAX_DIES]; /* level: of reads */
     uint32_t fail_programs, fail_erases; /* so many of 1,000 fail; a block whose erase failed once fails for ever */
+    uint32_t fail_blocks;                /* in so many of 1,000 blocks that are erased no program succeeds */
     uint32_t fail_next[SIM_KINDS];       /* so many of the next programs of a kind fail */
     uint32_t failed[SIM_KINDS], failed_erases; /* counted by kind; not forgotten at power on */
     bool fail_reads_well;                      /* pages that fail read well: all, not some */
@@ -139,7 +140,7 @@ struct sim_page *sim_next(const struct sim_page *after, uint32_t kind);
 
 /* One finished program, one torn, one that failed if it is due to; order and overwrite rules checked. */
 struct sim_page *sim_program(uint32_t ppn, uint32_t kind, uint32_t lpn, uint64_t sequence);
-bool sim_program_fails(uint32_t kind);
+bool sim_program_fails(uint32_t ppn, uint32_t kind);
 void sim_spoil(struct sim_page *page);
 void sim_tear(uint32_t ppn, uint32_t kind, uint32_t lpn, uint64_t sequence);
 /* What a power cut may leave of a program that could have ended: a whole page, or one that fades. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Power cuts: of the first format, of a recovery at every NAND operation, of random histories. */
+#include "drive_hw.h"
 #include "ftl_root.h"
 #include "tests.h"
 #include "traffic.h"
@@ -35,7 +36,7 @@ static uint32_t media_error(void) {
 static void random_histories(unsigned long runs, bool whole, bool faults, bool errors) {
     int status;
     uint32_t closed = 0, unread = 0, dropped = 0, cuts = 0, replayed = 0, failed[SIM_KINDS] = {0}, erases = 0,
-             moved = 0, moves_cut = 0, kept = 0, committed = 0;
+             moved = 0, moves_cut = 0, left = 0, kept = 0, committed = 0;
     for (unsigned long run = 0; run < runs; run++) {
         sim_seed(test_seed * 1000003 + run);
         do { /* the factory may have left too few blocks */
@@ -52,6 +53,7 @@ static void random_histories(unsigned long runs, bool whole, bool faults, bool e
             if (sim_random(3) == 0 && drive_supply_cut(60, 1 + sim_random(30))) moves_cut++;
             else drive_cut();
             moved += drive.moved;
+            left += hw.left;
             if (sim.closed != 0 && sim_random(4) == 0) sim.dead ^= sim.closed;
             uint32_t error = errors && sim_random(2) ? 1 + sim_random(4) : 0; /* in which of the mounts that are cut */
             if (error == 1) unread += media_error();
@@ -88,7 +90,7 @@ static void random_histories(unsigned long runs, bool whole, bool faults, bool e
     if (!faults || runs < 2000) return;
     CHECK(failed[FTL_KIND_DATA] > 100 && failed[FTL_KIND_LOG] > 100 && failed[FTL_KIND_MAP] > 5 &&
           failed[FTL_KIND_ROOT] > 5 && failed[FTL_KIND_BBT] > 20);
-    CHECK(erases > 50 && moved > 100 && moves_cut > 20);
+    CHECK(left > runs / 500 && erases > 50 && moved > 100 && moves_cut > 20);
 }
 
 static void random_histories_keep_the_contract(void) { random_histories(test_runs, true, false, false); }

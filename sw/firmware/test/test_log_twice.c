@@ -158,6 +158,42 @@ static void blank_places_before_a_block_may_be_left_are_not_its_end(void) {
     }
 }
 
+/* No program succeeds in the block that a lane comes to: the copy goes to another lane, and what it leaves is found
+ * again, also with one more page of the log that cannot be read, whichever it is. */
+static void a_block_of_the_log_that_is_wholly_bad_costs_nothing(void) {
+    for (uint32_t channels = 2; channels < 6; channels++)
+        for (uint32_t bad = 1; bad < 3; bad++) { /* blocks one after the other */
+            sim_seed(channels);
+            sim_new(channels, 1, 60, 8, 64);
+            mounted();
+            sim.no_collect = true;
+            uint32_t k = 0;
+            while (hw.lane[1].page != sim.g.pages) write_one(k++ % DRIVE_LPNS);
+            sim_blocks[hw.lane[1].next].refuses = UINT8_MAX;
+            while (hw.left < bad) {
+                CHECK(k < 100 && !hw.stopped);
+                write_one(k++ % DRIVE_LPNS);
+                if (bad == 2 && hw.left == 1) sim_blocks[hw.lane[1].next].refuses = UINT8_MAX;
+            }
+            CHECK(hw.left == bad && !hw.stopped);
+            for (uint32_t n = 0; n < 20; n++) write_one(k++ % DRIVE_LPNS);
+            sim_power_on();
+            struct sim_copy at_cut = sim_save();
+            struct drive before = drive;
+            for (uint32_t n = 0; n <= FTL_LOG_COPIES * k; n++) { /* 0: no other page is bad */
+                sim_restore(&at_cut);
+                drive = before;
+                struct drive_copies of = drive_log_page(n == 0 ? 0 : (n - 1) / FTL_LOG_COPIES);
+                CHECK(of.n >= FTL_LOG_COPIES);
+                if (n != 0) of.copy[n % of.n]->state = SIM_TORN;
+                CHECK(sim_mount(&drive.ftl) == FTL_OK && !sim.read_only && sim.lost_log_pages == 0);
+                CHECK(drive.ftl.report.log_pages == k);
+                drive_judge();
+            }
+            sim_forget(&at_cut);
+        }
+}
+
 /* FTL_LOG_WINDOW pages behind a page whose copies are both bad tell that it was complete; fewer may have been under way
  * beside it. */
 static void missing_page_is_a_gap_when_one_behind_the_window_is_there(void) {
@@ -182,6 +218,7 @@ const struct test log_twice_tests[] = {
     {"a copy that fades in a long recovery has another one", a_copy_that_fades_in_a_long_recovery_has_another_one},
     {"blank places before a block may be left are not its end",
      blank_places_before_a_block_may_be_left_are_not_its_end},
+    {"a block of the log that is wholly bad costs nothing", a_block_of_the_log_that_is_wholly_bad_costs_nothing},
     {"a missing page is a gap when one behind the window is there",
      missing_page_is_a_gap_when_one_behind_the_window_is_there},
     {0},

@@ -58,6 +58,7 @@ void with_faults(void) {
     sim_factory(20);
     sim.fail_programs = 30;
     sim.fail_erases = 20;
+    if (sim.g.lanes > 1) sim.fail_blocks = 8; /* a lane alone has no other one */
 }
 
 void any_geometry(void) {

@@ -39,7 +39,7 @@ import spinal.lib.bus.amba4.axi._
   * Watermark and counts: MAP entries are outstanding until `pageDone`; those with `inTx` count for txid `serial[4:0]`,
   * `pageDone` with `hasTx` counts down. `pageDone` waits in a clock in which an entry is appended.
   *
-  * Errors: a log page whose program fails is written again elsewhere (`LogPages`). One that fails at four places, a
+  * Errors: a log page whose program fails is written again elsewhere (`LogPages`). One that fails at all places, a
   * data page that can not be saved (`pageDone` without `ok`), `giveUp`, an entry or a page without a place in a lane
   * that gets no further block (`noMore`), or a write error of the frame memory sets `fault`. From then on no page
   * begins to close, all waits, old and new, end with WRITE_FAULT, COMMITs without being made visible (recovery decides

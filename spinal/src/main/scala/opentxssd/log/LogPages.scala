@@ -13,6 +13,12 @@ case class LogPlace(p: OtxParam) extends Bundle {
   val lane = UInt(2 bits)
 }
 
+/** Where a lane goes on that a copy has left; `lane` plus one. */
+case class LeftLane(p: OtxParam) extends Bundle {
+  val block = UInt(24 bits)
+  val lane = UInt(8 bits)
+}
+
 /** The log pages under way: at most four, the open one included, each in frame (page number modulo 4).
   *
   * `closed` ends the open page (`closed.payload`: index after its last entry); the page after it is open then. Each
@@ -36,8 +42,10 @@ case class LogPlace(p: OtxParam) extends Bundle {
   *
   * A copy whose program fails is placed again before any new page (decision 011), when the other copy has ended, for
   * that is read from the same frame: in the next page of its block, or from page 3 of a block on in the lane's next
-  * block. Its block goes to `badBlock` first. `failed` for one clock: the fourth place of a copy failed too; the page
-  * never retires.
+  * block. Its block goes to `badBlock` first. When its fourth place fails, too, it moves to another lane, if there is
+  * one, as soon as the other copy is programmed, whose header names the block that is left and the one behind it. So
+  * only when both copies got their first places together, and once. Its own header says where the lane goes on.
+  * `failed` for one clock: a copy has failed at four places and does not move; the page never retires.
   *
   * A page's watermark is the lower one of `watermark` and `durable`, as its first header has it: entries below it stand
   * in pages that have two copies (rule mark-log). `durableMark`: the highest watermark that stands in a retired page.
@@ -92,11 +100,15 @@ class LogPages(p: OtxParam) extends Component {
   // by copy, by frame: programmed; has a place and has not ended; to be placed again
   private val done, flight, again = List.fill(2)(ofFrames)
   private val later = ofFrames // by frame: the second copy has no place yet
+  private val twin = ofFrames // by frame: each copy's header names the first places of both, for none has moved
+  private val moved = List.fill(2)(ofFrames) // by copy, by frame: it leaves its lane
+  private val gone = ofFrames // by frame: a copy has left its lane
   private val tries = Vec.fill(2 * OtxParam.logFrames)(Reg(UInt(2 bits))) // of {copy, frame}
   private val flying = Reg(Bits(p.lanes bits)) init 0 // by lane: a copy has a place and is not programmed
   private val turn = RegInit(B(1, p.lanes bits)) // the lane behind that of the last copy of a new page
   private val ends = Mem(UInt(48 bits), OtxParam.logFrames)
   private val places = Mem(LogPlace(p), 2 * OtxParam.logFrames) // of {copy, frame}
+  private val lefts = Mem(LeftLane(p), OtxParam.logFrames) // where the lane goes on that a copy has left
   private val marks = Mem(UInt(48 bits), OtxParam.logFrames) // the watermark in each page's header
   private val askedFirst, markNow = Reg(UInt(48 bits)) init 0
   ends.write(open(1 downto 0), closed.payload, closed.valid)
@@ -106,11 +118,12 @@ class LogPages(p: OtxParam) extends Component {
   page := open
   frameFree := underWay < OtxParam.logFrames
   mayClose := RegNext(asked === open && underWay < LogPages.window(p)) init True
-  waiting := ((open(2 downto 0) - asked(2 downto 0)) ## False).asUInt + CountOne(later)
+  waiting := ((open(2 downto 0) - asked(2 downto 0)) ## False).asUInt + CountOne(later ## moved(1) ## moved(0))
 
   private object State extends SpinalEnum {
-    // a page; the lane of its second copy; who hears of its bad block; a place; the second half taken; programs taken
-    val Idle, Second, Leave, Place, Head, Program = newElement()
+    // a page; which lane a copy leaves; the lane of the second copy, or of that; who hears of its bad block; a place;
+    // the second half taken; programs taken
+    val Idle, Move, Second, Leave, Place, Head, Program = newElement()
   }
   private val state = RegInit(State.Idle)
   private val slot = Reg(UInt(2 bits))
@@ -118,6 +131,7 @@ class LogPages(p: OtxParam) extends Component {
   private val isNew = Reg(Bool()) // the page has had no place before
   private val both = Reg(Bool()) // both copies get a place now
   private val lanes = Vec.fill(2)(Reg(UInt(2 bits)) init 0) // by copy
+  private val shunned = Reg(UInt(2 bits)) init 0 // the lane of the first copy, or which a copy leaves
   private val leaving = RegInit(False) // the block is skipped in this clock
   private val record = Reg(UInt(11 bits))
   private val place = places.readAsync(copy @@ slot)
@@ -125,24 +139,26 @@ class LogPages(p: OtxParam) extends Component {
   // The lane of a copy
   private val idle = Vec(near.map(_ === 0)).asBits
   private val spared = ~Vec(near.map(_.msb)).asBits // no erase
-  private val alike = Vec(dies.map(_ === MuxOH(laneBit(lanes(0)), dies))).asBits // on the die of the first copy
+  private val alike = Vec(dies.map(_ === MuxOH(laneBit(shunned), dies))).asBits // on the die of the first copy
   private val apart = idleDies && (usable & spared & ~alike).orR
   private def all(bit: Bool) = B(p.lanes bits, default -> bit)
-  private val others = usable & ~((laneBit(lanes(0)) | alike & all(apart)) & all(state === State.Second))
+  private val others = usable & ~((laneBit(shunned) | alike & all(apart)) & all(state === State.Second))
   private val free = others & ~flying
   private val best = Mux((free & idle).orR, free & idle, Mux((others & spared).orR, free & spared, free))
   private val choice = OHMasking.roundRobin(Mux(idleDies, best, others), turn) & free
   private val alone = (usable.asUInt & (usable.asUInt - 1)) === 0 // one lane is usable, or none
   // about `asked`, which has been what it is for some clocks when this is looked at
   private val ripe = RegNext(!together || saving || asked =/= open && watermark >= ends.readAsync(asked(1 downto 0)))
+  private val homeless = (later | moved(0) | moved(1)).orR
   private val mayBegin =
-    !later.orR && asked =/= open && ripe && (asked(2 downto 0) - retired(2 downto 0)) < LogPages.window(p)
+    !homeless && asked =/= open && ripe && (asked(2 downto 0) - retired(2 downto 0)) < LogPages.window(p)
   private val rest = usable & ~flying & idle
   calm := RegNext((rest.asUInt & (rest.asUInt - 1)) =/= 0 || alone && rest.orR) init False
-  stranded := state === State.Idle && (asked =/= open || later.orR) && !usable.orR
+  stranded := state === State.Idle && (asked =/= open || homeless) && !usable.orR
 
   private val repeat = List(again(0) & ~flight(1), again(1) & ~flight(0))
   private val laterNow = later & ~flight(0)
+  private val moves = List(moved(0) & done(1), moved(1) & done(0)) // `again` is over, as that comes first
   private val repeats = repeat.map(_.orR).reduce(_ || _)
 
   // in registers, so that the memories of lanes and places are not in front of the header's way into the frame
@@ -162,6 +178,11 @@ class LogPages(p: OtxParam) extends Component {
   skip := leaving
   badBlock.valid := state === State.Leave
   badBlock.payload := (place.ppn >> p.pageBits).resize(24)
+  private val going = LeftLane(p)
+  private val leaves = False
+  going.lane := (place.lane +^ U(1)).resize(8)
+  going.block := 0
+  lefts.write(slot, going, leaves)
   private val placed = LogPlace(p)
   placed.ppn := target
   placed.next := behind
@@ -174,7 +195,8 @@ class LogPages(p: OtxParam) extends Component {
   private def block(place: LogPlace) = (place.ppn >> p.pageBits).resize(32)
   private def row(place: LogPlace) = place.ppn(0, p.pageBits bits).resize(16)
   private val marked = Mux(isNew, mark, kept)
-  header.words := B(0, 32 bits) ## row(named(1)) ## row(named(0)) ##
+  private val left = lefts.readAsync(slot)
+  header.words := Mux(gone(slot), left, left.getZero).asBits.resize(32) ## row(named(1)) ## row(named(0)) ##
     named(1).next.resize(32) ## block(named(1)) ## named(0).next.resize(32) ## block(named(0)) ## marked.resize(64)
   marks.write(slot, marked, header.fire)
 
@@ -195,6 +217,7 @@ class LogPages(p: OtxParam) extends Component {
       slot := asked(1 downto 0)
       copy := 0
       lanes(0) := OHToUInt(choice).resized
+      shunned := OHToUInt(choice).resized
       when(repeats) {
         val second = !repeat(0).orR
         copy := second.asUInt
@@ -205,23 +228,39 @@ class LogPages(p: OtxParam) extends Component {
         slot := OHToUInt(OHMasking.first(laterNow)).resized
         lanes(1) := OHToUInt(choice).resized
         when(choice.orR)(state := State.Place)
+      }.elsewhen(moves.map(_.orR).orR) {
+        val second = !moves(0).orR
+        copy := second.asUInt
+        slot := OHToUInt(OHMasking.first(Mux(second, moves(1), moves(0)))).resized
+        lanes(1) := OHToUInt(choice).resized
+        when(!alone)(state := State.Move).elsewhen(choice.orR)(state := State.Place)
       }.elsewhen(mayBegin && choice.orR) {
         isNew := True
         state := Mux(alone, State.Place, State.Second)
       }
     }
+    is(State.Move) {
+      shunned := place.lane
+      state := State.Second
+    }
     is(State.Second) {
-      both := True
-      lanes(1) := OHToUInt(choice).resized
-      when(repeats)(state := State.Idle).elsewhen(choice.orR)(state := State.Place)
+      both := isNew
+      when(isNew || copy === 1)(lanes(1) := OHToUInt(choice).resized).otherwise(lanes(0) := OHToUInt(choice).resized)
+      when(repeats || !isNew && !choice.orR)(state := State.Idle).elsewhen(choice.orR)(state := State.Place)
     }
     is(State.Leave) {
       when(badBlock.ready) {
         for (c <- 0 to 1) when(copy === c)(again(c)(slot) := False)
         val page = place.ppn(0, p.pageBits bits)
         leaving := page >= LogPages.retries && page =/= p.pagesPerBlock - 1
+        going.block := Mux(page >= LogPages.retries, place.next, (place.ppn >> p.pageBits).resized).resize(24)
         lanes(copy) := place.lane
         state := State.Place
+        for (c <- 0 to 1) when(copy === c && moved(c)(slot)) {
+          for (l <- 0 until p.lanes) when(place.lane === l)(flying(l) := False)
+          leaves := True
+          state := State.Idle
+        }
       }
     }
     is(State.Place) {
@@ -233,7 +272,17 @@ class LogPages(p: OtxParam) extends Component {
         }
         val taken = laneBit(lanes(copy))
         for (l <- 0 until p.lanes) when(taken(l))(flying(l) := True)
-        when(isNew || copy === 1 && later(slot)) {
+        val moves = moved(0)(slot) && copy === 0 || moved(1)(slot) && copy === 1
+        when(isNew && copy === 0) {
+          twin(slot) := both
+          gone(slot) := False
+        }
+        when(moves) {
+          twin(slot) := False
+          gone(slot) := True
+        }
+        for (c <- 0 to 1) when(copy === c)(moved(c)(slot) := False)
+        when(isNew || moves || copy === 1 && later(slot)) {
           tries(copy @@ slot) := U(0, 2 bits)
           turn := (if (p.lanes == 1) taken else taken.rotateLeft(1))
         }
@@ -277,12 +326,15 @@ class LogPages(p: OtxParam) extends Component {
   private val ok = programDone.status === PageStatus.OK
   private val whose = places.readAsync(which).lane
   programDone.ready := True
-  failed := programDone.valid && !ok && tries(which) === LogPages.retries
+  private val fourth = programDone.valid && !ok && tries(which) === LogPages.retries
+  private val mayMove = twin(which(1 downto 0)) && !(moved(0) | moved(1))(which(1 downto 0))
+  failed := fourth && !mayMove
   when(programDone.valid) {
     for (c <- 0 to 1) when(which.msb === Bool(c == 1)) {
       flight(c)(which(1 downto 0)) := False
       when(ok)(done(c)(which(1 downto 0)) := True)
       when(!ok && !failed)(again(c)(which(1 downto 0)) := True)
+      when(fourth && mayMove)(moved(c)(which(1 downto 0)) := True)
     }
     for (l <- 0 until p.lanes) when(ok && whose === l)(flying(l) := False)
     when(!ok && !failed)(tries(which) := tries(which) + 1)
@@ -297,7 +349,9 @@ class LogPages(p: OtxParam) extends Component {
 
 object LogPages {
 
-  /** A log page is tried this often again, and these many first pages of a block are tried before the block is left. */
+  /** A log page is tried this often again in a lane, and these many first pages of a block are tried before the block is
+    * left.
+    */
   val retries = 3
 
   /** A page is placed when the page so many before it has retired: two copies of each are in the lanes. */
