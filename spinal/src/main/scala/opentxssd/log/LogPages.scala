@@ -349,9 +349,7 @@ class LogPages(p: OtxParam) extends Component {
 
 object LogPages {
 
-  /** A log page is tried this often again in a lane, and these many first pages of a block are tried before the block is
-    * left.
-    */
+  /** A copy is tried this often again in a lane, and so many first pages of a block are tried before it is left. */
   val retries = 3
 
   /** A page is placed when the page so many before it has retired: two copies of each are in the lanes. */
