@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole simulated drive: the SoC of soc/sim.py and one otx_nand_die per way, on pins as on a board. Host port, UART
-// bytes and state are ports.
+// The whole simulated drive: the SoC of soc/sim.py and one otx_nand_die per way, on pins as on a board. What stands
+// before the core (its host port, or with OTX_NVME the transport's side of the NVMe front end), UART bytes and state are
+// ports.
 //
 // Everything runs on `clk`; the harness (otx_sim.cpp) sets inputs before a rising edge and looks at outputs after them.
 // Parameters come from build/<preset>/sim.f.
@@ -16,6 +17,36 @@ module otx_sim_top #(
     input wire reset,
     input wire power_fail,
 
+`ifdef OTX_NVME
+    input wire bar_req_valid,
+    output wire bar_req_ready,
+    input wire bar_req_write,
+    input wire [13:0] bar_req_address,
+    input wire [63:0] bar_req_data,
+    input wire [7:0] bar_req_mask,
+    output wire bar_rsp_valid,
+    output wire [63:0] bar_rsp_data,
+    output wire dma_read_valid,
+    input wire dma_read_ready,
+    output wire [63:0] dma_read_address,
+    output wire [12:0] dma_read_length,
+    input wire dma_read_data_valid,
+    output wire dma_read_data_ready,
+    input wire [63:0] dma_read_data_data,
+    input wire dma_read_data_last,
+    output wire dma_write_valid,
+    input wire dma_write_ready,
+    output wire [63:0] dma_write_address,
+    output wire [12:0] dma_write_length,
+    output wire dma_write_message,
+    output wire dma_write_data_valid,
+    input wire dma_write_data_ready,
+    output wire [63:0] dma_write_data_data,
+    output wire dma_write_data_last,
+    input wire msix_enable,
+    input wire msix_mask,
+    input wire function_reset,
+`else
     input wire cmd_valid,
     output wire cmd_ready,
     input wire [7:0] cmd_opcode,
@@ -51,6 +82,7 @@ module otx_sim_top #(
     output wire [7:0] cpl_tag,
     output wire [3:0] cpl_status,
     output wire [31:0] cpl_result,
+`endif
 
     output wire uart_valid,
     output wire [7:0] uart_data,
@@ -73,6 +105,37 @@ module otx_sim_top #(
       .clk,
       .reset(reset_q),
       .power_fail,
+`ifdef OTX_NVME
+      .bar_req_valid,
+      .bar_req_ready,
+      .bar_req_payload_write(bar_req_write),
+      .bar_req_payload_address(bar_req_address),
+      .bar_req_payload_data(bar_req_data),
+      .bar_req_payload_mask(bar_req_mask),
+      .bar_rsp_valid,
+      .bar_rsp_ready(1'b1),
+      .bar_rsp_payload_data(bar_rsp_data),
+      .dma_read_valid,
+      .dma_read_ready,
+      .dma_read_payload_address(dma_read_address),
+      .dma_read_payload_length(dma_read_length),
+      .dma_read_data_valid,
+      .dma_read_data_ready,
+      .dma_read_data_payload_data(dma_read_data_data),
+      .dma_read_data_payload_last(dma_read_data_last),
+      .dma_write_valid,
+      .dma_write_ready,
+      .dma_write_payload_address(dma_write_address),
+      .dma_write_payload_length(dma_write_length),
+      .dma_write_payload_message(dma_write_message),
+      .dma_write_data_valid,
+      .dma_write_data_ready,
+      .dma_write_data_payload_data(dma_write_data_data),
+      .dma_write_data_payload_last(dma_write_data_last),
+      .msix_enable,
+      .msix_mask,
+      .function_reset,
+`else
       .cmd_valid,
       .cmd_ready,
       .cmd_payload_opcode(cmd_opcode),
@@ -111,6 +174,7 @@ module otx_sim_top #(
       .cpl_payload_tag(cpl_tag),
       .cpl_payload_status(cpl_status),
       .cpl_payload_result(cpl_result),
+`endif
       .uart_valid,
       .uart_ready(1'b1),
       .uart_data,

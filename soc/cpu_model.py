@@ -25,7 +25,7 @@ class ModelCPU(cpu.CPU):
     )
 
     def __init__(self, platform, variant):
-        from soc.soc import ROM_BYTES, SRAM_BYTES  # which imports LiteX' list of processors
+        from soc.soc import MODEL_ROM_BYTES, SRAM_BYTES  # which imports LiteX' list of processors
 
         self.reset, self.reset_address = Signal(), self.mem_map["rom"]
         self.bus = bus = wishbone.Interface(data_width=32, address_width=32, addressing="word")
@@ -35,7 +35,7 @@ class ModelCPU(cpu.CPU):
         }
         memories = dict(
             p_Rom=self.mem_map["rom"],
-            p_RomBytes=ROM_BYTES,
+            p_RomBytes=MODEL_ROM_BYTES,
             p_Sram=self.mem_map["sram"],
             p_SramBytes=SRAM_BYTES,
         )

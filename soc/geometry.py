@@ -142,6 +142,7 @@ class Geometry:
     planes: int = 1  # of an ONFI part whose planes program and erase together, by the lowest bits of a block: 2 or 4
     tx_entries: int = 60_000
     commands: int = 32  # that a host may have under way, 32 or 256; 32 of them are in the command queue
+    front_end: str = "port"  # what stands before the core: "port", its host port as it is, or "nvme"
     cpu_model: int = 0  # 1, in simulation only: the firmware is run by sim/cpu in a fraction of VexRiscv's clocks
     clock_mhz: int = 100
     table_latency: int = 8  # clocks of the simulated memories, request to first beat
@@ -217,6 +218,7 @@ class Geometry:
         )
         need(self.cost_benefit in (0, 1), f"cost_benefit is {self.cost_benefit}, must be 0 or 1")
         need(self.idle_dies in (0, 1), f"idle_dies is {self.idle_dies}, must be 0 or 1")
+        need(self.front_end in ("port", "nvme"), f"front_end is '{self.front_end}', must be 'port' or 'nvme'")
         need(self.cpu_model in (0, 1), f"cpu_model is {self.cpu_model}, must be 0 or 1")
         need(self.scramble in (0, 1), f"scramble is {self.scramble}, must be 0 or 1")
         need(self.ecc_t in CODES, f"ecc_t is {self.ecc_t}, must be 8 (wrong bits in 512 bytes) or 24 (in 1,024)")
@@ -329,6 +331,10 @@ class Geometry:
         return -(-self.host_timeout_us * self.clock_mhz // 256)
 
     @property
+    def front_end_nvme(self):
+        return int(self.front_end == "nvme")
+
+    @property
     def plp_round_ns(self):
         """What one program of each die takes when the power fails."""
         byte = -(-self.timing.t_wc * self.clock_mhz // 1000) * 1000 // self.clock_mhz
@@ -376,7 +382,7 @@ class Geometry:
     def derived(self):
         names = (
             "dies lanes lane_blocks page_bits block_bits ppn_bits raw_pages frames spare_used corrected_bits "
-            "refresh_at host_timeout plp_rounds tx_slots tx_base table_bytes frame_bytes clock_ps"
+            "refresh_at host_timeout front_end_nvme plp_rounds tx_slots tx_base table_bytes frame_bytes clock_ps"
         ).split()
         return {n: getattr(self, n) for n in names}
 
@@ -403,7 +409,7 @@ FEW_FRAMES = dict(write_frames=40, read_frames=8, firmware_frames=16, checkpoint
 # tiny to small: for tests. rich: all that a part can do, at once; wide: that, with all the dies there can be.
 # quick, quick4: for campaigns of random traffic and power cuts, with whole pages in place of the NAND's bus
 # (sim/traffic/page_channel.sv). spare: the same with little room beside its data, for bench/g1.py;
-# buffered: with many frames, for bench/e5.py.
+# buffered: with many frames, for bench/e5.py. nvme: the same behind the NVMe front end, for `make vm`.
 # sim: the drive of `make run`. paper: the size of TxSSD's board.
 PRESETS = {
     g.preset: g
@@ -500,6 +506,23 @@ PRESETS = {
             20_000,
             **{**FEW_FRAMES, "write_frames": 896, "read_frames": 64, "firmware_frames": 22},
             tx_entries=512,
+            timing=SHORT,
+            **ONFI,
+            **UNWATCHED,
+            **NEAR,
+            **MODEL,
+        ),
+        Geometry(
+            "nvme",
+            4,
+            1,
+            160,
+            32,
+            16_384,
+            **{**FEW_FRAMES, "write_frames": 128, "read_frames": 32, "firmware_frames": 22},
+            buffer_percent=60,
+            tx_entries=511,
+            front_end="nvme",
             timing=SHORT,
             **ONFI,
             **UNWATCHED,

@@ -17,9 +17,9 @@ try:
     from litex.soc.interconnect import wishbone
     from migen import ClockDomain, ClockSignal, Instance, ResetSignal
 
-    from soc import geometry, streams
+    from soc import geometry, otx_nvme, streams
     from soc.cpu_model import ModelCPU
-    from soc.soc import ROM_BYTES, SRAM_BYTES, OtxSoC, write_includes
+    from soc.soc import MODEL_ROM_BYTES, SRAM_BYTES, OtxSoC, write_includes
 except ImportError as e:
     sys.exit(f"sim: {e}; source tools/env.sh first")
 
@@ -37,6 +37,13 @@ def keep(path, text):
         path.write_text(text)
 
 
+def front_end(g):
+    """The streams of what stands before the core: name, fields, whether the SoC takes."""
+    if g.front_end == "nvme":
+        return [(name, layout, taken) for name, layout, taken, _ in otx_nvme.TRANSPORT]
+    return streams.HOST
+
+
 def io(g):
     def record(name, fields):
         return (name, 0, *(Subsignal(f, Pins(w)) for f, w in fields))
@@ -52,8 +59,10 @@ def io(g):
     ]
     pins += [record("uart", [("valid", 1), ("ready", 1), ("data", 8)])]
     pins += [record("nand", [(name, width) for name, width, _ in streams.nand_layout(g)])]
-    for name, layout, _ in streams.HOST:
+    for name, layout, _ in front_end(g):
         pins += [record(name, [("valid", 1), ("ready", 1)] + [(f"payload_{f}", w) for f, w in layout])]
+    if g.front_end == "nvme":
+        pins += [(name, 0, Pins(1)) for name in otx_nvme.SIGNALS]
     return pins
 
 
@@ -72,13 +81,16 @@ class SimSoC(OtxSoC):
             **cpu,
         )
         self.comb += [self.cd_sys.clk.eq(platform.request("clk")), self.cd_sys.rst.eq(platform.request("reset"))]
-        self.add_ram("rom", 1 << (ROM_BYTES - 1).bit_length(), "rx")
+        self.add_ram("rom", MODEL_ROM_BYTES, "rx")
         self.add_ram("sram", SRAM_BYTES, "rwx")
         self.add_memory("table", self.otx.table, g.table_base, g.table_bytes, g.table_latency)
         self.add_memory("frame", self.otx.frame, g.frame_base, g.frame_bytes, g.frame_latency)
         self.connect_nand(platform.request("nand"))
-        for name, layout, taken in streams.HOST:
-            self.connect_host(platform.request(name), self.otx.host[name], layout, taken)
+        ends = self.nvme.transport if g.front_end == "nvme" else self.otx.host
+        for name, layout, taken in front_end(g):
+            self.connect_host(platform.request(name), ends[name], layout, taken)
+        if g.front_end == "nvme":
+            self.comb += [getattr(self.nvme, name).eq(platform.request(name)) for name in otx_nvme.SIGNALS]
         uart = platform.request("uart")
         self.comb += [
             uart.valid.eq(self.uart.source.valid),
@@ -143,7 +155,8 @@ def generate(g, outdir, soc_class=SimSoC):
     keep(out / "gateware" / "otx_soc.v", str(soc.platform.get_verilog(soc, name="otx_soc")))
     write_includes(soc, out / "software" / "include" / "generated")
     sources = "".join(f"{source[0]}\n" for source in soc.platform.sources)
-    keep(out / "sim.f", f"-GChannels={g.channels}\n-GWays={g.ways}\n-GClkPs={g.clock_ps}\n{sources}")
+    defines = "-DOTX_NVME\n" if g.front_end == "nvme" else ""
+    keep(out / "sim.f", f"{defines}-GChannels={g.channels}\n-GWays={g.ways}\n-GClkPs={g.clock_ps}\n{sources}")
 
 
 def main(args):

@@ -16,8 +16,10 @@ from litex.soc.integration.soc_core import SoCCore
 
 from soc import streams
 from soc.otx_core import OtxCore
+from soc.otx_nvme import OtxNvme
 
 ROM_BYTES, SRAM_BYTES = 96 * 1024, 32 * 1024
+MODEL_ROM_BYTES = 128 * 1024  # of the simulated SoC: with room for the administration of an NVMe front end
 
 
 class OtxSoC(SoCCore):
@@ -25,6 +27,8 @@ class OtxSoC(SoCCore):
         super().__init__(platform, clk_freq, cpu_type=cpu_type, cpu_variant=cpu_variant, ident="", **kwargs)
         self.geometry = g
         self.otx = OtxCore(g)
+        if g.front_end == "nvme":
+            self.nvme = OtxNvme(self.otx.host)
 
     def memory_region(self, name, origin, size, bus):
         """Maps a Wishbone slave for the CPU; regions are powers of two."""

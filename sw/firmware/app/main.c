@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Boot, then hand out erased blocks and look after failing ones for ever. Not in the path of any command. */
+#include "administration.h"
 #include "dram.h"
 #include "ftl_checkpoint.h"
 #include "ftl_collect.h"
@@ -71,7 +72,10 @@ int main(void) {
         if (ftl.report.readable) {
             console_text("otx: ready\n");
             ftl_open_read_only();
+            administration_begin(&ftl, true);
+            for (;;) administration_step(&ftl);
         }
+        administration_fail();
         for (;;) {}
     }
     boot_report_mounted(&ftl.report);
@@ -79,6 +83,7 @@ int main(void) {
     console_text("otx: ready\n");
     ftl_open(&ftl);
     ftl_retire_begin(&ftl, &retire);
+    administration_begin(&ftl, false);
     for (bool said = false;;) {
         ftl_supply_step(&ftl, &supply);
         ftl_collect_step(&ftl, &supply, &retire, &collect);
@@ -90,5 +95,6 @@ int main(void) {
         ftl_patrol_step(&ftl, &retire, &patrol);
         ftl_wear_step(&ftl);
         ftl_health_step(&ftl, &retire, &collect, &checkpoint);
+        administration_step(&ftl);
     }
 }

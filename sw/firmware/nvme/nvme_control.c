@@ -114,8 +114,8 @@ void nvme_step(struct nvme *n) {
             break;
         case NVME_ENABLED:
             nvme_event_doorbell(n, events);
-            nvme_events_step(n);
-            if (!(n->csts & NVME_CSTS_SHUTTING)) command(n);
+            if (nvme_hal_room()) nvme_events_step(n);
+            if (nvme_hal_room() && !(n->csts & NVME_CSTS_SHUTTING)) command(n);
             break;
         case NVME_FAILED: break;
     }

@@ -51,6 +51,7 @@ void nvme_events_step(struct nvme *n) {
         nvme_hal_complete(n->request[0], NVME_STATUS_SUCCESS, n->event[type]);
         n->requests--;
         for (uint32_t i = 0; i < n->requests; i++) n->request[i] = n->request[i + 1];
+        break; /* one in a round */
     }
 }
 

@@ -24,6 +24,8 @@ bool nvme_hal_quiet(void);
 
 /* The oldest administration command, 16 words; false: there is none. It is taken by this. */
 bool nvme_hal_command(uint32_t sqe[16]);
+/* Whether one more completion can be handed over. */
+bool nvme_hal_room(void);
 /* Its completion: status without phase, in bits 14:0. */
 void nvme_hal_complete(uint32_t cid, uint32_t status, uint32_t dw0);
 
@@ -67,7 +69,7 @@ struct nvme_own {
     uint16_t count;
     uint32_t lba, arg;
 };
-bool nvme_hal_own_start(const struct nvme_own *command);
+bool nvme_hal_own_start(const struct nvme_own *own);
 /* False: it has not ended. */
 bool nvme_hal_own_done(uint32_t *status, uint32_t *result);
 

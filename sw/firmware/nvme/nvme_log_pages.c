@@ -23,8 +23,19 @@ void nvme_page_errors(const struct nvme *n) {
     }
 }
 
-/* Thousands of 512 bytes. */
-static uint64_t data_units(uint64_t blocks) { return (blocks * 8 + 999) / 1000; }
+/* Thousands of 512 bytes; a long division, for the target has none of 64 bits. */
+static uint64_t data_units(uint64_t blocks) {
+    uint64_t bytes = blocks * 8 + 999, units = 0;
+    uint32_t rest = 0;
+    uint32_t digit[4] = {(uint32_t)(bytes >> 48), (uint32_t)(bytes >> 32) & 0xffff, (uint32_t)bytes >> 16,
+                         (uint32_t)bytes & 0xffff};
+    for (uint32_t i = 0; i < 4; i++) {
+        rest = rest << 16 | digit[i];
+        units = units << 16 | rest / 1000;
+        rest %= 1000;
+    }
+    return units;
+}
 
 void nvme_page_smart(const struct nvme *n) {
     const struct nvme_drive *d = n->drive;

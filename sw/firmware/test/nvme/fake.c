@@ -28,8 +28,10 @@ bool nvme_hal_command(uint32_t sqe[16]) {
     return true;
 }
 
+bool nvme_hal_room(void) { return !fake.full; }
+
 void nvme_hal_complete(uint32_t cid, uint32_t status, uint32_t dw0) {
-    CHECK(fake.completions < 64 && status < 0x8000);
+    CHECK(fake.completions < 64 && status < 0x8000 && !fake.full);
     fake.completion[fake.completions++] = (struct completion){cid, status, dw0};
 }
 

@@ -29,7 +29,7 @@ struct fake {
     struct nvme_traffic traffic;
     /* admin: a command to be taken, completions */
     uint32_t sqe[16];
-    bool waits;
+    bool waits, full;
     struct completion {
         uint32_t cid, status, dw0;
     } completion[64];

@@ -63,6 +63,19 @@ static void too_many(void) {
     CHECK(fake.completions == 0);
 }
 
+static void a_full_queue(void) {
+    enabled();
+    request(7);
+    fake.full = true;
+    fake.events = 1u << NVME_EVENT_DOORBELL_VALUE;
+    request(8);
+    rounds(20);
+    CHECK(fake.completions == 0 && fake.waits);
+    fake.full = false;
+    rounds(2);
+    CHECK(fake.completions == 1 && fake.completion[0].cid == 7 && !fake.waits);
+}
+
 static void abort_and_format(void) {
     enabled();
     CHECK(admin(.opcode = NVME_ABORT, .dw10 = 0x50001) == 0 && answer.dw0 == 1);
@@ -94,6 +107,7 @@ const struct test event_tests[] = {
     {"a warning completes a request once, until SMART is read", warnings},
     {"a wrong doorbell completes a request once, until the error log is read", doorbells},
     {"a fifth request is refused, and a reset forgets them", too_many},
+    {"nothing is completed while the completion queue is full, and nothing is lost", a_full_queue},
     {"Abort takes nothing back; Format deallocates all blocks, durably", abort_and_format},
     {"a reset in the middle of Format ends it", reset_amid_a_format},
     {0},

@@ -7,7 +7,7 @@ static uint32_t get(uint32_t log, uint32_t bytes, uint32_t from) {
 
 static void smart(void) {
     enabled();
-    fake.traffic = (struct nvme_traffic){.blocks_read = 1000, .blocks_written = 125, .reads = 40, .writes = 50};
+    fake.traffic = (struct nvme_traffic){.blocks_read = 0x80000001, .blocks_written = 125, .reads = 40, .writes = 50};
     rounds(1);
     fake.traffic.writes = 0xfffffff0; /* they wrap */
     rounds(1);
@@ -15,7 +15,7 @@ static void smart(void) {
     rounds(1);
     CHECK(get(NVME_LOG_SMART, 512, 0) == 0);
     CHECK(got(0, 1) == 0 && got(3, 1) == 93 && got(4, 1) == 10 && got(5, 1) == 0);
-    CHECK(got(32, 8) == 8 && got(48, 8) == 1 && got(64, 8) == 40 && got(80, 8) == 0x10000000aull);
+    CHECK(got(32, 8) == 17179870 && got(48, 8) == 1 && got(64, 8) == 40 && got(80, 8) == 0x10000000aull);
     CHECK(got(112, 8) == 3 && got(144, 8) == 1);
     CHECK(*at(BASE + 0x1000 + 512) == 0xa5);
     drive.spare = 1, drive.bad = 30;

@@ -76,7 +76,8 @@ object Generate {
         headerWithDate = false,
         headerWithRepoHash = false,
         defaultConfigForClockDomains = ClockDomainConfig(resetKind = SYNC, resetActiveLevel = HIGH)
-      ).copy(netlistFileName = name + ".v").generateVerilog(make(p))
+        // stands beside the core in one SoC: no module of it has the name of one of the core's
+      ).copy(netlistFileName = name + ".v", privateNamespace = name == "otx_nvme").generateVerilog(make(p))
     }
   }
 
