@@ -15,7 +15,9 @@ from opentxssd.facts import layout
 from soc import streams
 
 BAR_REQ, DMA_READ, DMA_BEAT, DMA_WRITE = map(layout, ("BarRequest", "DmaRead", "DmaBeat", "DmaWrite"))
-CONTEXT, COMPLETION, TRANSFER, FAILED = map(layout, ("QueueContext", "AdminCompletion", "HostTransfer", "FailedCommand"))
+CONTEXT, COMPLETION, TRANSFER, FAILED = map(
+    layout, ("QueueContext", "AdminCompletion", "HostTransfer", "FailedCommand")
+)
 COMPLETIONS = 4
 
 # The transport's side: name, fields, whether otx_nvme takes (True) or gives (False), the field that is the whole payload.
@@ -156,7 +158,9 @@ class OtxNvme(LiteXModule):
     def failing(self):
         failed = stream.Endpoint(FAILED)
         self.comb += [
-            self.status("failed_valid", 1, "An I/O command has failed; the registers beside say which.").eq(failed.valid),
+            self.status("failed_valid", 1, "An I/O command has failed; the registers beside say which.").eq(
+                failed.valid
+            ),
             failed.ready.eq(self.strobe("failed_pop", "A write drops it.")),
         ]
         for field, width in FAILED:

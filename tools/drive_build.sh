@@ -3,18 +3,20 @@
 # drive_build.sh PRESET [library | untrained]: the simulated drive below build/PRESET/: Verilog, SoC, firmware,
 # libotx.so, libotx_trace.so, NBD plugins; again only what changed.
 # With `library` only what tests through libotx.so need: no tracing, no plugins. With `untrained` that and the plugin
-# that does not trace, without a profile for the compiler (sim/Makefile): a short build, a slower drive; the next build
+# that does not trace (of preset nvme: otx-pci, the drive as a PCI device), without a profile for the compiler (sim/Makefile): a short build, a slower drive; the next build
 # with another word makes it anew.
 # Quiet while all goes well; one build of a preset at a time. Expects tools/env.sh.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 preset=${1:?usage: drive_build.sh PRESET [library | untrained]}
 targets=()
+server=nbdkit-otx-plugin.so
+[[ $preset != nvme ]] || server=otx-pci
 case ${2:-} in
   "") ;;
   library) targets=("build/$preset/libotx.so" "build/$preset/otx.bin") ;;
   untrained)
-    targets=("build/$preset/libotx.so" "build/$preset/otx.bin" "build/$preset/nbdkit-otx-plugin.so" TRAINED=)
+    targets=("build/$preset/libotx.so" "build/$preset/otx.bin" "build/$preset/$server" TRAINED=)
     ;;
   *) echo "drive_build: usage: drive_build.sh PRESET [library | untrained]" >&2; exit 2 ;;
 esac

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The NVMe front end's administration in the main loop: what nvme/ is told of the drive. Nothing on a drive without that
- * front end. */
+/* The NVMe front end's administration in the main loop: what nvme/ is told of the drive. Nothing on a drive without
+ * that front end. */
 #ifndef ADMINISTRATION_H
 #define ADMINISTRATION_H
 

@@ -113,5 +113,11 @@ struct nvme_traffic nvme_hal_traffic(void) {
                                  .writes = nvme_host_writes_read()};
 }
 
-bool nvme_hal_own_start(const struct nvme_own *own) { (void)own; return false; }
-bool nvme_hal_own_done(uint32_t *status, uint32_t *result) { *status = *result = 0; return true; }
+bool nvme_hal_own_start(const struct nvme_own *own) {
+    (void)own;
+    return false;
+}
+bool nvme_hal_own_done(uint32_t *status, uint32_t *result) {
+    *status = *result = 0;
+    return true;
+}

@@ -62,6 +62,28 @@ def find(preset, name="libotx.so", folder=None):
     )
 
 
+def _host_port(lib):
+    """What only a drive has that takes commands at its core's host port."""
+    lib.otx_stop_data.argtypes = [ctypes.c_uint8, ctypes.c_uint32, ctypes.c_int]
+    lib.otx_stop_data.restype = None
+    lib.otx_submit.argtypes = [ctypes.POINTER(Cmd), ctypes.c_void_p]
+    lib.otx_poll.argtypes = [ctypes.POINTER(Cpl)]
+
+
+def _nvme(lib):
+    """What only a drive with the NVMe front end has (sim/otx_nvme_sim.h)."""
+    u64, u32 = ctypes.c_uint64, ctypes.c_uint32
+    lib.otx_bar_write.argtypes = [u32, u64, ctypes.c_uint8]
+    lib.otx_bar_read.argtypes = [u32]
+    lib.otx_bar_answer.argtypes = [ctypes.POINTER(u64)]
+    lib.otx_host_map.argtypes = [u64, ctypes.c_void_p, u64]
+    lib.otx_host_message.argtypes = [ctypes.POINTER(u64), ctypes.POINTER(u32)]
+    lib.otx_msix_control.argtypes = [ctypes.c_int, ctypes.c_int]
+    lib.otx_host_faults.restype = lib.otx_host_seen.restype = u64
+    for name in ("bar_write", "bar_read", "host_map", "host_unmap", "msix_control", "function_reset"):
+        getattr(lib, f"otx_{name}").restype = None
+
+
 def load(preset, trace=False, folder=None):
     """The C library with its types declared, the one that can record signals if `trace`; DriveError if it is not built
     or cannot be loaded.
@@ -73,11 +95,11 @@ def load(preset, trace=False, folder=None):
         raise DriveError(str(e)) from e
     lib.otx_open.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t]
     lib.otx_boot.argtypes = lib.otx_close.argtypes = lib.otx_power_cut.argtypes = [ctypes.c_uint64]
-    lib.otx_stop_data.argtypes = [ctypes.c_uint8, ctypes.c_uint32, ctypes.c_int]
-    lib.otx_stop_data.restype = None
     lib.otx_step.argtypes = [ctypes.c_uint64]
-    lib.otx_submit.argtypes = [ctypes.POINTER(Cmd), ctypes.c_void_p]
-    lib.otx_poll.argtypes = [ctypes.POINTER(Cpl)]
+    if hasattr(lib, "otx_submit"):
+        _host_port(lib)
+    else:
+        _nvme(lib)
     lib.otx_trace.argtypes = [ctypes.c_char_p]
     lib.otx_clock.restype = ctypes.c_uint64
     lib.otx_commands.restype = ctypes.c_uint32

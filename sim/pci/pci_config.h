@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Configuration space of the drive as a PCI function: type 0 header (class 010802h, BAR 0 of 16 KiB, 32 bits), power
+// management and MSI-X capability (16 vectors, table at 2000h and PBA at 3000h of BAR 0). 256 bytes.
+#ifndef OTX_PCI_CONFIG_H
+#define OTX_PCI_CONFIG_H
+
+#include <cstdint>
+
+namespace otx::pci {
+
+class Config {
+  public:
+    Config() { reset(); }
+    void reset();
+    uint32_t read(uint32_t at, uint32_t bytes) const;
+    void write(uint32_t at, uint32_t value, uint32_t bytes);
+
+    static constexpr uint32_t bar_size = 0x4000;
+    uint32_t bar() const;  // where BAR 0 is now, if memory_space()
+    bool memory_space() const;
+    bool bus_master() const;
+    bool msix_enable() const;
+    bool msix_mask() const;
+
+  private:
+    void put(uint32_t at, uint32_t value, uint32_t bytes);
+
+    uint8_t bytes_[256], writable_[256];
+};
+
+}  // namespace otx::pci
+#endif

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// The simulated drive as a PCI function, whatever the transport is: configuration space, BAR 0, host memory,
+// interrupts.
+//
+// One thread calls. Time passes in `bar_read`, until it is answered, and in `run`; BAR writes are posted. With nothing
+// to do the drive is idle after some clocks, and stands still until the host says something.
+#ifndef OTX_PCI_DRIVE_H
+#define OTX_PCI_DRIVE_H
+
+#include <functional>
+
+#include "otx_nvme_sim.h"
+#include "pci_config.h"
+
+namespace otx::pci {
+
+class Drive {
+  public:
+    // Called for each message of an interrupt.
+    using Raise = std::function<void(uint64_t address, uint32_t data)>;
+    explicit Drive(Raise raise) : raise_(std::move(raise)) {}
+
+    uint32_t config_read(uint32_t at, uint32_t bytes) const { return config_.read(at, bytes); }
+    void config_write(uint32_t at, uint32_t value, uint32_t bytes);
+    const Config &config() const { return config_; }
+
+    // `at` is an offset in BAR 0; bytes is 1, 2, 4 or 8 and at a multiple of it.
+    uint64_t bar_read(uint32_t at, uint32_t bytes);
+    void bar_write(uint32_t at, uint64_t value, uint32_t bytes);
+
+    void reset();  // of the function
+
+    // Lets some clocks pass if there is something to do; false: the drive is idle.
+    bool run();
+
+  private:
+    void interrupts();
+
+    static constexpr uint64_t slice = 400;       // clocks between looks at the host
+    static constexpr uint64_t linger = 50'000;   // clocks after the last transfer in any case: firmware reacts
+    static constexpr uint64_t most = 1'000'000;  // what is not flushed may stay under way for ever
+
+    Config config_;
+    Raise raise_;
+};
+
+}  // namespace otx::pci
+#endif
