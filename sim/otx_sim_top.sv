@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The whole simulated drive: the SoC of soc/sim.py and one otx_nand_die per way, on pins as on a board. What stands
-// before the core (its host port, or with OTX_NVME the transport's side of the NVMe front end), UART bytes and state are
-// ports.
+// before the core (its host port, or with OTX_NVME the transport's side of the NVMe front end), UART bytes and state
+// are ports.
 //
 // Everything runs on `clk`; the harness (otx_sim.cpp) sets inputs before a rising edge and looks at outputs after them.
 // Parameters come from build/<preset>/sim.f.

@@ -13,6 +13,7 @@ from migen import Cat, ClockSignal, If, Instance, ResetSignal, Signal
 
 from opentxssd.facts import layout
 from soc import streams
+from soc.own_command import OwnCommand
 
 BAR_REQ, DMA_READ, DMA_BEAT, DMA_WRITE = map(layout, ("BarRequest", "DmaRead", "DmaBeat", "DmaWrite"))
 CONTEXT, COMPLETION, TRANSFER, FAILED = map(
@@ -20,7 +21,7 @@ CONTEXT, COMPLETION, TRANSFER, FAILED = map(
 )
 COMPLETIONS = 4
 
-# The transport's side: name, fields, whether otx_nvme takes (True) or gives (False), the field that is the whole payload.
+# The transport's side: name, fields, whether otx_nvme takes (True) or gives (False), the one field that is the payload.
 TRANSPORT = [
     ("bar_req", BAR_REQ, True, None),
     ("bar_rsp", [("data", 64)], False, "data"),
@@ -45,8 +46,10 @@ class OtxNvme(LiteXModule):
         for name, fields, taken, bare in TRANSPORT:
             ports |= streams.stream_ports(name, self.transport[name], fields, taken, bare)
         ports |= {f"i_{name}": getattr(self, name) for name in SIGNALS}
+        self.own = OwnCommand(host)
+        ends = host | {"cmd": self.own.cmd, "cpl": self.own.cpl}
         for name, fields, taken in streams.HOST:
-            ports |= streams.stream_ports(name, host[name], fields, not taken)
+            ports |= streams.stream_ports(name, ends[name], fields, not taken)
         ports |= self.control() | self.admin() | self.buffer() | self.contexts() | self.failing()
         self.specials += Instance("otx_nvme", **ports)
 

@@ -114,10 +114,18 @@ struct nvme_traffic nvme_hal_traffic(void) {
 }
 
 bool nvme_hal_own_start(const struct nvme_own *own) {
-    (void)own;
-    return false;
+    if (nvme_own_busy_read()) return false;
+    nvme_own_opcode_write(own->opcode);
+    nvme_own_lba_write(own->lba);
+    nvme_own_count_write(own->count);
+    nvme_own_arg_write(own->arg);
+    nvme_own_go_write(1);
+    return true;
 }
+
 bool nvme_hal_own_done(uint32_t *status, uint32_t *result) {
-    *status = *result = 0;
+    if (nvme_own_busy_read()) return false;
+    *status = nvme_own_status_read();
+    *result = nvme_own_result_read();
     return true;
 }

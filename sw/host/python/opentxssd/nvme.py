@@ -15,8 +15,10 @@ Time passes only while something is waited for.
 import ctypes
 import struct
 from dataclasses import dataclass
+from enum import IntEnum
 
 from opentxssd.commands import BLOCK, DriveError
+from opentxssd.facts import NvmeOpcode, NvmeStatus
 
 BASE = 0x12_3400_0000  # bus address of the host's memory
 MEMORY = 4 << 20
@@ -27,10 +29,21 @@ QUEUE_PAGES = 24  # of each queue: 1,024 entries of 64 and of 16 bytes, and some
 CC_ENABLE = 6 << 16 | 4 << 20 | 1
 RDY, CFS, SHUT = 1, 2, 8
 
-DELETE_SQ, CREATE_SQ, GET_LOG, DELETE_CQ, CREATE_CQ, IDENTIFY, ABORT = 0, 1, 2, 4, 5, 6, 8
-SET_FEATURES, GET_FEATURES, ASYNC_EVENT, FORMAT = 9, 10, 12, 0x80
-FLUSH, WRITE, READ, COMPARE, ZEROES, DATASET = 0, 1, 2, 5, 8, 9
-TX_BEGIN, TX_WRITE, TX_READ, TX_COMMIT, TX_ABORT, RECOVER, QUERY = 0x80, 0x81, 0x82, 0x84, 0x88, 0x94, 0x98
+
+class Admin(IntEnum):
+    """Admin commands of the standard."""
+
+    DELETE_SQ = 0x00
+    CREATE_SQ = 0x01
+    GET_LOG_PAGE = 0x02
+    DELETE_CQ = 0x04
+    CREATE_CQ = 0x05
+    IDENTIFY = 0x06
+    ABORT_COMMAND = 0x08
+    SET_FEATURES = 0x09
+    GET_FEATURES = 0x0A
+    ASYNC_EVENT = 0x0C
+    FORMAT_NVM = 0x80
 
 
 @dataclass(frozen=True)
@@ -47,7 +60,8 @@ class NvmeError(DriveError):
     """A command ended with another status than success: `result` has it."""
 
     def __init__(self, words, result):
-        super().__init__(f"{words}: status {result.status:03x}h")
+        known = {int(status): status.__doc__ for status in NvmeStatus}
+        super().__init__(f"{words}: {known.get(result.status, 'status')} ({result.status:03x}h)")
         self.result = result
 
 
@@ -158,8 +172,8 @@ class NvmeHost:
             queue = Queue(number, BASE + number * QUEUE_PAGES * PAGE, entries)
             self.put(queue.sq, bytes(QUEUE_PAGES * PAGE))
             size = (entries - 1) << 16 | number
-            self.check("create CQ", self.admin(CREATE_CQ, prp1=queue.cq, dw10=size, dw11=number << 16 | 3))
-            self.check("create SQ", self.admin(CREATE_SQ, prp1=queue.sq, dw10=size, dw11=number << 16 | 1))
+            self.check("create CQ", self.admin(Admin.CREATE_CQ, prp1=queue.cq, dw10=size, dw11=number << 16 | 3))
+            self.check("create SQ", self.admin(Admin.CREATE_SQ, prp1=queue.sq, dw10=size, dw11=number << 16 | 1))
             self.queues[number] = queue
 
     # Commands
@@ -232,32 +246,32 @@ class NvmeHost:
     # One call each
 
     def read(self, lba, count=1, txid=None, queue=1, **fields):
-        opcode = READ if txid is None else TX_READ
+        opcode = NvmeOpcode.READ if txid is None else NvmeOpcode.TX_READ
         fields = dict(dw2=txid or 0, dw10=lba, dw12=count - 1) | fields
         self.check("read", self.command(opcode, queue, nsid=1, **self.pages(count * BLOCK), **fields))
         return self.get(self.buffer, count * BLOCK)
 
     def write(self, lba, data, txid=None, queue=1, fua=False, **fields):
-        opcode = WRITE if txid is None else TX_WRITE
+        opcode = NvmeOpcode.WRITE if txid is None else NvmeOpcode.TX_WRITE
         self.put(self.buffer, data)
         fields = dict(dw2=txid or 0, dw10=lba, dw12=len(data) // BLOCK - 1 | fua << 30) | fields
         return self.check("write", self.command(opcode, queue, nsid=1, **self.pages(len(data)), **fields))
 
     def flush(self):
-        return self.check("flush", self.command(FLUSH, nsid=1))
+        return self.check("flush", self.command(NvmeOpcode.FLUSH, nsid=1))
 
     def commit(self, txid):
         """Its DW0 is the clocks that it took."""
-        return self.check("commit", self.command(TX_COMMIT, nsid=1, dw2=txid))
+        return self.check("commit", self.command(NvmeOpcode.TX_COMMIT, nsid=1, dw2=txid))
 
     def abort_tx(self, txid):
-        return self.check("abort", self.command(TX_ABORT, nsid=1, dw2=txid))
+        return self.check("abort", self.command(NvmeOpcode.TX_ABORT, nsid=1, dw2=txid))
 
     def identify(self, cns, nsid=0):
-        self.check("identify", self.admin(IDENTIFY, nsid=nsid, prp1=self.buffer, dw10=cns))
+        self.check("identify", self.admin(Admin.IDENTIFY, nsid=nsid, prp1=self.buffer, dw10=cns))
         return self.get(self.buffer, PAGE)
 
     def log(self, page, size=512):
         fields = dict(nsid=0xFFFFFFFF, prp1=self.buffer, dw10=(size // 4 - 1) << 16 | page)
-        self.check("log page", self.admin(GET_LOG, **fields))
+        self.check("log page", self.admin(Admin.GET_LOG_PAGE, **fields))
         return self.get(self.buffer, size)

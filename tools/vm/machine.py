@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A virtual machine whose only disk is the simulated drive: stock QEMU without KVM, and build/nvme/otx-pci as a PCI
+device of it. One processor: with several threads QEMU drops a doorbell that comes while another access is under way.
+"""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+from tools.vm import initramfs
+from tools.vm.packages import ROOT, WORK, VmError, kernel
+
+MEMORY = "512M"
+BRIDGE = ROOT / "build/nvme/otx-pci"
+# A simulated drive is slow, and its host may be too: no command may time out for that.
+ARGUMENTS = "console=ttyS0 panic=-1 quiet mitigations=off nvme_core.io_timeout=4294967 nvme_core.admin_timeout=4294967"
+
+
+def qemu(image, archive, script, fd, sockets, console):
+    """The command line of QEMU; host directories are seen read-only by 9p."""
+    memory = f"memory-backend-memfd,id=mem,size={MEMORY},share=on"
+    share = "local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap"
+    words = f"""qemu-system-x86_64 -M q35,memory-backend=mem -object {memory} -m {MEMORY} -accel tcg -smp 1 -cpu max
+        -nodefaults -nic none -vga none -display none -serial {console} -serial file:{sockets}/report -no-reboot
+        -qtest unix:{sockets}/qtest,server=on,wait=off -qtest-log /dev/null -virtfs {share}
+        -kernel {image} -initrd {archive} -device x-pci-proxy-dev,id=drive,fd={fd}""".split()
+    return [*words, "-append", f"{ARGUMENTS} otx.run={script}"]
+
+
+class Machine:
+    """Runs one script of tools/vm/guest from its boot to its end.
+
+    `image`: the drive's NAND, which stays; `console`: whether standard input and output are the guest's. Lines that the
+    guest writes to its console go to `on_line` as they come; all is in build/vm/console.log.
+    """
+
+    def __init__(self, script, image="", console=False, on_line=None, seed=0):
+        self.on_line = on_line or (lambda line: None)
+        self.report = WORK / "report"
+        self.report.write_text("")
+        (WORK / "qtest").unlink(missing_ok=True)
+        ours, theirs = socket.socketpair()
+        kernel_image, _ = kernel()
+        self.log = open(WORK / "bridge.log", "a")  # noqa: SIM115
+        self.bridge = subprocess.Popen(
+            [BRIDGE, str(ours.fileno()), WORK / "qtest", str(image), str(seed)],
+            pass_fds=[ours.fileno()],
+            stderr=self.log,
+            stdin=subprocess.DEVNULL,
+        )
+        command = qemu(
+            kernel_image, initramfs.make(), script, theirs.fileno(), WORK, "mon:stdio" if console else "stdio"
+        )
+        self.qemu = subprocess.Popen(
+            command,
+            pass_fds=[theirs.fileno()],
+            stdin=None if console else subprocess.DEVNULL,
+            stdout=None if console else subprocess.PIPE,
+            stderr=None if console else subprocess.STDOUT,
+        )
+        ours.close(), theirs.close()
+        self.reader = None
+        if not console:
+            self.reader = threading.Thread(target=self._read, daemon=True)
+            self.reader.start()
+
+    def _read(self):
+        with open(WORK / "console.log", "ab") as log:
+            for line in self.qemu.stdout:
+                log.write(line)
+                log.flush()
+                self.on_line(line.decode(errors="replace").rstrip("\r\n"))
+
+    def wait(self, seconds=None):
+        """The exit code of the guest's script; VmError if there is none, or it takes longer."""
+        try:
+            self.qemu.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.power_cut()
+            raise VmError(f"the guest has not ended after {seconds} s; see {WORK}/console.log") from None
+        if self.reader:
+            self.reader.join()
+        self._end(self.bridge)
+        said = self.report.read_text().split()
+        if said[:1] != ["exit"]:
+            raise VmError(f"the guest ended without a word; see {WORK}/console.log and {WORK}/bridge.log")
+        return int(said[1])
+
+    def power_cut(self):
+        """Power fails for the drive, at once, and then for its host."""
+        self._end(self.bridge)
+        self._end(self.qemu)
+        if self.reader:
+            self.reader.join()
+
+    def _end(self, process):
+        if process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        if process is self.bridge:
+            self.log.close()
+
+
+def run(script, **kw):
+    """One script from boot to end: its exit code."""
+    started = time.time()
+    code = Machine(script, **kw).wait()
+    print(f"vm: {script} ended with {code} after {time.time() - started:.0f} s", file=sys.stderr)
+    return code
+
+
+os.environ.pop("LD_PRELOAD", None)
