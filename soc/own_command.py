@@ -12,7 +12,7 @@ from migen import If, Mux, Signal
 from soc import streams
 
 TAG = 31
-FIELDS = {"opcode": 8, "lba": 32, "count": 16, "arg": 32}
+FIELDS = [(field, bits) for field, bits in streams.CMD if field in ("opcode", "lba", "count", "arg")]
 
 
 class OwnCommand(LiteXModule):
@@ -22,7 +22,7 @@ class OwnCommand(LiteXModule):
         self.cmd, self.cpl = streams.endpoint(streams.CMD), streams.endpoint(streams.CPL)
         cmd, cpl = host["cmd"], host["cpl"]
         own = {}
-        for field, width in FIELDS.items():
+        for field, width in FIELDS:
             register = CSRStorage(width, name=field, description=f"Field {field} of firmware's own command.")
             setattr(self, f"own_{field}", register)
             own[field] = register.storage
@@ -43,7 +43,7 @@ class OwnCommand(LiteXModule):
             cpl.ready.eq(ended | self.cpl.ready),
             self.own_busy.status.eq(waiting | under_way),
         ]
-        for field, width in streams.CMD:
+        for field, _ in streams.CMD:
             mine = TAG if field == "tag" else own.get(field, 0)
             self.comb += getattr(cmd, field).eq(Mux(goes, mine, getattr(self.cmd, field)))
         for field, _ in streams.CPL:

@@ -98,7 +98,7 @@ void nvme_step(struct nvme *n) {
     uint32_t cc = nvme_hal_cc(), events = nvme_hal_events();
     struct nvme_failed failed;
     nvme_log_count(n);
-    if (nvme_hal_failed(&failed)) nvme_log_error(n, &failed);
+    for (uint32_t i = 0; i < NVME_ERRORS && nvme_hal_failed(&failed); i++) nvme_log_error(n, &failed);
     if (events >> NVME_EVENT_DISABLED & 1 || !NVME_CC_EN(cc)) {
         if (n->state != NVME_DISABLED) n->state = NVME_STOPPING;
     }

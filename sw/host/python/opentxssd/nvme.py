@@ -48,7 +48,7 @@ class Admin(IntEnum):
 
 @dataclass(frozen=True)
 class Result:
-    """A CQE: status type and code, whether the same command would fail again, DW0, and in which clock it was seen."""
+    """A CQE: status type and code, whether the command may be tried again, DW0, and in which clock it was seen."""
 
     status: int
     again: bool
