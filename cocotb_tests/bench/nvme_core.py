@@ -36,7 +36,7 @@ class Core:
         if status == Status.SUCCESS and command["opcode"] in (Opcode.WRITE, Opcode.READ):
             command["left"] = list(range(command["count"]))
             self.rng.shuffle(command["left"])
-        if status == Status.MEDIA_ERROR:  # some blocks come all the same
+        if status == Status.MEDIA_ERROR and command["opcode"] == Opcode.READ:  # some blocks come all the same
             command["left"] = list(range(command["count"] // 2))
         self.under_way[tag] = command
         self.tags.add(tag)

@@ -19,6 +19,7 @@ from cocotb_tests.models.nvme_commands import (
     Sqe,
     meaning,
     means,
+    parts_of,
     pieces,
 )
 from opentxssd.facts import BLOCK, NvmeStatus, Opcode, Order, Status
@@ -40,6 +41,8 @@ class Pair:
     priority: int = 2
     tail: int = 0
     head: int = 0  # as the last CQE said
+    count: int = 0  # commands, and those that CQEs said to be fetched
+    fetched: int = 0
     todo: list = field(default_factory=list)  # commands that the core must get, in their order
     under_way: dict = field(default_factory=dict)  # by cid
 
@@ -69,6 +72,7 @@ class Record:
         self.status = what.status
         self.parts = list(what.commands)  # that the core has not got
         self.pieces, self.lists, self.readable, self.writable = [], [], [], []
+        self.after = NvmeStatus.SUCCESS  # when all parts have ended well
         self.command = self.began = None
         self.done = self.failed = None
 
@@ -96,12 +100,10 @@ class Host(Stepper):
 
     # memory of the host
 
-    def pages(self, count, scattered=False):
+    def pages(self, count):
         """Address of so many pages that nobody has."""
         at = self.next_page
         self.next_page += (count + self.rng.randrange(1, 4)) * PAGE
-        if scattered:
-            return [at + i * PAGE for i in range(count)]
         return at
 
     # the controller
@@ -181,6 +183,38 @@ class Host(Stepper):
         self.open_parts = [r for r in self.open_parts if r.pair is not pair]
         return len(pair.under_way)
 
+    # memory that commands name
+
+    def buffer(self, length, offset=0, raw=None, list_at=None):
+        """PRPs of a new buffer of that length, `offset` bytes into its first page; its pages are in no order. `list_at`:
+        where in its page a list begins. With `raw` it has that data."""
+        pages = [self.pages(1) for _ in range(-(-(offset + length) // PAGE))]
+        self.rng.shuffle(pages)
+        prp1, left = pages[0] + offset, raw if raw is not None else self.rng.randbytes(length)
+        for i, page in enumerate(pages):
+            at = offset if i == 0 else 0
+            self.memory.put(page + at, left[: PAGE - at])
+            left = left[PAGE - at :]
+        if len(pages) == 1:
+            return prp1, self.rng.getrandbits(64)
+        if len(pages) == 2:
+            return prp1, pages[1]
+        at = 8 * self.rng.randrange(PAGE // 8 - len(pages)) if list_at is None else list_at
+        prp2, entries = self.pages(1) + at, pages[1:]
+        room = (PAGE - at) // 8
+        if len(entries) > room:
+            chain = self.pages(1)
+            self.memory.put(chain, struct.pack(f"<{len(entries) - room + 1}Q", *entries[room - 1 :]))
+            entries = [*entries[: room - 1], chain]
+        self.memory.put(prp2, struct.pack(f"<{len(entries)}Q", *entries))
+        return prp1, prp2
+
+    def move(self, opcode, lba, count, offset=0, list_at=None, raw=None, **fields):
+        """A SQE that moves blocks from or to a new buffer."""
+        prp1, prp2 = self.buffer(BLOCK * count, offset, raw, list_at)
+        cdw12 = fields.pop("cdw12", 0) | count - 1
+        return Sqe(opcode, slba=lba, cdw12=cdw12, prp1=prp1, prp2=prp2, **fields)
+
     # I/O commands
 
     def submit(self, pair, sqe, admin=False):
@@ -193,17 +227,18 @@ class Host(Stepper):
         record = Record(pair, sqe, what)
         pair.under_way[sqe.cid] = record
         at = pair.base + 64 * pair.tail
-        record.entry = (at, 64)
+        record.entry, record.number = (at, 64), pair.count
+        pair.count += 1
         self.memory.put(at, sqe.pack())
         self.memory.allow(self.memory.readable, [record.entry])
         pair.tail = (pair.tail + 1) % pair.size
         if admin:
             record.parts, record.status = [], None
             return record
-        if what.length:
+        if what.length and record.status is None:
             self._names(record)
-        if record.status is None and what.data != "ranges":
-            pair.todo.append(record)
+        if record.status is None:
+            (self.open_parts if what.data == "ranges" else pair.todo).append(record)
         return record
 
     def _names(self, record):
@@ -214,6 +249,9 @@ class Host(Stepper):
         except PrpOffset as wrong:
             record.status, record.parts, record.lists = NvmeStatus.PRP_OFFSET | DO_NOT_RETRY, [], wrong.lists
         record.readable = list(record.lists)
+        if what.data == "ranges":
+            raw = b"".join(memory.get(*piece) for piece in record.pieces)
+            record.parts, record.after = parts_of(raw, self.drive_.lbas, what.commands[0])
         if what.data == "read":
             record.writable = list(record.pieces)
             record.around = [self._around(p) for p in record.pieces]
@@ -258,14 +296,17 @@ class Host(Stepper):
         """A command that the core gets: the next one of a queue, or the next part of one."""
         seen = means(command)
         for record in self.open_parts:
-            if record.parts and means(record.parts[0]) == seen and record.command["tag"] == command["tag"]:
+            same_tag = record.command is None or record.command["tag"] == command["tag"]
+            if record.parts and means(record.parts[0]) == seen and same_tag:
                 return self._got(record, command)
         same = [p for p in self.pairs.values() if p.todo and means(p.todo[0].parts[0]) == seen]
         # of commands that are alike that one whose ignored fields are, too
         for pair in sorted(same, key=lambda p: p.todo[0].parts[0]["lba"] != command["lba"]):
             record = pair.todo.pop(0)
             if command["order"] != Order.SIMPLE or command["barrier"] or command["opcode"] == Opcode.BARRIER:
-                assert not [r for r in self.open_parts if r.pair is pair and r.parts], "parts come behind it"
+                before = [r for r in self.open_parts if r.pair is pair and r.parts and r.number < record.number]
+                goes_on = [r for r in before if r.command is None or r.command["status"] == Status.SUCCESS]
+                assert not goes_on, f"parts of {goes_on[0].sqe} come behind it"
             return self._got(record, command)
         raise AssertionError(
             f"nobody asked for {seen}; next are {[p.todo[0].sqe for p in self.pairs.values() if p.todo]}"
@@ -275,7 +316,7 @@ class Host(Stepper):
         record.parts.pop(0)
         record.command = command
         command["record"] = record
-        record.began = record.began or self.clock
+        record.began, record.last_part = record.began or self.clock, self.clock
         if record.parts and record not in self.open_parts:
             self.open_parts.append(record)
 
@@ -300,8 +341,8 @@ class Host(Stepper):
         assert pair.cq is ring and cid in pair.under_way, f"CQE of {cid} in queue {number}, which is not under way"
         record = pair.under_way.pop(cid)
         assert (head - pair.head) % pair.size <= (pair.tail - pair.head) % pair.size, "head of the submission queue"
-        own = ((record.entry[0] - pair.base) // 64 + 1) % pair.size
-        assert (head - own) % pair.size <= (pair.tail - own) % pair.size or pair.size == 2, "not fetched and done"
+        pair.fetched += (head - pair.head) % pair.size
+        assert record.number < pair.fetched, "it has ended, and its place is not free"
         pair.head = head
         record.done, record.dw0, record.dw1, record.ended = status >> 1, dw0, dw1, self.clock
         self.ended += 1
@@ -313,23 +354,34 @@ class Host(Stepper):
     def _judge(self, record):
         sqe, command = record.sqe, record.command
         want = record.status
-        if want is None:
-            assert command is not None and not record.parts or command["status"] != Status.SUCCESS, "not all was done"
+        if want is None and command is None:
+            assert record.meaning.data == "ranges" and not record.parts, f"{sqe} has not been done"
+            want = record.after
+        elif want is None:
             want = ENDS[command["status"]]
-            result = command["result"]
+            if want == NvmeStatus.SUCCESS:
+                assert not record.parts, f"{sqe}: only a part was done"
+                want = record.after
             if command["opcode"] == Opcode.COMMIT or command["commit"]:
                 assert 0 <= record.dw0 - (command["ended"] - command["at"]) <= 4, "clocks of the commit"
             else:
-                assert record.dw0 == result, f"{sqe}: DW0 {record.dw0:#x}, not {result:#x}"
+                assert record.dw0 == command["result"], f"{sqe}: DW0 {record.dw0:#x}, not {command['result']:#x}"
+            if record.meaning.data == "compare" and want == NvmeStatus.SUCCESS:
+                same = self._of_host(record) == self._of_core(record)
+                want = want if same else NvmeStatus.COMPARE_FAILURE | DO_NOT_RETRY
         assert record.done == want, f"{sqe}: status {record.done:#x}, not {want:#x}"
         self.statuses[want] = self.statuses.get(want, 0) + 1
         if want == NvmeStatus.SUCCESS and record.meaning.data in ("read", "write"):
-            mine = b"".join(self.memory.get(*piece) for piece in record.pieces)
-            blocks = command["fetched"] if record.meaning.data == "write" else command["delivered"]
-            its = b"".join(blocks[i] for i in range(command["count"]))
-            assert mine == its and len(mine) == command["count"] * BLOCK, f"{sqe}: other data"
+            assert self._of_host(record) == self._of_core(record), f"{sqe}: other data"
         for piece, around in zip(record.pieces, getattr(record, "around", []), strict=False):
             assert self._around(piece) == around, f"{sqe}: bytes around {piece} changed"
+
+    def _of_host(self, record):
+        return b"".join(self.memory.get(*piece) for piece in record.pieces)
+
+    def _of_core(self, record):
+        blocks = record.command["fetched"] or record.command["delivered"]
+        return b"".join(blocks[i] for i in range(record.command["count"]))
 
     def _forget(self, record):
         memory = self.memory

@@ -158,7 +158,19 @@ def meaning(sqe, drive, queue_priority=2):
         return Meaning(commands=[request(opcode=Opcode.TRIM, **part) for part in parts])
     if not sqe.slba >> 34 & 1:  # Dataset Management without deallocate
         return Meaning(status=NvmeStatus.SUCCESS)
-    return Meaning(data="ranges", length=((sqe.slba & 0xFF) + 1) * 16)
+    trim = request(opcode=Opcode.TRIM, **common | dict(fua=0, stream=0))
+    return Meaning(commands=[trim], data="ranges", length=((sqe.slba & 0xFF) + 1) * 16)
+
+
+def parts_of(raw, lbas, trim):
+    """(TRIMs of the ranges of Dataset Management, the status when they have ended well)."""
+    found = []
+    for _, blocks, lba in struct.iter_unpack("<IIQ", raw):
+        if lba + blocks > lbas:
+            return found, NvmeStatus.LBA_RANGE | DO_NOT_RETRY
+        for at in range(0, blocks, MAX_BLOCKS):
+            found.append(trim | dict(lba=lba + at, count=min(MAX_BLOCKS, blocks - at)))
+    return found, NvmeStatus.SUCCESS
 
 
 RANGED = (Opcode.READ, Opcode.WRITE, Opcode.TRIM)

@@ -9,25 +9,41 @@ import spinal.lib._
 /** How commands end that the core had.
   *
   * Contract. `goes` is each command that is given to the core. Each `cpl` becomes an `end` in the clock in which it
-  * comes: its status is that of NVMe, its DW0 the core's result, for what commits the clocks since `goes`.
+  * comes: its status is that of NVMe, its DW0 the core's result, for what commits the clocks since `goes`. A Compare that
+  * ended well and `differs` ends with COMPARE_FAILURE. A part that ended well of a slot that has more of them (`several`)
+  * is `again`, not an `end`; any `end` of one is `cancel`.
   */
 class CommandEnds extends Component {
+  import Nvme._
+
   val goes = slave port Flow(HostCmd())
   val cpl = slave port Stream(Completion())
+  val several = in port Bits(slots bits)
+  val compares, differs = in port Bool() // of the slot of `cpl`
+  val again = master port Stream(UInt(slotBits bits))
+  val cancel = master port Flow(UInt(slotBits bits))
   val end = master port Stream(CommandEnd())
 
   private val now = Reg(UInt(32 bits)) init 0
   now := now + 1
-  private val since = Nvme.table(UInt(32 bits), Nvme.slots)
-  private val commits = Nvme.table(Bool(), Nvme.slots)
-  private val to = goes.tag.resize(Nvme.slotBits)
+  private val since = table(UInt(32 bits), slots)
+  private val commits = table(Bool(), slots)
+  private val to = goes.tag.resize(slotBits)
   since.write(to, now, goes.valid)
   commits.write(to, goes.commit || goes.opcode === Opcode.COMMIT, goes.valid)
 
-  private val of = cpl.tag.resize(Nvme.slotBits)
-  end.arbitrationFrom(cpl)
+  private val of = cpl.tag.resize(slotBits)
+  private val well = cpl.status === Status.SUCCESS
+  private val more = several(of) && well
+  again.valid := cpl.valid && more
+  again.payload := of
+  cancel.valid := end.fire
+  cancel.payload := of
+  end.valid := cpl.valid && !more
+  cpl.ready := Mux(more, again.ready, end.ready)
   end.slot := of
   end.status := CommandEnds(cpl.status)
+  when(compares && differs && well)(end.status := CommandEnds.refusal(NvmeStatus.COMPARE_FAILURE))
   end.dw0 := Mux(commits.readAsync(of), now - since.readAsync(of), cpl.result)
 }
 
@@ -51,7 +67,7 @@ object CommandEnds {
     Status.NOT_READY -> NvmeStatus.NAMESPACE_NOT_READY
   )
 
-  /** A status as a CQE has it. */
+  /** A status as a CQE has it: what is refused is not to be retried. */
   def refusal(code: Int): Int = code | (if (code == NvmeStatus.SUCCESS) 0 else 1 << 14)
 
   def apply(status: UInt): UInt = {

@@ -16,9 +16,10 @@ case class Sqe() extends Bundle {
 
 /** Takes SQEs as they come from host memory.
   *
-  * Contract. For each entry of `fetched`, in order, eight `beats` come. Those of the admin queue go on to `admin`, an
-  * I/O command becomes one `sqe`, a clock after its last beat. Meanwhile, and until it has been taken, the beats of the
-  * next one wait. `arrived` for a clock when the last beat of either passes. Reset forgets all.
+  * Contract. For each entry of `fetched`, in order, eight `beats` come, which are always taken: eight SQEs have a place
+  * here, and `fetched` waits when they are on their way or here. Those of the admin queue go on to `admin`, an I/O
+  * command becomes one `sqe`, a clock after its last beat went through the line. `arrived` for a clock when the last
+  * beat of either has. Reset forgets all.
   */
 class SqeIntake extends Component {
   val fetched = slave port Stream(Fetched())
@@ -36,19 +37,22 @@ class SqeIntake extends Component {
   private val beat = Reg(UInt(3 bits)) init 0
   private val taken = Reg(Sqe())
 
-  admin.valid := beats.valid && now.valid && ofAdmin
-  admin.payload := beats.payload
-  beats.ready := now.valid && Mux(ofAdmin, admin.ready, !full)
-  when(beats.fire)(beat := beat + 1)
-  private val whole = beats.fire && beats.last
-  when(whole)(beat := 0)
+  private val waiting = StreamFifo(Bits(64 bits), 64)
+  waiting.io.push << beats.translateWith(beats.data)
+  private val words = waiting.io.pop
+  admin.valid := words.valid && now.valid && ofAdmin
+  admin.data := words.payload
+  admin.last := beat.andR
+  words.ready := now.valid && Mux(ofAdmin, admin.ready, !full)
+  when(words.fire)(beat := beat + 1)
+  private val whole = words.fire && beat.andR
   now.ready := whole
   arrived.valid := whole
   arrived.payload := now.payload
 
-  private val low = beats.data(31 downto 0)
-  private val high = beats.data(63 downto 32)
-  when(beats.fire && !ofAdmin) {
+  private val low = words.payload(31 downto 0)
+  private val high = words.payload(63 downto 32)
+  when(words.fire && !ofAdmin) {
     taken.from := now.payload
     switch(beat) {
       is(0) {
@@ -59,9 +63,9 @@ class SqeIntake extends Component {
         taken.nsid := high
       }
       is(1)(taken.cdw2 := low)
-      is(3)(taken.prp1 := beats.data.asUInt)
-      is(4)(taken.prp2 := beats.data.asUInt)
-      is(5)(taken.slba := beats.data.asUInt)
+      is(3)(taken.prp1 := words.payload.asUInt)
+      is(4)(taken.prp2 := words.payload.asUInt)
+      is(5)(taken.slba := words.payload.asUInt)
       is(6) {
         taken.cdw12 := low
         taken.cdw13 := high

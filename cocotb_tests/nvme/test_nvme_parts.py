@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Commands that the core knows no one command for: Write Zeroes of many blocks, Dataset Management, Compare, Read with
+FUA; and commands with an order beside them."""
+
+import os
+import struct
+
+import cocotb
+
+from cocotb_tests.bench.amount import amount
+from cocotb_tests.bench.nvme_host import LBAS, Host
+from cocotb_tests.bench.runner import run
+from cocotb_tests.models.nvme_commands import DO_NOT_RETRY, Sqe
+from opentxssd.facts import BLOCK, NvmeOpcode, NvmeStatus, Opcode, Order, Status
+
+VERILOG = os.environ.get("OTX_VERILOG_DIR", "build/tiny/verilog")
+SEED = int(os.environ.get("SEED", "1"))
+simulated = cocotb.test(timeout_time=20, timeout_unit="ms")
+ZEROES, RANGES, COMPARE = NvmeOpcode.WRITE_ZEROES, NvmeOpcode.DATASET_MANAGEMENT, NvmeOpcode.COMPARE
+DEALLOCATE = 1 << 34
+PAST = NvmeStatus.LBA_RANGE | DO_NOT_RETRY
+DIFFERS = NvmeStatus.COMPARE_FAILURE | DO_NOT_RETRY
+
+
+async def ready(dut, depth=64, **how):
+    h = await Host(dut, SEED, **how).begin()
+    await h.start()
+    return h, await h.create(1, depth)
+
+
+def deallocate(h, ranges, offset=0):
+    """`ranges`: (lba, blocks)."""
+    raw = b"".join(struct.pack("<IIQ", h.rng.getrandbits(32), blocks, lba) for lba, blocks in ranges)
+    prp1, prp2 = h.buffer(len(raw), offset, raw)
+    return Sqe(RANGES, slba=len(ranges) - 1 | DEALLOCATE | h.rng.getrandbits(2) << 32, prp1=prp1, prp2=prp2)
+
+
+async def do(h, pair, *sqes):
+    records = [h.submit(pair, sqe) for sqe in sqes]
+    h.ring(pair)
+    await h.drain()
+    return [r.done for r in records]
+
+
+@simulated
+async def zeroes_of_any_length_are_trims_of_at_most_32_blocks(dut):
+    h, pair = await ready(dut, pace=0.7)
+    h.core.blocks = {lba: b"x" * BLOCK for lba in range(LBAS)}
+    for lba, count in ((0, 1), (5, 32), (40, 33), (100, 64), (200, 65), (300, 500)):
+        assert await do(h, pair, Sqe(ZEROES, slba=lba, cdw12=count - 1 | (count % 2) << 30)) == [0]
+        assert not any(lba <= at < lba + count for at in h.core.blocks)
+    assert await do(h, pair, Sqe(ZEROES, slba=LBAS - 499, cdw12=499)) == [PAST]
+    assert await do(h, pair, Sqe(ZEROES, slba=0, cdw12=0xFFFF)) == [PAST]
+    assert len(h.core.blocks) == LBAS - 695 and not h.core.under_way
+
+
+@simulated
+async def ranges_are_deallocated_in_turn_whatever_their_alignment(dut):
+    h, pair = await ready(dut, pace=0.7)
+    h.core.blocks = {lba: b"x" * BLOCK for lba in range(LBAS)}
+    for n, offset in enumerate((0, 4, 4080, 4084, 4088, 4092, 16)):
+        base = 140 * n
+        ranges = [(base, 1), (base + 3, 0), (base + 10, 33), (base + 50, 64), (base + 120, 5)][: 5 - n % 3]
+        assert await do(h, pair, deallocate(h, ranges, offset)) == [0]
+        for lba, blocks in ranges:
+            assert not any(at in h.core.blocks for at in range(lba, lba + blocks))
+        assert base + 1 in h.core.blocks and base + 43 in h.core.blocks
+    gone = [(7 * n, 2) for n in range(130)] + [(980, 0)]
+    assert await do(h, pair, deallocate(h, gone, 2052)) == [0]
+    assert await do(h, pair, deallocate(h, [(0, 0)]), deallocate(h, [(0, 0), (4, 0)], 4092)) == [0, 0]
+    assert await do(h, pair, Sqe(RANGES, slba=255 | 3 << 32, prp1=3)) == [0], "without deallocate nothing is read"
+
+
+@simulated
+async def the_first_range_past_the_end_ends_the_command(dut):
+    h, pair = await ready(dut)
+    h.core.blocks = {lba: b"x" * BLOCK for lba in range(LBAS)}
+    for wrong in ((LBAS, 1), (LBAS - 3, 4), (0, 0xFFFF_FFFF), (1 << 32, 1), ((1 << 64) - 1, 2), (LBAS + 1, 0)):
+        assert await do(h, pair, deallocate(h, [(10, 2), wrong, (500, 2)])) == [PAST]
+    assert 500 in h.core.blocks and 11 not in h.core.blocks
+    assert await do(h, pair, deallocate(h, [(LBAS - 1, 1), (LBAS, 0), (0, 1)])) == [0]
+
+
+@simulated
+async def a_part_that_fails_ends_the_command(dut):
+    h, pair = await ready(dut)
+    h.core.answer = lambda c: (Status.READ_ONLY if c["lba"] >= 96 else Status.SUCCESS, 0)
+    status = NvmeStatus.READ_ONLY | DO_NOT_RETRY
+    assert await do(h, pair, Sqe(ZEROES, slba=0, cdw12=200), deallocate(h, [(3, 90), (80, 50), (0, 5)])) == [status] * 2
+    h.core.answer = lambda c: (Status.SUCCESS, 0)
+    assert await do(h, pair, Sqe(ZEROES, slba=0, cdw12=200), deallocate(h, [(3, 90), (80, 50), (0, 5)])) == [0, 0]
+
+
+@simulated
+async def what_is_compared_is_data_of_the_drive_with_that_of_the_host(dut):
+    h, pair = await ready(dut, pace=0.7)
+    for n, offset in enumerate((0, 4, 4092)):
+        count = 1 + n
+        raw = h.rng.randbytes(count * BLOCK)
+        h.core.blocks |= {40 + i: raw[i * BLOCK : (i + 1) * BLOCK] for i in range(count)}
+        other = []
+        for at in {0, len(raw) - 1, h.rng.randrange(len(raw))}:
+            wrong = bytearray(raw)
+            wrong[at] ^= 1 << h.rng.randrange(8)
+            other.append(bytes(wrong))
+        for there, status in ((raw, 0), *((wrong, DIFFERS) for wrong in other), (raw, 0)):
+            assert await do(h, pair, h.move(COMPARE, 40, count, offset, raw=there)) == [status]
+    h.core.answer = lambda c: (Status.MEDIA_ERROR, 0)
+    assert await do(h, pair, h.move(COMPARE, 40, 4)) == [NvmeStatus.READ_ERROR | DO_NOT_RETRY]
+    h.core.answer = lambda c: (Status.SUCCESS, 0)
+    assert await do(h, pair, h.move(COMPARE, 40, 3, raw=raw), h.move(COMPARE, 40, 3, raw=other[0])) == [0, DIFFERS]
+
+
+@simulated
+async def a_read_with_fua_is_behind_a_flush_of_its_blocks(dut):
+    h, pair = await ready(dut)
+    seen = []
+    accepts = h.core.accepts
+    h.core.accepts = lambda c: (seen.append((c["opcode"], c["lba"], c["count"])), accepts(c))
+    assert await do(h, pair, h.move(NvmeOpcode.READ, 30, 3, 4, cdw12=1 << 30)) == [0]
+    assert seen == [(Opcode.RFLUSH, 30, 3), (Opcode.READ, 30, 3)]
+
+
+@simulated
+async def what_has_an_order_waits_for_parts_before_it(dut):
+    """The bench sees that no part of a command before it comes behind it; others go meanwhile."""
+    h, pair = await ready(dut, pace=0.3)
+    for n in range(4):
+        long = h.submit(pair, Sqe(ZEROES, slba=300, cdw12=400))
+        many = h.submit(pair, deallocate(h, [(100 + 40 * i, 40) for i in range(4)]))
+        free = h.submit(pair, Sqe(NvmeOpcode.QUERY, cdw15=1, slba=n))
+        kind = (
+            dict(cdw14=Order.ORDERED),
+            dict(opcode=NvmeOpcode.BARRIER),
+            dict(opcode=NvmeOpcode.TX_COMMIT, cdw14=1 << 4),
+            dict(cdw14=Order.HEAD_OF_QUEUE),
+        )[n]
+        first = h.submit(pair, Sqe(kind.pop("opcode", NvmeOpcode.QUERY), **kind))
+        h.ring(pair)
+        await h.drain()
+        assert free.began < long.ended and first.began > max(long.began, many.began)
+        assert first.began > long.last_part and first.began > many.last_part
+
+
+@simulated
+async def a_controller_that_is_disabled_begins_no_more_parts(dut):
+    h, pair = await ready(dut)
+    h.core.blocks = {lba: b"x" * BLOCK for lba in range(LBAS)}
+    h.submit(pair, Sqe(ZEROES, slba=0, cdw12=LBAS - 1))
+    h.submit(pair, deallocate(h, [(1, LBAS - 1)] * 3))
+    h.submit(pair, h.move(NvmeOpcode.WRITE, 5, 4, 4))
+    h.ring(pair)
+    await h.until(lambda: len(h.core.blocks) < 900)
+    await h.stop()
+    assert len(h.core.blocks) > 700
+    await h.start()
+    pair = await h.create(1, 8)
+    assert await do(h, pair, Sqe(ZEROES, slba=0, cdw12=LBAS - 1), deallocate(h, [(1, LBAS - 1)])) == [0, 0]
+    assert not h.core.blocks
+
+
+@simulated
+@cocotb.parametrize(stall=[0.0, 0.25])
+async def random_commands_of_all_kinds(dut, stall):
+    """All opcodes, resets in between; ranges of blocks do not overlap while they are under way."""
+    h = await Host(dut, SEED, stall, latency=10, jitter=40, pace=0.7).begin()
+    rng = h.rng
+    h.core.answer = lambda c: (Status.MEDIA_ERROR if c["lba"] % 9 == 5 else Status.SUCCESS, c["lba"])
+    ended = 0
+    for _ in range(amount(2, 10)):
+        await h.start(weighted=rng.random() < 0.5)
+        pairs = [await h.create(q, rng.choice([4, 9, 20]), priority=q % 4) for q in (1, 2, 7)]
+        left = amount(40, 200)
+        while left:
+            pair = rng.choice(pairs)
+            if pair.room():
+                left -= 1
+                h.submit(pair, anything(h, rng, pairs))
+            if rng.random() < 0.7:
+                h.ring(pair)
+            await h.clocks(rng.choice([0, 30, 100, 300]))
+            for ring in h.rings.values():
+                if ring.head != ring.tail:
+                    h.consume(ring)
+        for pair in pairs:
+            h.ring(pair)
+        if rng.random() < 0.5:
+            await h.drain()
+            h.interrupts_follow()
+        await h.stop()
+        ended += h.ended
+    assert ended > 40 and len(h.statuses) > 4
+
+
+def anything(h, rng, pairs):
+    taken = {r.sqe.slba & 0x3FF for p in pairs for r in p.under_way.values()}
+    free = [n for n in range(0, LBAS, 64) if n not in taken]
+    if not free:
+        return Sqe(NvmeOpcode.FLUSH, slba=rng.getrandbits(20))
+    lba = rng.choice(free)
+    op = rng.choice([*NvmeOpcode, NvmeOpcode.READ, NvmeOpcode.WRITE, ZEROES, RANGES, COMPARE, 0x44, 0x89])
+    offset = rng.choice([0, 4, 4092, 4 * rng.randrange(1024)])
+    if op == RANGES:
+        count = rng.choice([1, 2, 5])
+        sqe = deallocate(h, [(lba + rng.randrange(20), rng.randrange(45)) for _ in range(count)], offset)
+        sqe.cdw2 = lba
+        return sqe
+    if op == ZEROES:
+        return Sqe(op, slba=lba, cdw12=rng.randrange(64))
+    if op in (1, 2, 5, 0x81, 0x82):
+        fields = dict(cdw12=rng.randrange(2) << 30) if op < 0x80 else dict(cdw2=rng.randrange(40))
+        raw = None
+        count = rng.choice([1, 1, 2, 4])
+        if op == COMPARE and rng.random() < 0.6:
+            raw = b"".join(h.core.blocks.get(lba + i, bytes(BLOCK)) for i in range(count))
+        return h.move(op, lba, count, offset, raw=raw, **fields)
+    attributes = rng.choice([0, 0, 1, 2, 1 << 4, 1 << 6, 1 << 2, 1 << 9])
+    return Sqe(op, slba=lba, nsid=rng.choice([1] * 9 + [2]), cdw2=rng.randrange(40), cdw14=attributes, cdw15=lba % 2)
+
+
+def test_nvme_parts():
+    run("otx_nvme", [f"{VERILOG}/otx_nvme.v"], __name__)
