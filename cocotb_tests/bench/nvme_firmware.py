@@ -78,7 +78,7 @@ class Firmware:
         return words
 
     def end(self, cid, status=0, dw0=0, dw1=0):
-        self.admin_cpl.queue.append(dict(zip(ports("AdminCompletion"), (dw0, dw1, status, cid), strict=True)))
+        self.admin_cpl.queue.append(dict(status=status, cid=cid, dw0=dw0, dw1=dw1))
 
     async def serve(self):
         """Takes one command, and does it if it is about queues; returns its words."""

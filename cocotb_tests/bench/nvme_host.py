@@ -186,8 +186,8 @@ class Host(Stepper):
     # memory that commands name
 
     def buffer(self, length, offset=0, raw=None, list_at=None):
-        """PRPs of a new buffer of that length, `offset` bytes into its first page; its pages are in no order. `list_at`:
-        where in its page a list begins. With `raw` it has that data."""
+        """PRPs of a new buffer of that length, `offset` bytes into its first page; its pages are in no order.
+        `list_at`: where in its page a list begins. With `raw` it has that data."""
         pages = [self.pages(1) for _ in range(-(-(offset + length) // PAGE))]
         self.rng.shuffle(pages)
         prp1, left = pages[0] + offset, raw if raw is not None else self.rng.randbytes(length)

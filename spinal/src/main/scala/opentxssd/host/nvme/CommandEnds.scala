@@ -9,9 +9,9 @@ import spinal.lib._
 /** How commands end that the core had.
   *
   * Contract. `goes` is each command that is given to the core. Each `cpl` becomes an `end` in the clock in which it
-  * comes: its status is that of NVMe, its DW0 the core's result, for what commits the clocks since `goes`. A Compare that
-  * ended well and `differs` ends with COMPARE_FAILURE. A part that ended well of a slot that has more of them (`several`)
-  * is `again`, not an `end`; any `end` of one is `cancel`.
+  * comes: its status is that of NVMe, its DW0 the core's result, for what commits the clocks since `goes`. A Compare
+  * that ended well and `differs` ends with COMPARE_FAILURE. A part that ended well of a slot that has more of them
+  * (`several`) is `again`, not an `end`; any `end` of one is `cancel`.
   */
 class CommandEnds extends Component {
   import Nvme._

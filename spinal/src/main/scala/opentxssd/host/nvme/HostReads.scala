@@ -18,12 +18,13 @@ object HostRead {
   val RANGE = 2
 }
 
-/** Reads what commands name out of host memory, as one stream of 64-bit words for each `want`, whatever its alignment and
-  * on how many pages it is.
+/** Reads what commands name out of host memory, as one stream of 64-bit words for each `want`, whatever its alignment
+  * and on how many pages it is.
   *
-  * Contract. `want` is a multiple of eight bytes. Its bytes go to the output of its kind, in the order of the wants, at one
-  * beat a clock. Reads leave eight clocks after `want` was taken; a want on two pages is two of them, and the second one
-  * begins with the upper half of a beat when the first has an odd number of words. Four wants are under way at most.
+  * Contract. `want` is a multiple of eight bytes. Its bytes go to the output of its kind, in the order of the wants, at
+  * one beat a clock. Reads leave eight clocks after `want` was taken; a want on two pages is two of them, and the
+  * second one begins with the upper half of a beat when the first has an odd number of words. Four wants are under way
+  * at most.
   */
 class HostReads extends Component {
   val want = slave port Stream(HostRead())

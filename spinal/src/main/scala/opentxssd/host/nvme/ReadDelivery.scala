@@ -8,11 +8,12 @@ import spinal.lib._
 
 /** Blocks that the core has read: to host memory, or beside the host's data for a Compare.
   *
-  * Contract. Blocks of `rdata` go out in their order, at one beat a clock, each as one write or as two, on two pages; when
-  * the first of two has an odd number of words it takes a beat more. Their writes are wanted ten clocks after the first
-  * beat, while the block before is on its way. `compares` says of the slot `slot` whether its blocks are compared: then
-  * the host's come by `compare` and `compared`, and a word that is not the same makes `differs` of the slot, until
-  * `forget`. `pending`: a block has begun whose writes are not wanted yet; `comparing`: one that is not compared yet.
+  * Contract. Blocks of `rdata` go out in their order, at one beat a clock, each as one write or as two, on two pages;
+  * when the first of two has an odd number of words it takes a beat more. Their writes are wanted ten clocks after the
+  * first beat, while the block before is on its way. `compares` says of the slot `slot` whether its blocks are
+  * compared: then the host's come by `compare` and `compared`, and a word that is not the same makes `differs` of the
+  * slot, until `forget`. `pending`: a block has begun whose writes are not wanted yet; `comparing`: one that is not
+  * compared yet.
   */
 class ReadDelivery extends Component {
   import Nvme._
