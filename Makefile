@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 # `make` lists the targets. Everything generated goes below build/.
-SHELL := /bin/bash
+VM_SHELL := $(filter-out SHELL=,$(filter SHELL=%,$(MAKEOVERRIDES)))
+override SHELL := /bin/bash
 PRESET ?= sim
 IMAGE ?= build/drive.nand
 BOARD ?= ecpix5
 PYTHON := .venv/bin/python
 ENV := . tools/env.sh &&
 
+# a value as one word of a shell
+quoted = '$(subst ','\'',$(1))'
+
 .DEFAULT_GOAL := help
-.PHONY: help setup verilog drive-build run drive wave lint format synth area formal mutants campaign test docs block bench powercut soak dram bitstream clean
+.PHONY: help setup verilog drive-build run drive vm wave lint format synth area formal mutants campaign test docs block bench powercut soak dram bitstream clean
 
 help: ## list the targets
 	@grep -hE '^[a-z][a-z0-9_-]*:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -27,6 +31,9 @@ run: setup ## the whole drive on real input: file system, power cut, transaction
 
 drive: setup ## serve the drive on build/otx.sock (NBD: drive, atomic) and build/otx.cmd (commands) until interrupted; PRESET=sim IMAGE=build/drive.nand
 	@$(ENV) tools/drive_build.sh $(PRESET) && exec python tools/drive.py $(PRESET) $(IMAGE)
+
+vm: setup ## a virtual machine with Debian's kernel whose disk is the drive: its acceptance; SHELL=1: a console; CMD='...': one command
+	@$(ENV) tools/drive_build.sh nvme untrained && exec python -m tools.vm $(if $(VM_SHELL),shell,$(if $(CMD),command $(call quoted,$(CMD))))
 
 wave: setup ## record commits of 1 to 1,000 entries; FST, GTKWave save file and a table read back from the FST
 	@$(ENV) tools/drive_build.sh sim && python tools/wave_commits.py

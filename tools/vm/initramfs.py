@@ -16,8 +16,8 @@ BEFORE = "virtio_pci 9pnet_virtio 9p crc32c_generic ext4 f2fs btrfs".split()
 DRIVE = "nvme".split()
 
 
-def make():
-    """build/vm/initramfs.gz, made anew: it holds the guest's scripts."""
+def make(files):
+    """build/vm/initramfs.gz, made anew: it holds the guest's scripts, and `files` ({name: text}) beside them."""
     tree = WORK / "initramfs"
     shutil.rmtree(tree, ignore_errors=True)
     for folder in ("bin", "modules", "h", "proc", "dev", "guest"):
@@ -25,12 +25,14 @@ def make():
     shutil.copy("/bin/busybox", tree / "bin/busybox")
     (tree / "bin/sh").symlink_to("busybox")
     for kind, names in (("before", BEFORE), ("drive", DRIVE)):
-        files = modules(names)
-        for file in files:
-            shutil.copy(file, tree / "modules" / file.name)
-        (tree / "modules" / kind).write_text("".join(f"{file.name}\n" for file in files))
+        found = modules(names)
+        for module in found:
+            shutil.copy(module, tree / "modules" / module.name)
+        (tree / "modules" / kind).write_text("".join(f"{module.name}\n" for module in found))
     for script in GUEST.iterdir():
         shutil.copy(script, tree / "guest" / script.name)
+    for name, text in files.items():
+        (tree / "guest" / name).write_text(text)
     init = tree / "init"
     shutil.copy(GUEST / "init", init)
     init.chmod(init.stat().st_mode | stat.S_IXUSR)

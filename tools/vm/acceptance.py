@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The acceptance of the drive by software that is not ours: Debian's kernel with its nvme driver, nvme-cli, mkfs, fsck
+and fio, in one virtual machine after the other on the same drive; also power cuts.
+
+A line for each step as it ends. VmError at the first that does not hold.
+"""
+
+import random
+import threading
+import time
+
+from tools.vm.machine import Machine
+from tools.vm.packages import WORK, VmError
+
+SCRIPTS = ["admin", "blocks", "files", "resets", "rebooted"]
+SHORT = ["blocks"]
+LIMIT_S = 1500  # of a script
+
+
+class Steps:
+    """What the lines of a guest say of its steps."""
+
+    def __init__(self, script):
+        self.script, self.done, self.failed, self.synced = script, 0, None, []
+        self.begun, self.other = time.time(), []
+        self.changed = threading.Condition()
+
+    def line(self, text):
+        kind, _, rest = text.partition(" ")
+        with self.changed:
+            if kind == "@begin":
+                self.begun, self.other = time.time(), []
+            elif kind == "@ok":
+                self.done += 1
+                print(f"vm: {self.script}: {rest}: ok, {time.time() - self.begun:.1f} s", flush=True)
+            elif kind == "@failed":
+                self.failed = rest
+                print("\n".join(self.other), flush=True)
+            elif kind == "@synced":
+                self.synced.append(tuple(rest.split()))
+            else:
+                self.other.append(text)
+            self.changed.notify_all()
+
+    def wait_synced(self, count, seconds):
+        with self.changed:
+            if not self.changed.wait_for(lambda: self.failed or len(self.synced) >= count, seconds):
+                raise VmError(f"only {len(self.synced)} files were synced in {seconds} s")
+            if self.failed:
+                raise VmError(f"{self.script}: {self.failed} failed")
+            return list(self.synced)
+
+
+def run(script, image, **kw):
+    """One script, to its end."""
+    steps = Steps(script)
+    code = Machine(script, image, on_line=steps.line, **kw).wait(LIMIT_S)
+    if code or steps.failed or not steps.done:
+        raise VmError(f"{script}: {steps.failed or f'ended with {code}'}; see {WORK}/console.log")
+    return steps.done
+
+
+def crash(image, seed):
+    """A power cut in the middle of writing files, of a copy and of fio; the next start, and what must be there."""
+    count, steps = random.Random(seed).randrange(5, 30), Steps("crash")
+    machine = Machine("crash", image, on_line=steps.line, seed=seed)
+    try:
+        steps.wait_synced(count, LIMIT_S)
+    finally:
+        machine.power_cut()
+    synced = steps.synced
+    print(f"vm: crash: power cut {seed}, after {len(synced)} synced files", flush=True)
+    names = "".join(f"{name} {digest}\n" for name, digest in synced)
+    return steps.done + 1 + run("recovered", image, files={"synced": names})
+
+
+def acceptance(cuts=3, short=False):
+    """All of it; the number of steps."""
+    started, image, done = time.time(), WORK / "acceptance.nand", 0
+    for old in (image, WORK / "console.log", WORK / "bridge.log"):
+        old.unlink(missing_ok=True)
+    for script in SHORT if short else SCRIPTS:
+        done += run(script, image)
+    for seed in range(1, cuts + 1):
+        done += crash(image, seed)
+    print(f"vm: {done} steps passed in {time.time() - started:.0f} s", flush=True)
+    return done
