@@ -8,6 +8,7 @@ import shutil
 import stat
 from pathlib import Path
 
+from opentxssd.facts import NvmeOpcode
 from tools.vm.packages import WORK, modules, run
 
 GUEST = Path(__file__).resolve().parent / "guest"
@@ -31,7 +32,8 @@ def make(files):
         (tree / "modules" / kind).write_text("".join(f"{module.name}\n" for module in found))
     for script in GUEST.iterdir():
         shutil.copy(script, tree / "guest" / script.name)
-    for name, text in files.items():
+    opcodes = "".join(f"{opcode.name} = {opcode.value:#x}\n" for opcode in NvmeOpcode)
+    for name, text in ({"nvme_opcodes.py": opcodes} | files).items():
         (tree / "guest" / name).write_text(text)
     init = tree / "init"
     shutil.copy(GUEST / "init", init)

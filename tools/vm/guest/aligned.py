@@ -5,8 +5,8 @@ import os
 import sys
 
 from nvme_ioctl import BLOCK, send
+from nvme_opcodes import READ, WRITE
 
-WRITE, READ = 1, 2
 disk = os.open(sys.argv[1], os.O_RDWR)
 for blocks in (1, 2, 3, 31):
     for offset in (0, 4, 8, 512, 2052, 4092):

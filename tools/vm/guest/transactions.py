@@ -5,8 +5,8 @@ import os
 import sys
 
 from nvme_ioctl import BLOCK, send
+from nvme_opcodes import READ, TX_ABORT, TX_BEGIN, TX_COMMIT, TX_READ, TX_WRITE, WRITE
 
-WRITE, READ, BEGIN, TX_WRITE, TX_READ, COMMIT, ABORT = 1, 2, 0x80, 0x81, 0x82, 0x84, 0x88
 disk = os.open(sys.argv[1], os.O_RDWR)
 LBA, BLOCKS, TXID = 700, 8, 5
 
@@ -26,15 +26,15 @@ def write(data, opcode=WRITE, **fields):
 
 
 old, new = os.urandom(BLOCKS * BLOCK), os.urandom(BLOCKS * BLOCK)
-for end in (COMMIT, ABORT):
+for end in (TX_COMMIT, TX_ABORT):
     write(old)
-    good(BEGIN, cdw2=TXID)
+    good(TX_BEGIN, cdw2=TXID)
     write(new, TX_WRITE, cdw2=TXID)
     assert read() == old, "a write was seen before its commit"
     assert read(TX_READ, cdw2=TXID) == new, "a transaction does not see what it has written"
     clocks, _ = good(end, cdw2=TXID)
-    assert read() == (new if end == COMMIT else old)
-    if end == COMMIT:
+    assert read() == (new if end == TX_COMMIT else old)
+    if end == TX_COMMIT:
         print(f"committed {BLOCKS} blocks in {clocks} clocks")
-status, *_ = send(disk, COMMIT, cdw2=TXID)
+status, *_ = send(disk, TX_COMMIT, cdw2=TXID)
 assert status & 0x7FF == 0x1C0, f"a commit of what is not open: status {status:#x}"
