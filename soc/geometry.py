@@ -233,7 +233,7 @@ class Geometry:
             self.patrol_us == 0 or 10 <= self.patrol_us <= 5_000_000,
             f"patrol_us is {self.patrol_us}, must be 0 or 10 to 5000000",
         )
-        need(self.frames <= 1024, f"{self.frames} frames in all, at most 1024")
+        need(self.frames <= 32_768, f"{self.frames} frames in all, at most 32768")
         need(self.commands in (32, 256), f"commands is {self.commands}, must be 32 or 256")
         need(1 <= self.tx_entries <= 60_000, f"tx_entries is {self.tx_entries}, must be 1 to 60000")
         most = (TXIDS - 2) * 2 * self.tx_slots  # ftl_log.h; the last txid's area has positions of map pages (ftl_map.h)
@@ -529,9 +529,19 @@ PRESETS = {
             **NEAR,
             **MODEL,
         ),
-        Geometry("sim", 4, 2, 192, 64, 65_536, **UNWATCHED),
+        Geometry("sim", 4, 2, 192, 64, 65_536, write_frames=1024, buffer_percent=90, **UNWATCHED),
         Geometry(
-            "paper", 8, 8, 2560, 64, 8_388_608, write_frames=512, read_frames=256, firmware_frames=192, **UNWATCHED
+            "paper",
+            8,
+            8,
+            2560,
+            64,
+            8_388_608,
+            write_frames=16_384,
+            read_frames=256,
+            firmware_frames=192,
+            buffer_percent=90,
+            **UNWATCHED,
         ),
         Geometry("ecpix5", 1, 2, 4096, 64, 393_216, clock_mhz=75, host_timeout_us=2_000_000),
     ]

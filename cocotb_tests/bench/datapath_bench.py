@@ -523,7 +523,10 @@ class DataPathBench(Stepper, EngineModel, FirmwareAsks):
             assert record["kind"] == L_COMMIT and self.state[w["txid"]] == COMMITTING
             assert record["serial"] & 31 == w["txid"]
             self.epochs.waits(w, self.log)
-        elif self.active[w["tag"]]["opcode"] in (PREPARE, ABORT):
+        else:
+            tx = self.active[w["tag"]]["hasTx"]
+            assert w["after"] == (w["index"] if tx else 0), f"{self.active[w['tag']]} waits for {w}"
+        if w["flush"] and self.active[w["tag"]]["opcode"] in (PREPARE, ABORT):
             of = {PREPARE: (L_PREPARE, (PREPARED,)), ABORT: (L_ABORT, (ABORTED, FREE))}
             kind, states = of[self.active[w["tag"]]["opcode"]]
             assert record["kind"] == kind and self.state[w["txid"]] in states

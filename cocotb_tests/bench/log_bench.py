@@ -205,11 +205,13 @@ class Bench:
             self.append_in.queue.append(e.payload)
         return len(self.model.plan)
 
-    def wait(self, flush, index, txid=0, relaxed=0, after=0):
+    def wait(self, flush, index, txid=0, relaxed=0, after=None):
         """A wait is sent when the entries it needs are appended, as the data path does.
 
-        `after`: of a COMMIT, the index behind the last order-preserving page of an earlier epoch.
+        `after`: of a COMMIT, the index behind the last order-preserving page of an earlier epoch; of a FLUSH, behind
+        the last page of a transaction that it waits for: all when it is not given.
         """
+        after = (index if flush else 0) if after is None else after
         tag = self.tags.pop()
         self.later.append(dict(tag=tag, flush=flush, relaxed=relaxed, txid=txid, index=index, after=after))
         return tag

@@ -421,7 +421,8 @@ async def random_histories_agree_with_the_model(dut):
             waiting[b.wait(0, b.group(commit(t, counts[t], use[t])), t, int(rng.random() < 0.3), after)] = t
             counts[t], use[t] = 0, use[t] + 1
         elif do < 0.9 and len(b.tags) > 2:
-            b.wait(1, max(0, len(b.model.plan) - rng.choice([0, 0, 0, 1, 5, 200])))
+            at = max(0, len(b.model.plan) - rng.choice([0, 0, 0, 1, 5, 200]))
+            b.wait(1, at, after=rng.choice([0, at]))
         elif do < 0.95:
             b.group(Entry(kind=rng.choice([TRIM, ABORT, RELOCATE]), lpn=rng.randrange(1000), arg=rng.randrange(1000)))
         await b.until(lambda: len(b.append_in.queue) < 40 and not b.later, 20000)

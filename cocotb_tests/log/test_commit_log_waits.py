@@ -66,6 +66,52 @@ async def flush_waits_for_every_data_page_before_it_but_for_none_after(dut):
 
 
 @cocotb.test()
+async def flush_waits_for_no_page_of_an_open_transaction_but_for_those_before_a_commit(dut):
+    b = await bench(dut)
+    b.auto_data = False
+
+    def ends(index):
+        b.finish_data([which for which, *_ in b.outstanding].index(index))
+
+    for e in (write(3, 1), *plain(lpn=2), write(4, 3), *plain(lpn=4)):
+        b.group(e)
+    b.wait(1, 4, after=0)
+    await b.until(lambda: b.model.durable == 4)
+    ends(1)
+    await b.clocks(100)
+    assert not b.ended, "a plain page is outstanding"
+    ends(3)
+    await b.until(lambda: b.ended, 20)
+    assert b.model.watermark == 0 and int(dut.mark.value) == 0
+    b.wait(1, 4, after=1)  # as PREPARE, or FUA in a transaction
+    await b.clocks(100)
+    assert len(b.ended) == 1, "a page that it names is outstanding"
+    ends(0)
+    await b.until(lambda: len(b.ended) == 2, 20)
+    for relaxed in (1, 0):
+        use = 2 + relaxed
+        start = len(b.model.plan)
+        for e in (write(5, 5, use), write(6, 6, use), commit(5, 1, use), write(7, 7, use), *plain(lpn=8)):
+            b.group(e)
+        b.wait(0, start + 3, 5, relaxed=relaxed)
+        n = len(b.ended)
+        flush = b.wait(1, start + 5, after=0)
+        await b.until(lambda: b.model.head == start + 5)
+        ends(start + 4)
+        await b.until(lambda: b.model.durable == start + 5)
+        await b.clocks(100)
+        assert flush not in [e[1] for e in b.ended[n:]], "the COMMIT before it could be dropped, and its epoch with it"
+        ends(start)
+        await b.clocks(100)
+        for index in {2, start + 1} & {which for which, *_ in b.outstanding}:
+            ends(index)
+        await b.until(lambda: flush in [e[1] for e in b.ended[n:]], 40)
+        assert start + 3 in [which for which, *_ in b.outstanding], "the page of the open transaction"
+        ends(start + 3)
+        await b.until(lambda: b.model.watermark == start + 5)
+
+
+@cocotb.test()
 async def commit_waits_for_its_log_page_and_for_its_own_data_pages_only(dut):
     b = await bench(dut)
     b.auto_data = b.auto_program = False
@@ -115,13 +161,13 @@ async def commit_that_is_complete_waits_for_the_one_before_it(dut):
     b.auto_data = False
     for e in (write(1), write(2), commit(1, 1), commit(2, 1)):
         b.group(e)
+    flush = b.wait(1, 2, after=0)
     b.wait(0, 3, 1)
     b.wait(0, 4, 2)
-    flush = b.wait(1, 0)
     await b.until(lambda: b.model.durable == 4)
     b.finish_data(1)
     await b.clocks(100)
-    assert not b.committed and [e[1] for e in b.ended] == [flush], "a flush need not wait for commits"
+    assert not b.committed and [e[1] for e in b.ended] == [flush], "a flush need not wait for commits behind it"
     b.finish_data(0)
     await b.until(lambda: len(b.ended) == 3)
     assert b.committed == [1, 2]

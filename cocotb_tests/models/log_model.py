@@ -118,7 +118,8 @@ class LogModel:
         self.plan, self.head = [], 0  # entries offered and to be offered; how many the log has taken
         self.blocks = [[] for _ in range(lanes)]
         self.pages, self.images, self.finished = [], [], set()
-        self.done, self.watermark, self.pending = set(), 0, [0] * TXIDS
+        self.done, self.watermark, self.plain, self.pending = set(), 0, 0, [0] * TXIDS
+        self.record = 0  # index of the last COMMIT that waited
         self.commits, self.flushes, self.shown, self.waits = deque(), deque(), deque(), []
         self.relaxed = []  # indexes of the RELAXED COMMITs that were shown
         self.fault = False
@@ -158,6 +159,10 @@ class LogModel:
     def _advance(self):
         while self.watermark < self.head and (self.plan[self.watermark].kind != MAP or self.watermark in self.done):
             self.watermark += 1
+        while self.plain < self.head and (
+            self.plan[self.plain].inTx or self.plan[self.plain].kind != MAP or self.plain in self.done
+        ):
+            self.plain += 1
 
     def program_done(self, cookie, status):
         which = max(n for n in range(len(self.pages)) if n % FRAMES == cookie % FRAMES), cookie // FRAMES
@@ -184,6 +189,10 @@ class LogModel:
 
     def waiter(self, tag, flush, relaxed, txid, index, after):
         assert not (flush and relaxed)
+        if flush:
+            after = max(after, self.record)
+        else:
+            self.record = index
         (self.flushes if flush else self.commits).append((tag, txid, index, relaxed, after))
         if not relaxed:
             self.waits.append(index)
@@ -362,8 +371,8 @@ class LogModel:
         if self.shown and self.shown[0] == tag:
             self.shown.popleft()
             return "COMMIT"
-        want, _, index, *_ = self.flushes.popleft()
+        want, _, index, _, after = self.flushes.popleft()
         assert want == tag, f"FLUSH {tag} done, {want} is first"
-        why = f"FLUSH {tag} done: durable {self.durable}, complete {self.watermark}, index {index}"
-        assert self.plp or self.durable >= index and self.watermark >= index, why
+        why = f"FLUSH {tag} done: durable {self.durable}, complete {self.watermark}, plain {self.plain}, index {index}, {after}"
+        assert self.plp or self.durable >= index and self.plain >= index and self.watermark >= after, why
         return "FLUSH"

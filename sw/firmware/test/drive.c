@@ -623,11 +623,23 @@ void drive_takes(bool completions) {
     hw_advance();
 }
 
+/* LogWaiters.scala: all before the last COMMIT is complete, and behind that all but pages of transactions. */
+static bool flushed(uint64_t upto) {
+    uint64_t index = upto;
+    if (hw.durable < upto) return false;
+    while (index > hw.watermark && hw.entry[index - 1].kind != FTL_COMMIT) {
+        index--;
+        if (!hw.done[index] && hw.entry[index].kind == FTL_MAP && !(hw.entry[index].flags & FTL_ENTRY_IN_TX))
+            return false;
+    }
+    return hw.watermark >= index;
+}
+
 void drive_flush(void) {
-    drive_takes(true); /* it waits for all */
+    drive_takes(true); /* it waits for all that is plain */
     uint64_t upto = hw.head;
     uint32_t items = drive.items;
-    for (uint32_t tries = 0; !hw.stopped && (hw.durable < upto || hw.watermark < upto); tries++) {
+    for (uint32_t tries = 0; !hw.stopped && !flushed(upto); tries++) {
         CHECK(tries < 100000);
         drive_supply(2);
         if (no_place() && (hw.closed < upto || waits_for_place())) hw.stopped = true;

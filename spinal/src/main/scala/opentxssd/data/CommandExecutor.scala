@@ -196,8 +196,8 @@ class CommandExecutor(p: OtxParam) extends Component {
   waiter.flush := !isCommit
   waiter.relaxed := cmd.relaxed
   waiter.txid := txid
-  waiter.after := epochs.after
   waiter.index := Mux(hand.endsWithLog, entries.index + 1, head)
+  waiter.after := Mux(isCommit, epochs.after, cmd.hasTx.mux(waiter.index, U(0, 48 bits)))
 
   private val pages = RegNext(buffer.waiting + hand.blocks)
   private val hasPages = allocLeft >= pages || !isWrite

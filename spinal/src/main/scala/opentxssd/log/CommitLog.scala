@@ -97,7 +97,7 @@ class CommitLog(p: OtxParam) extends Component {
     val assembler = new LogAssembler(p)
     val lanes = new LogLanes(p)
     val pages = new LogPages(p)
-    val watermark = new LogWatermark
+    val watermark, plain = new LogWatermark
     val pending = new LogPending
     val waiters = new LogWaiters
     val hold = new LogHold
@@ -186,6 +186,11 @@ class CommitLog(p: OtxParam) extends Component {
   watermark.complete := !isMap
   watermark.done.valid := done.valid && done.ok
   watermark.done.payload := done.index(9 downto 0)
+  living.plain.head := assembler.head
+  living.plain.push := assembler.pushed
+  living.plain.complete := !isMap || merged.inTx
+  living.plain.done.valid := done.valid && done.ok && !done.hasTx
+  living.plain.done.payload := done.index(9 downto 0)
   pending.up.valid := RegNext(assembler.pushed && isMap && merged.inTx) init False
   pending.up.payload := RegNext(merged.serial(4 downto 0))
   pending.down.valid := RegNext(done.valid && done.ok && done.hasTx) init False
@@ -195,6 +200,7 @@ class CommitLog(p: OtxParam) extends Component {
   waiters.waiter << waiter.haltWhen(!enable)
   waiters.durable := living.pages.durable
   waiters.mark := watermark.mark
+  waiters.plain := living.plain.mark
   waiters.fault := living.fault
   waiters.none := pending.none
   pending.ask := waiters.ask

@@ -30,7 +30,7 @@ case class LogWait() extends Bundle {
   val relaxed = Bool() // of a COMMIT
   val txid = UInt(5 bits)
   val index = UInt(48 bits)
-  val after = UInt(48 bits) // of a COMMIT: order-preserving pages of earlier epochs have a lower index
+  val after = UInt(48 bits) // pages of transactions, and of a COMMIT all pages, count below it
 }
 
 case class TagStatus() extends Bundle {

@@ -8,7 +8,10 @@ import spinal.lib._
 
 /** Who waits for the log: commands that complete when what they need is durable and complete.
   *
-  * FLUSH (and FUA), in order: done when `durable` and `mark` (completeness watermark) have reached its index. COMMIT,
+  * FLUSH (and FUA), in order: done when `durable` and `plain` have reached its index, and `mark` (completeness watermark)
+  * its `after` and the index of the last COMMIT that waited before it. `plain` is the watermark that takes pages of
+  * transactions for complete: nobody has promised those of open ones. A COMMIT that is logged is another matter:
+  * recovery that drops it drops later epochs, too. COMMIT,
   * in order: when `durable` has reached its index, `none` says that no page of its txid (`ask`) is outstanding, and
   * `mark` has reached its `after` (recovery drops it with an order-preserving page of an earlier epoch); then `tx`
   * COMMIT is sent, and when that is taken the command is done. So commits become visible in the order in which
@@ -36,7 +39,7 @@ class LogWaiters extends Component {
 
   val waiter = slave port Stream(LogWait())
   val durable = in port UInt(48 bits)
-  val mark = in port UInt(48 bits)
+  val mark, plain = in port UInt(48 bits)
   val fault, plp = in port Bool()
   val ask = out port UInt(5 bits)
   val none = in port Bool()
@@ -52,7 +55,13 @@ class LogWaiters extends Component {
   commitTo := committed
   readyTo := ready
 
-  private val queues = StreamDemux(waiter, waiter.flush.asUInt, 2).map(_.queue(OtxParam.tags))
+  private val record = Reg(UInt(48 bits)) init 0 // index of the last COMMIT that came
+  when(waiter.fire && !waiter.flush)(record := waiter.index)
+  private val entering = cloneOf(waiter)
+  entering << waiter
+  entering.after.removeAssignments() := Mux(waiter.flush && record > waiter.after, record, waiter.after)
+
+  private val queues = StreamDemux(entering, entering.flush.asUInt, 2).map(_.queue(OtxParam.tags))
   private val commit = queues(0)
   private val flush = queues(1)
 
@@ -77,7 +86,8 @@ class LogWaiters extends Component {
   private val relaxed = commit.relaxed || plp
   when(commit.valid && !relaxed && complete)(ready := commit.index)
   private val flushFree, commitFree = Bool()
-  private val flushEnd = ending(flush, durable >= flush.index && mark >= flush.index || plp, flushFree)
+  private val flushEnd =
+    ending(flush, durable >= flush.index && plain >= flush.index && mark >= flush.after || plp, flushFree)
   private val relaxedTo = Reg(UInt(48 bits)) init 0 // index of the last RELAXED COMMIT that has had its turn
   private val covered = RegNext(mark >= relaxedTo) init True // all entries before it are complete
   private val settled = RegNext(!(commit.fire && relaxed)) init True // `covered` is about `relaxedTo`
