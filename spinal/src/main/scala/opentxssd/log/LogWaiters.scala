@@ -8,10 +8,10 @@ import spinal.lib._
 
 /** Who waits for the log: commands that complete when what they need is durable and complete.
   *
-  * FLUSH (and FUA), in order: done when `durable` and `plain` have reached its index, and `mark` (completeness watermark)
-  * its `after` and the index of the last COMMIT that waited before it. `plain` is the watermark that takes pages of
-  * transactions for complete: nobody has promised those of open ones. A COMMIT that is logged is another matter:
-  * recovery that drops it drops later epochs, too. COMMIT,
+  * FLUSH (and FUA), in order: done when `durable` and `plain` have reached its index, and `mark` (completeness
+  * watermark) its `after` and the index of the last COMMIT that waited before it. `plain` is the watermark that takes
+  * pages of transactions for complete: nobody has promised those of open ones. A COMMIT that is logged is another
+  * matter: recovery that drops it drops later epochs, too. COMMIT,
   * in order: when `durable` has reached its index, `none` says that no page of its txid (`ask`) is outstanding, and
   * `mark` has reached its `after` (recovery drops it with an order-preserving page of an earlier epoch); then `tx`
   * COMMIT is sent, and when that is taken the command is done. So commits become visible in the order in which
