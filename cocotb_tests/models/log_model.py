@@ -373,6 +373,6 @@ class LogModel:
             return "COMMIT"
         want, _, index, _, after = self.flushes.popleft()
         assert want == tag, f"FLUSH {tag} done, {want} is first"
-        why = f"FLUSH {tag} done: durable {self.durable}, complete {self.watermark} ({self.plain}), index {index}, {after}"
+        why = f"FLUSH {tag} done: durable {self.durable}, complete {self.watermark}, {self.plain}, of {index}, {after}"
         assert self.plp or self.durable >= index and self.plain >= index and self.watermark >= after, why
         return "FLUSH"
