@@ -46,7 +46,7 @@ struct Message {
 
 std::vector<Region> regions;
 uint64_t faults, seen, clock_now;
-bool msix_enable, msix_mask, function_reset;
+bool msix_enable, msix_mask, function_reset, active;
 std::deque<Access> accesses;
 std::deque<uint64_t> answers;
 std::deque<Read> reads;
@@ -125,6 +125,7 @@ void put(Votx_sim_top &top) {
 
 void look(const Votx_sim_top &top, uint64_t now) {
     clock_now = now;
+    active = top.active;
     edge.access = top.bar_req_valid && top.bar_req_ready;
     if (top.bar_rsp_valid) answers.push_back(top.bar_rsp_data);
     edge.read = top.dma_read_valid && top.dma_read_ready;
@@ -171,7 +172,7 @@ void forget() {
 
 void silence() { accesses.clear(); }
 int waiting() { return int(answers.size() + messages.size()); }
-bool busy() { return !accesses.empty() || !reads.empty() || !writes.empty(); }
+bool busy() { return otx_host_active(); }
 
 // A host shuts the controller down by CC.SHN before: what it has not, is a power cut.
 bool power_down(uint64_t, void (*)()) { return !otx_busy(); }
@@ -208,4 +209,5 @@ int otx_host_message(uint64_t *address, uint32_t *data) {
 void otx_msix_control(int enable, int mask) { msix_enable = enable != 0, msix_mask = mask != 0; }
 void otx_function_reset() { function_reset = true; }
 uint64_t otx_host_seen() { return seen; }
+int otx_host_active() { return active || !accesses.empty() || !reads.empty() || !writes.empty(); }
 }

@@ -35,6 +35,8 @@ void otx_function_reset(void);
 
 // The clock of the last transfer, access or message.
 uint64_t otx_host_seen(void);
+// Whether anything that the host has asked for is under way, also in firmware; an Asynchronous Event Request is not.
+int otx_host_active(void);
 
 #ifdef __cplusplus
 }

@@ -46,6 +46,7 @@ module otx_sim_top #(
     input wire msix_enable,
     input wire msix_mask,
     input wire function_reset,
+    output wire active,
 `else
     input wire cmd_valid,
     output wire cmd_ready,
@@ -135,6 +136,7 @@ module otx_sim_top #(
       .msix_enable,
       .msix_mask,
       .function_reset,
+      .active,
 `else
       .cmd_valid,
       .cmd_ready,

@@ -42,7 +42,10 @@ class OtxNvme(LiteXModule):
     def __init__(self, host):
         self.transport = {name: streams.endpoint(fields) for name, fields, _, _ in TRANSPORT}
         self.msix_enable, self.msix_mask, self.function_reset = Signal(), Signal(), Signal()
-        ports = {"i_clk": ClockSignal("sys"), "i_reset": ResetSignal("sys")}
+        self.active, active = Signal(), Signal()  # a host's command, or a change of its controller, is under way
+        ports = {"i_clk": ClockSignal("sys"), "i_reset": ResetSignal("sys"), "o_active": active}
+        working = self.storage("working", 1, "Firmware has not ended what a host has asked of it.")
+        self.comb += self.active.eq(active | working)
         for name, fields, taken, bare in TRANSPORT:
             ports |= streams.stream_ports(name, self.transport[name], fields, taken, bare)
         ports |= {f"i_{name}": getattr(self, name) for name in SIGNALS}

@@ -62,7 +62,7 @@ def io(g):
     for name, layout, _ in front_end(g):
         pins += [record(name, [("valid", 1), ("ready", 1)] + [(f"payload_{f}", w) for f, w in layout])]
     if g.front_end == "nvme":
-        pins += [(name, 0, Pins(1)) for name in otx_nvme.SIGNALS]
+        pins += [(name, 0, Pins(1)) for name in [*otx_nvme.SIGNALS, "active"]]
     return pins
 
 
@@ -91,6 +91,7 @@ class SimSoC(OtxSoC):
             self.connect_host(platform.request(name), ends[name], layout, taken)
         if g.front_end == "nvme":
             self.comb += [getattr(self.nvme, name).eq(platform.request(name)) for name in otx_nvme.SIGNALS]
+            self.comb += platform.request("active").eq(self.nvme.active)
         uart = platform.request("uart")
         self.comb += [
             uart.valid.eq(self.uart.source.valid),

@@ -41,7 +41,7 @@ void Drive::reset() {
 
 bool Drive::run() {
     const uint64_t since = otx_clock() - otx_host_seen();
-    if (since > linger && (since > most || !otx_busy())) return false;
+    if (since > linger && !otx_host_active() && (since > most || !otx_busy())) return false;
     otx_step(slice);
     interrupts();
     return true;

@@ -38,7 +38,7 @@ class Drive {
 
     static constexpr uint64_t slice = 400;       // clocks between looks at the host
     static constexpr uint64_t linger = 50'000;   // clocks after the last transfer in any case: firmware reacts
-    static constexpr uint64_t most = 1'000'000;  // what is not flushed may stay under way for ever
+    static constexpr uint64_t most = 1'000'000;  // if only something waits in the drive that no FLUSH has asked for
 
     Config config_;
     Raise raise_;

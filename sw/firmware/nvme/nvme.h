@@ -53,6 +53,7 @@ struct nvme {
     uint32_t csts, shutdown; /* shutdown: which step it is at */
     uint32_t asked;          /* number of its checkpoint */
     bool own;                /* a command of its own is under way */
+    bool working;            /* something that a host has asked for has not ended */
     /* queues, bit per number; of a submission queue its completion queue */
     uint32_t sqs, cqs;
     uint8_t cq_of[NVME_QUEUES + 1];

@@ -94,7 +94,7 @@ static bool stopped(struct nvme *n) {
     return !n->own && !nvme_hal_queue_busy() && nvme_hal_quiet();
 }
 
-void nvme_step(struct nvme *n) {
+static void one_round(struct nvme *n) {
     uint32_t cc = nvme_hal_cc(), events = nvme_hal_events();
     struct nvme_failed failed;
     nvme_log_count(n);
@@ -122,4 +122,11 @@ void nvme_step(struct nvme *n) {
     if (n->state == NVME_STOPPING || !NVME_CC_SHN(cc) || n->waiting || n->csts & NVME_CSTS_SHUT) return;
     set_csts(n, n->csts | NVME_CSTS_SHUTTING);
     if (nvme_power_down(n)) set_csts(n, (n->csts & ~NVME_CSTS_SHUTTING) | NVME_CSTS_SHUT);
+}
+
+void nvme_step(struct nvme *n) {
+    one_round(n);
+    bool working = n->waiting || n->own || n->state == NVME_STOPPING || n->csts & NVME_CSTS_SHUTTING;
+    if (working != n->working) nvme_hal_working(working);
+    n->working = working;
 }

@@ -22,6 +22,9 @@ uint32_t nvme_hal_events(void);
 /* After EN went to 0: nothing of a host's commands is under way, and its queues are gone. */
 bool nvme_hal_quiet(void);
 
+/* Whether something that a host has asked for is in hand. */
+void nvme_hal_working(bool working);
+
 /* The oldest administration command, 16 words; false: there is none. It is taken by this. */
 bool nvme_hal_command(uint32_t sqe[16]);
 /* Whether one more completion can be handed over. */

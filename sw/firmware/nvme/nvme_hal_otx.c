@@ -15,6 +15,8 @@ uint64_t nvme_hal_acq(void) { return wide(nvme_acq_lo_read(), nvme_acq_hi_read()
 void nvme_hal_csts(uint32_t csts) { nvme_csts_write(csts); }
 bool nvme_hal_quiet(void) { return nvme_quiet_read(); }
 
+void nvme_hal_working(bool working) { nvme_working_write(working); }
+
 uint32_t nvme_hal_events(void) {
     uint32_t events = nvme_events_read();
     if (events) nvme_events_clear_write(events);

@@ -14,6 +14,7 @@ uint32_t nvme_hal_aqa(void) { return fake.aqa; }
 uint64_t nvme_hal_asq(void) { return fake.asq; }
 uint64_t nvme_hal_acq(void) { return fake.acq; }
 void nvme_hal_csts(uint32_t csts) { fake.csts = csts; }
+void nvme_hal_working(bool working) { fake.working = working; }
 bool nvme_hal_quiet(void) { return fake.quiet; }
 uint32_t nvme_hal_events(void) {
     uint32_t events = fake.events;

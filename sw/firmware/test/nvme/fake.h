@@ -16,7 +16,7 @@
 struct fake {
     uint32_t cc, aqa, csts, events, arbitration;
     uint64_t asq, acq;
-    bool quiet;
+    bool quiet, working;
     uint8_t memory[MEMORY];
     uint32_t buffer[NVME_BUFFER_WORDS];
     struct nvme_queue queue[2][NVME_QUEUES + 1]; /* submission, completion */

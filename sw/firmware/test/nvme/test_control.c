@@ -57,9 +57,9 @@ static void shutdown_is_a_checkpoint(void) {
     enabled();
     fake.cc |= 1u << 14;
     rounds(2);
-    CHECK(fake.csts == (NVME_CSTS_RDY | NVME_CSTS_SHUTTING));
+    CHECK(fake.csts == (NVME_CSTS_RDY | NVME_CSTS_SHUTTING) && fake.working);
     rounds(100);
-    CHECK(fake.csts == (NVME_CSTS_RDY | NVME_CSTS_SHUT));
+    CHECK(fake.csts == (NVME_CSTS_RDY | NVME_CSTS_SHUT) && !fake.working);
     static const uint8_t order[] = {OTX_OP_RECOVER, OTX_OP_FLUSH, OTX_OP_CHECKPOINT, OTX_OP_QUERY};
     CHECK(fake.owns == 4);
     for (uint32_t i = 0; i < 4; i++) CHECK(fake.own[i].opcode == order[i]);

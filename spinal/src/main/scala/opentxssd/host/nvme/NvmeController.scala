@@ -29,6 +29,7 @@ class NvmeController(p: OtxParam) extends Component {
   val cmd = master port Stream(HostCmd())
   val cpl = slave port Stream(Completion())
   val hostData = Ports.snake(master port HostData())
+  val active = out port Bool() // something of a host is under way here, or waits for firmware
 
   private val registers = new NvmeRegisters
   private val msix = new NvmeMsix
@@ -237,6 +238,7 @@ class NvmeController(p: OtxParam) extends Component {
   private val still = allFree && !submissions.busy && !completions.busy && !intake.busy && !mailbox.busy &&
     !reads.busy && !writes.busy && !msix.busy && !buffer.busy && !hostReads.busy && !delivery.busy
   private val waits = Reg(UInt(2 bits)) init 0 // what moves between two blocks has arrived
+  active := RegNext(!still || mailbox.valid, True)
   waits := Mux(still && !stop, (waits +| U(1)), U(0))
   when(waits.andR)(killing := False)
   when(stop)(killing := True)
