@@ -5,7 +5,7 @@ import struct
 
 import pytest
 
-from opentxssd import Drive
+from opentxssd import BLOCK, Drive
 from opentxssd.facts import NvmeOpcode, NvmeStatus, Query
 from opentxssd.nvme import Admin, NvmeHost
 from soc import geometry
@@ -102,6 +102,85 @@ def test_a_start_after_a_power_cut_says_so(host):
     assert struct.unpack_from("<Q", host.log(2), 144)[0] == 1
 
 
-def test_format_completes(host):
-    host.check("format", host.admin(Admin.FORMAT_NVM, nsid=1))
+def data(lba, version=0, blocks=1):
+    return b"".join((lba + n << 32 | version).to_bytes(8, "little") * (BLOCK // 8) for n in range(blocks))
+
+
+def test_blocks_are_read_as_they_were_written(host):
+    for lba, blocks in ((5, 1), (8, 2), (16, 3), (32, 32)):
+        host.write(lba, data(lba, 1, blocks))
+    for lba, blocks in ((5, 1), (8, 2), (16, 3), (32, 32)):
+        assert host.read(lba, blocks, queue=2) == data(lba, 1, blocks)
+    assert host.read(7) == bytes(BLOCK)
+    assert host.lib.otx_host_faults() == 0
+
+
+@pytest.mark.parametrize("offset", [0, 4, 2048, 4092])
+def test_data_is_at_any_multiple_of_4(host, offset):
+    for blocks in (1, 2, 31):
+        at, size = host.buffer + offset, blocks * BLOCK
+        host.put(host.buffer, bytes(size + 2 * BLOCK))
+        host.put(at, data(64, offset, blocks))
+        fields = dict(nsid=1, dw10=64, dw12=blocks - 1)
+        host.check("write", host.command(NvmeOpcode.WRITE, **host.pages(size, at), **fields))
+        host.put(host.buffer, b"\xa5" * (size + 2 * BLOCK))
+        host.check("read", host.command(NvmeOpcode.READ, **host.pages(size, at), **fields))
+        around = host.get(host.buffer, size + 2 * BLOCK)
+        assert around[offset:][:size] == data(64, offset, blocks)
+        assert set(around[:offset] + around[offset + size :]) == {0xA5}
+
+
+def test_a_transaction_is_hidden_before_its_commit(host):
+    host.write(100, data(100, 1))
+    host.check("begin", host.command(NvmeOpcode.TX_BEGIN, nsid=1, dw2=3))
+    host.write(100, data(100, 2), txid=3)
+    assert host.read(100) == data(100, 1) and host.read(100, txid=3) == data(100, 2)
+    assert host.commit(3).dw0 > 0
+    assert host.read(100) == data(100, 2)
+
+
+def test_what_was_flushed_or_committed_survives_a_power_cut(host):
+    host.write(200, data(200, 1, 4))
+    host.write(300, data(300, 1))
     host.flush()
+    host.check("begin", host.command(NvmeOpcode.TX_BEGIN, nsid=1, dw2=4))
+    host.write(300, data(300, 2), txid=4)
+    host.check("begin", host.command(NvmeOpcode.TX_BEGIN, nsid=1, dw2=5))
+    host.write(301, data(301, 2), txid=5)
+    host.commit(5)
+    host.write(400, data(400, 1), fua=True)
+    host.drive.power_cut(7)
+    host.drive.power_on()
+    again(host)
+    assert host.read(200, 4) == data(200, 1, 4)
+    assert host.read(300) == data(300, 1) and host.read(301) == data(301, 2)
+    assert host.read(400) == data(400, 1)
+
+
+def test_format_leaves_zeroes(host):
+    host.write(500, data(500, 1, 8))
+    host.check("format", host.admin(Admin.FORMAT_NVM, nsid=1))
+    assert host.read(500, 8) == bytes(8 * BLOCK)
+    host.drive.power_cut(1)
+    host.drive.power_on()
+    again(host)
+    assert host.read(500, 8) == bytes(8 * BLOCK)
+
+
+def test_without_the_write_cache_a_write_is_durable(host):
+    host.check("set feature", host.admin(Admin.SET_FEATURES, dw10=6, dw11=0))
+    host.write(600, data(600, 1))
+    host.drive.power_cut(1)
+    host.drive.power_on()
+    again(host)
+    assert host.read(600) == data(600, 1)
+    assert host.admin(Admin.GET_FEATURES, dw10=6).dw0 == 1, "a start brings the default"
+
+
+def test_smart_counts_what_hosts_do(host):
+    for _ in range(4):
+        host.write(0, data(0, 1, 32))
+        host.read(0, 32)
+    smart = host.log(2)
+    read, written, reads, writes = (struct.unpack_from("<Q", smart, at)[0] for at in (32, 48, 64, 80))
+    assert (read, written) == (2, 2) and (reads, writes) == (4, 4)
