@@ -26,6 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PRESET = "ecpix5"
 BLOCKS = [
     "otx_remap_engine",
+    "otx_nvme",
     "otx_command_intake",
     "otx_command_queue",
     "otx_data_path",

@@ -25,8 +25,8 @@ class HostMemory:
         self.reads = stepper.add(Sink(dut, "dma_read", ports("DmaRead"), self._read, stall, rng))
         stepper.add(self)
         self.data = stepper.add(Source(dut, "dma_read_data", ports("DmaBeat"), stall, rng))
-        stepper.add(Sink(dut, "dma_write", ports("DmaWrite"), self._write, stall, rng))
-        stepper.add(Sink(dut, "dma_write_data", ports("DmaBeat"), self._beat, stall, rng))
+        self.done = stepper.add(Sink(dut, "dma_write", ports("DmaWrite"), self._write, stall, rng))
+        self.done_data = stepper.add(Sink(dut, "dma_write_data", ports("DmaBeat"), self._beat, stall, rng))
 
     # contents
 

@@ -6,7 +6,7 @@ import opentxssd.data.{BufferTurn, DataPath, FrameFill, LiveCounts, MapChanged, 
 import opentxssd.data.WriteFramePool
 import opentxssd.flash.{FlashBackend, FlashScheduler, PageAllocator, ReadRetry}
 import opentxssd.host.{ClassTurn, CommandIntake, CommandQueue, WritePace}
-import opentxssd.host.nvme.NvmeController
+import opentxssd.host.nvme.{CommandFlow, CompletionQueues, NvmeController, PrpStore, SubmissionQueues}
 import opentxssd.log.{CommitLog, LogWatermark}
 import opentxssd.remap.{RemapEngine, RemapParam, TxStatus}
 import spinal.core._
@@ -44,6 +44,10 @@ object Generate {
     "otx_tx_status_4" -> (_ => new TxStatus(4)),
     "otx_log_watermark_4" -> (_ => new LogWatermark(2)),
     "otx_command_queue_3" -> (new CommandQueue(_, 3)),
+    "otx_submission_queues" -> (_ => new SubmissionQueues),
+    "otx_completion_queues" -> (_ => new CompletionQueues),
+    "otx_prp_store_2" -> (_ => new PrpStore(slots = 2, entries = 4)),
+    "otx_command_flow" -> (p => new CommandFlow(p.lbas)),
     "otx_map_changed_4" -> (_ => new MapChanged(8, 4)),
     "otx_write_frame_pool_2" -> (new WriteFramePool(_, Some(2))),
     "otx_read_retry" -> (p => new ReadRetry(p.copy(channels = 1, ways = 2, planes = 2, readRetries = 3)))

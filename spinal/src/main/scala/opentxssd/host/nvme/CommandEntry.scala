@@ -44,7 +44,7 @@ class CommandEntry extends Component {
   private val longList = RegNext(c.pages > 2)
   private val ranges = RegNext(c.kind === DataKind.RANGES)
   private val ordered = RegNext(c.cmd.order =/= Order.SIMPLE || c.cmd.barrier || c.cmd.opcode === Opcode.BARRIER)
-  private val waits = ordered && several
+  private val waits = ordered && several && !ranges
   private val wrongList = Reg(Bool())
   slot := c.cmd.tag.resized
   owner.valid := command.valid && step === 0

@@ -18,6 +18,7 @@ import spinal.lib._
   * is there.
   */
 class CompletionQueues extends Component {
+  setDefinitionName("otx_completion_queues")
   import Nvme._
 
   val bell = slave port Flow(Doorbell())

@@ -121,87 +121,51 @@ class NvmeController(p: OtxParam) extends Component {
   firmware.state.adminWord := mailbox.word
   completions.admin << firmware.adminCpl
 
-  // I/O commands: to the core
+  // I/O commands and their data
   private val decode = new CommandDecode(p.lbas)
-  private val entry = new CommandEntry
-  private val parts = new CommandParts(p.lbas)
-  private val prps = new PrpStore
-  private val list = new PrpList
-  private val infos = Nvme.table(SlotInfo(), Nvme.slots)
+  private val flow = new CommandFlow(p.lbas)
+  private val data = new DataFlow
   decode.sqe << intake.sqe
   decode.writeThrough := firmware.control.writeThrough
   decode.streams := firmware.control.streams
   decode.weighted := weighted
-  entry.command << decode.command
-  entry.killing := killing || stop
-  entry.several := RegNext(parts.several.orR)
-  owners.write(entry.slot, entry.owner.payload, entry.owner.valid)
-  infos.write(entry.slot, entry.info, entry.owner.valid)
-  prps.first << entry.first
-  prps.later.valid := entry.second.valid || list.later.valid
-  prps.later.payload := Mux(list.later.valid, list.later.payload, entry.second.payload)
-  list.go << entry.list
-  entry.listBad := list.bad
-  reads.wants(1) << list.read
-  list.data << reads.gets(1)
-  parts.begin << entry.parts
-  parts.killing := killing || stop
-  cmd << StreamArbiterFactory().roundRobin.noLock.onArgs(entry.cmd, parts.cmd).stage()
+  flow.command << decode.command
+  flow.killing := killing || stop
+  owners.write(flow.slot, flow.owner.payload, flow.owner.valid)
+  data.info.valid := flow.owner.valid
+  data.info.payload := flow.info
+  data.slot := flow.slot
+  data.first << flow.first
+  data.later << flow.later
+  reads.wants(1) << flow.listRead
+  flow.listData << reads.gets(1)
+  data.range << flow.range
+  flow.ranges << data.ranges
+  cmd << flow.cmd
+  data.goes << cmd.toFlowFire
+  flow.cpl << cpl.haltWhen(data.holds)
+  data.ending := cpl.tag.resized
+  data.ended := cpl.fire
+  flow.compares := data.compares
+  flow.differs := data.differs
+  completions.ends << flow.end
+  hostData <> data.core
+  reads.wants(3) << data.read
+  data.readData << reads.gets(3)
+  writes.wants(3) << data.write
+  writes.gives(3) << data.writeData
 
-  // and from it
-  private val ends = new CommandEnds
-  private val delivery = new ReadDelivery
-  private def compares(slot: UInt): Bool = infos.readAsync(slot).kind === DataKind.COMPARE
-  private val ending = cpl.tag.resize(Nvme.slotBits)
-  ends.goes << cmd.toFlowFire
-  ends.cpl << cpl.haltWhen(delivery.pending || ends.compares && delivery.comparing)
-  ends.several := parts.several
-  ends.compares := compares(ending)
-  ends.differs := delivery.differs(ending)
-  parts.again << ends.again
-  parts.cancel << ends.cancel
-  completions.ends << StreamArbiterFactory().roundRobin.noLock.onArgs(ends.end, entry.refused, parts.end).stage()
-
-  // data both ways
-  private val requests = new WriteRequests
-  private val hostReads = new HostReads
-  requests.request << hostData.wdataReq
-  requests.goes << cmd.toFlowFire
-  requests.ended.valid := cpl.fire
-  requests.ended.payload := ending
-  private val ranges = parts.range.map { bytes =>
-    val want = HostRead()
-    want.bytes := bytes
-    want.kind := HostRead.RANGE
-    want.request := 0
-    want
-  }
-  hostReads.want << StreamArbiterFactory().roundRobin.noLock.onArgs(requests.want, delivery.compare, ranges).stage()
-  prps.ask(0) << hostReads.ask
-  hostReads.answer << prps.answer(0)
-  prps.ask(1) << delivery.ask
-  delivery.answer << prps.answer(1)
-  reads.wants(3) << hostReads.read
-  hostReads.data << reads.gets(3)
-  hostData.wdata << hostReads.wdata.stage()
-  delivery.compared << hostReads.compared
-  parts.ranges << hostReads.range
-  delivery.rdata << hostData.rdata
-  delivery.compares := compares(delivery.slot)
-  delivery.forget.valid := entry.owner.valid
-  delivery.forget.payload := entry.slot
-
-  private val reading = entry.counts.kind === DataKind.READ || entry.counts.kind === DataKind.COMPARE
+  private val reading = flow.counts.kind === DataKind.READ || flow.counts.kind === DataKind.COMPARE
   private def counter(of: Bool, amount: UInt): UInt = {
     val number = Reg(UInt(32 bits)) init 0
-    when(RegNext(entry.counts.valid && of, False))(number := number + RegNext(amount))
+    when(RegNext(flow.counts.valid && of, False))(number := number + RegNext(amount))
     number
   }
-  private val writing = entry.counts.kind === DataKind.WRITE
+  private val writing = flow.counts.kind === DataKind.WRITE
   firmware.state.hostReads := counter(reading, U(1, 6 bits))
   firmware.state.hostWrites := counter(writing, U(1, 6 bits))
-  firmware.state.blocksRead := counter(reading, entry.counts.count)
-  firmware.state.blocksWritten := counter(writing, entry.counts.count)
+  firmware.state.blocksRead := counter(reading, flow.counts.count)
+  firmware.state.blocksWritten := counter(writing, flow.counts.count)
 
   // CQEs, messages, firmware's transfers
   private val buffer = new FirmwareBuffer
@@ -230,13 +194,11 @@ class NvmeController(p: OtxParam) extends Component {
   writes.gives(1) << completions.data
   writes.wants(2) << buffer.write
   writes.gives(2) << buffer.writeData
-  writes.wants(3) << delivery.write
-  writes.gives(3) << delivery.data
 
   // a controller that was disabled
   private val allFree = RegNext(free.io.occupancy === Nvme.slots && swept.msb) init False
   private val still = allFree && !submissions.busy && !completions.busy && !intake.busy && !mailbox.busy &&
-    !reads.busy && !writes.busy && !msix.busy && !buffer.busy && !hostReads.busy && !delivery.busy
+    !reads.busy && !writes.busy && !msix.busy && !buffer.busy && !data.busy
   private val waits = Reg(UInt(2 bits)) init 0 // what moves between two blocks has arrived
   active := RegNext(!still || mailbox.valid, True)
   waits := Mux(still && !stop, (waits +| U(1)), U(0))

@@ -37,16 +37,18 @@ case class LaterPrp() extends Bundle {
   * Contract. `first` and `later` store a PRP. `ask` is answered four clocks after it was taken, one of both sides at a
   * time; at most 4 KiB, `at` and `length` multiples of four. What was not stored means nothing. Reset keeps nothing.
   */
-class PrpStore extends Component {
+class PrpStore(slots: Int = Nvme.slots, entries: Int = 32) extends Component {
+  setDefinitionName(if (slots == Nvme.slots) "otx_prp_store" else s"otx_prp_store_$slots")
   val first = slave port Flow(FirstPrp())
   val later = slave port Flow(LaterPrp())
   val ask = Vec(slave(Stream(BytesOf())), 2)
   val answer = Vec(master(Flow(Pieces())), 2)
 
-  private val firsts = Mem(UInt(64 bits), Nvme.slots)
-  private val pages = Mem(UInt(52 bits), 32 * Nvme.slots)
-  firsts.write(first.slot, first.address, first.valid)
-  pages.write(later.slot @@ later.entry, later.page, later.valid)
+  private val firsts = Mem(UInt(64 bits), slots)
+  private val pages = Mem(UInt(52 bits), entries * slots)
+  private def place(slot: UInt, entry: UInt): UInt = slot.resize(log2Up(slots)) @@ entry.resize(log2Up(entries))
+  firsts.write(first.slot.resized, first.address, first.valid)
+  pages.write(place(later.slot, later.entry), later.page, later.valid)
 
   private val arbiter = StreamArbiterFactory().roundRobin.noLock.build(BytesOf(), 2)
   for ((input, a) <- arbiter.io.inputs.zip(ask)) input << a
@@ -54,12 +56,12 @@ class PrpStore extends Component {
   private val now = Reg(BytesOf())
   private val side = Reg(UInt(1 bits))
   arbiter.io.output.ready := step === 0
-  private val start = firsts.readSync(arbiter.io.output.slot)
+  private val start = firsts.readSync(arbiter.io.output.slot.resized)
   private val begin = Reg(UInt(52 bits)) // page of the first PRP
   private val entry = Reg(UInt(6 bits)) // of the first byte; 0 is the first PRP
   private val offset = Reg(UInt(12 bits))
   private val page = Reg(UInt(52 bits))
-  private val found = pages.readSync(now.slot @@ Mux(step === 2, entry - 1, entry).resize(5))
+  private val found = pages.readSync(place(now.slot, Mux(step === 2, entry - 1, entry)))
   private val room = U(4096, 13 bits) - offset
   private val split = RegNext(now.length > room)
   switch(step) {

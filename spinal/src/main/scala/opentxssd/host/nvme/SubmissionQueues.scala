@@ -18,6 +18,7 @@ import spinal.lib._
   * commands have `ended` as were fetched. `stop`: all queues are gone. Reset: none is there.
   */
 class SubmissionQueues extends Component {
+  setDefinitionName("otx_submission_queues")
   import Nvme._
 
   val bell = slave port Flow(Doorbell())
