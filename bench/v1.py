@@ -51,8 +51,16 @@ def run():
         paper=None,
         target=WRITE,
         checks=[
-            Check(f"WRITE of 4 KiB without its transfer, and {CORE_WRITE} in the core (at most {WRITE})", whole, whole <= WRITE),
-            Check(f"commands without data, each, one queue and four (at most {EACH})", [query, four], max(query, four) <= EACH),
+            Check(
+                f"WRITE of 4 KiB without its transfer, and {CORE_WRITE} in the core (at most {WRITE})",
+                whole,
+                whole <= WRITE,
+            ),
+            Check(
+                f"commands without data, each, one queue and four (at most {EACH})",
+                [query, four],
+                max(query, four) <= EACH,
+            ),
             Check(
                 f"4 KiB commands per second and MHz (bound of a beat a clock: {bound:.0f}; at least 95 %)",
                 round(1_000_000 / block),

@@ -139,7 +139,7 @@ module command_flow_props (
     if (comes) open <= 1;
     if (ends) open <= 0;
     others <= (others | ({31'd0, goes} << cmd_tag[4:0])) & ~({31'd0, done} << cpl_tag);
-    asked <= !open && !comes ? 0 : asked + (goes && cmd_tag[4:0] == slot && asked != 3);
+    asked  <= !open && !comes ? 0 : asked + (goes && cmd_tag[4:0] == slot && asked != 3);
     ranged <= (open || comes) && (ranged || range_valid && range_slot == slot);
     if (reset) {open, others, asked, ranged} <= 0;
     if (started && !reset) begin

@@ -25,8 +25,8 @@ module completion_queues_props (
     input wire write_ready,
     input wire data_ready
 );
-  (* anyconst *) wire [3:0] queue;
-  (* anyconst *) wire [9:0] size;
+  (* anyconst *)wire [3:0] queue;
+  (* anyconst *)wire [9:0] size;
   wire set_ready, room, ends_ready, admin_ready, write_valid, data_valid, data_last, freed_valid, notice_valid;
   wire [63:0] address, data;
   wire [4:0] freed;
@@ -84,9 +84,9 @@ module completion_queues_props (
   reg [9:0] tail = 0, head = 0;
   reg [3:0] was_queue = 0, was_cq = 0;
   reg [51:0] was_page = 0;
-  reg [9:0] was_size = 0;
-  reg [4:0] was_slot = 0;
-  reg [3:0] taken = 0;  // places that have no CQE yet
+  reg [ 9:0] was_size = 0;
+  reg [ 4:0] was_slot = 0;
+  reg [ 3:0] taken = 0;  // places that have no CQE yet
   reg [1:0] pause = 0, wrote = 0;  // CQEs since the last end
   function automatic [9:0] from_to(input [9:0] a, input [9:0] b);
     from_to = b >= a ? b - a : b + size + 1 - a;

@@ -20,10 +20,10 @@ module prp_store_props (
     input wire [16:0] at,
     input wire [12:0] length
 );
-  (* anyconst *) wire [4:0] slot;
-  (* anyconst *) wire [4:0] entry;
-  (* anyconst *) wire [63:0] begins;
-  (* anyconst *) wire [51:0] page;
+  (* anyconst *)wire [ 4:0] slot;
+  (* anyconst *)wire [ 4:0] entry;
+  (* anyconst *)wire [63:0] begins;
+  (* anyconst *)wire [51:0] page;
   wire [1:0] ready, valid;
   wire [63:0] address[0:1];
   wire [12:0] size[0:1], more[0:1];
@@ -101,8 +101,7 @@ module prp_store_props (
           a_offset : assert (address[from][11:0] == where[11:0]);
           a_whole_page_first : assert (more[from] == 0 || {1'b0, address[from][11:0]} + size[from] == 13'd4096);
           if (index == 0) a_first : assert (address[from][63:12] == begins[63:12]);
-          if (stored && index == entry + 6'd1 && $past(stored, 5))
-            a_later : assert (address[from][63:12] == page);
+          if (stored && index == entry + 6'd1 && $past(stored, 5)) a_later : assert (address[from][63:12] == page);
           if (stored && index == {1'b0, entry} && $past(stored, 5) && more[from] != 0)
             a_next : assert (second[from] == page);
         end

@@ -30,13 +30,13 @@ module submission_queues_props (
     input wire ended_valid,
     input wire [3:0] ended_queue
 );
-  (* anyconst *) wire [3:0] queue;
-  (* anyconst *) wire [9:0] size;
+  (* anyconst *)wire [3:0] queue;
+  (* anyconst *)wire [9:0] size;
   wire [1:0] wrong;
   wire set_ready, read_valid, fetched_valid;
   wire [63:0] address;
-  wire [3:0] fetched_queue;
-  wire [9:0] next;
+  wire [ 3:0] fetched_queue;
+  wire [ 9:0] next;
   reg full = 0, room = 0;
 
   otx_submission_queues dut (

@@ -57,7 +57,7 @@ GROUPS = [
         "system.xml",
         after=("build",),
     ),
-    Group("formal", 190, "tools/formal.sh", after=("verilog",)),
+    Group("formal", 240, "tools/formal.sh", after=("verilog",)),
     Group(
         "blocks",
         485,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clocks of commands through otx_nvme alone: host memory that answers LATENCY clocks after a read, and a core that never
-waits. Writes them to OUT, as bench/v1.py has them."""
+"""Clocks of commands through otx_nvme alone: host memory that answers LATENCY clocks after a read, and a core that
+never waits. Writes them to OUT, as bench/v1.py has them."""
 
 import json
 import os
