@@ -2,8 +2,9 @@
 // otx-pci FD QTEST [IMAGE [SEED]]: the simulated drive as the PCI device of a QEMU (tools/vm).
 //
 // FD: this end of the socket pair whose other one is x-pci-proxy-dev's; QTEST: QEMU's qtest socket; IMAGE: the file of
-// the drive's NAND, without one it is in memory. SIGTERM is a power cut, by SEED; so is the end of QEMU. A line of
-// figures goes to standard error at the end. Exit code 0 unless the drive cannot be opened or does not start.
+// the drive's NAND, without one it is in memory. When the drive has started it says "ready". SIGTERM is a power cut, by
+// SEED; so is the end of QEMU. A line of figures goes to standard error at the end. Exit code 0 unless the drive cannot
+// be opened or does not start.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -54,6 +55,8 @@ int main(int argc, char **argv) {
     char message[400];
     if (otx_open(argc > 3 && argv[3][0] ? argv[3] : nullptr, nullptr, message, sizeof message)) return wrong(message);
     if (otx_boot(boot_clocks)) return wrong(otx_uart());
+    std::puts("ready");
+    std::fflush(stdout);
     const Figures f = serve(std::atoi(argv[1]), argv[2]);
     const uint64_t clocks = otx_clock(), faults = otx_host_faults();
     std::fprintf(stderr,

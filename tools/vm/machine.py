@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import threading
+import time
 
 from tools.vm import initramfs
 from tools.vm.packages import ROOT, WORK, VmError, kernel
@@ -47,9 +48,12 @@ class Machine:
         self.bridge = subprocess.Popen(
             [BRIDGE, str(ours.fileno()), WORK / "qtest", str(image), str(seed)],
             pass_fds=[ours.fileno()],
-            stderr=self.log,
             stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=self.log,
         )
+        if not self.bridge.stdout.readline():
+            raise VmError(self._last_words())
         archive = initramfs.make(files or {})
         command = qemu(kernel_image, archive, script, theirs.fileno(), WORK, "mon:stdio" if console else "stdio")
         self.qemu = subprocess.Popen(
@@ -72,14 +76,20 @@ class Machine:
                 log.flush()
                 self.on_line(line.decode(errors="replace").rstrip("\r\n"))
 
-    def wait(self, seconds=None):
-        """The exit code of the guest's script; VmError if there is none, or it takes longer."""
-        try:
-            self.qemu.wait(seconds)
-        except subprocess.TimeoutExpired:
-            self._end(self.qemu)
-            self._end(self.bridge)
-            raise VmError(f"the guest has not ended after {seconds} s; see {WORK}/console.log") from None
+    def _last_words(self):
+        return ((WORK / "bridge.log").read_text(errors="replace").splitlines() or ["the drive does not start"])[-1]
+
+    def wait(self, seconds=1e9):
+        """The exit code of the guest's script; VmError if there is none, or it takes longer, or the drive ends."""
+        end = time.time() + seconds
+        while self.qemu.poll() is None:
+            gone = self.bridge.poll() is not None and not self._ends(self.qemu, 5)
+            if gone or time.time() > end:
+                self._end(self.qemu)
+                self._end(self.bridge)
+                why = f"the drive has ended: {self._last_words()}" if gone else f"no end after {seconds} s"
+                raise VmError(f"{why}; see {WORK}/console.log")
+            time.sleep(0.05)
         if self.reader:
             self.reader.join()
         self._end(self.bridge)
@@ -95,12 +105,19 @@ class Machine:
         if self.reader:
             self.reader.join()
 
+    @staticmethod
+    def _ends(process, seconds):
+        """Whether it ends by itself within so many seconds."""
+        try:
+            process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
     def _end(self, process):
         if process.poll() is None:
             process.send_signal(signal.SIGTERM)
-        try:
-            process.wait(20)
-        except subprocess.TimeoutExpired:
+        if not self._ends(process, 20):
             process.kill()
             process.wait()
         if process is self.bridge:

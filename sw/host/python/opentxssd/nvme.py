@@ -78,9 +78,9 @@ class Queue:
 class NvmeHost:
     """The host of a Drive of a preset with the NVMe front end. `memory`: what the drive can reach of it, at BASE."""
 
-    def __init__(self, drive):
+    def __init__(self, drive, memory=None):
         self.drive, self.lib = drive, drive.lib
-        self.memory = (ctypes.c_uint8 * MEMORY)()
+        self.memory = memory or (ctypes.c_uint8 * MEMORY)()
         self.lib.otx_host_unmap()
         self.lib.otx_host_map(BASE, self.memory, MEMORY)
         self.interrupts = {}  # vector -> messages
