@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""build/nvme/otx-pci, the drive as a PCI device, by the protocol of QEMU's proxy device; QEMU itself is in `make vm`."""
+"""build/nvme/otx-pci, the drive as a PCI device, by the protocol of QEMU's proxy device; QEMU itself: `make vm`."""
 
 import signal
 
