@@ -184,3 +184,21 @@ def test_smart_counts_what_hosts_do(host):
     smart = host.log(2)
     read, written, reads, writes = (struct.unpack_from("<Q", smart, at)[0] for at in (32, 48, 64, 80))
     assert (read, written) == (2, 2) and (reads, writes) == (4, 4)
+
+
+def test_streams_are_flushed_one_by_one_when_they_are_on(host):
+    def write(lba, stream):
+        host.put(host.buffer, data(lba, 1))
+        fields = dict(dw10=lba, dw12=1 << 20, dw13=stream << 16)
+        return host.command(NvmeOpcode.WRITE, nsid=1, **host.pages(BLOCK), **fields).status
+
+    assert write(700, 7) == NvmeStatus.INVALID_FIELD
+    host.check("directive", host.admin(Admin.DIRECTIVE_SEND, nsid=1, dw11=1, dw12=0x101))
+    assert write(700, 7) == write(701, 8) == NvmeStatus.SUCCESS
+    host.check("flush", host.command(NvmeOpcode.FLUSH_RANGE, nsid=1, dw13=7 << 16, dw15=1))
+    host.drive.power_cut(1)
+    host.drive.power_on()
+    again(host)
+    assert host.read(700) == data(700, 1)
+    assert host.read(701) == bytes(BLOCK), "the other stream was flushed, too"
+    assert write(702, 7) == NvmeStatus.INVALID_FIELD

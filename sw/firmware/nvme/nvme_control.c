@@ -2,6 +2,7 @@
 /* The controller's states, and a command at a time. */
 #include "nvme_control.h"
 
+#include "nvme_directives.h"
 #include "nvme_events.h"
 #include "nvme_features.h"
 #include "nvme_format.h"
@@ -49,6 +50,8 @@ static struct nvme_answer execute(struct nvme *n, const struct nvme_command *c) 
         case NVME_SET_FEATURES: return nvme_set_features(n, c);
         case NVME_GET_FEATURES: return nvme_get_features(n, c);
         case NVME_ASYNC_EVENT: return nvme_event_request(n, c);
+        case NVME_DIRECTIVE_SEND: return nvme_directive_send(n, c);
+        case NVME_DIRECTIVE_RECEIVE: return nvme_directive_receive(n, c);
         case NVME_FORMAT: return nvme_format(n, c);
         default: return (struct nvme_answer){.status = NVME_STATUS_INVALID_OPCODE};
     }

@@ -39,7 +39,7 @@ static void controller(const struct nvme *n) {
     nvme_put(77, 1, NVME_MDTS);
     nvme_put(80, 4, VERSION);
     nvme_put(111, 1, 1);                                       /* CNTRLTYPE: an I/O controller */
-    nvme_put(256, 2, 2);                                       /* OACS: Format NVM */
+    nvme_put(256, 2, 0x22);                                    /* OACS: Format NVM, directives */
     nvme_put(258, 1, 3);                                       /* ACL: four Aborts at once */
     nvme_put(259, 1, NVME_EVENTS - 1);                         /* AERL */
     nvme_put(260, 1, 3);                                       /* FRMW: one slot, read-only */

@@ -61,9 +61,9 @@ void nvme_page_firmware(void) {
 }
 
 void nvme_page_effects(void) {
-    static const uint8_t admin[] = {NVME_DELETE_SQ,    NVME_CREATE_SQ,  NVME_GET_LOG_PAGE, NVME_DELETE_CQ,
-                                    NVME_CREATE_CQ,    NVME_IDENTIFY,   NVME_ABORT,        NVME_SET_FEATURES,
-                                    NVME_GET_FEATURES, NVME_ASYNC_EVENT};
+    static const uint8_t admin[] = {NVME_DELETE_SQ,    NVME_CREATE_SQ,   NVME_GET_LOG_PAGE,   NVME_DELETE_CQ,
+                                    NVME_CREATE_CQ,    NVME_IDENTIFY,    NVME_ABORT,          NVME_SET_FEATURES,
+                                    NVME_GET_FEATURES, NVME_ASYNC_EVENT, NVME_DIRECTIVE_SEND, NVME_DIRECTIVE_RECEIVE};
     static const uint8_t reads[] = {NVME_OP_FLUSH,      NVME_OP_READ,        NVME_OP_COMPARE,  NVME_OP_TX_BEGIN,
                                     NVME_OP_TX_READ,    NVME_OP_FLUSH_RANGE, NVME_OP_BARRIER,  NVME_OP_QUERY,
                                     NVME_OP_TX_PREPARE, NVME_OP_CHECKPOINT,  NVME_OP_TX_ABORT, NVME_OP_RECOVER};

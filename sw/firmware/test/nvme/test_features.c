@@ -56,10 +56,37 @@ static void select(void) {
     CHECK(get(NVME_FEATURE_COALESCING, 0) == 0x0507);
 }
 
+static uint32_t directive(uint32_t opcode, uint32_t type, uint32_t operation, uint32_t dw12) {
+    return admin(.opcode = opcode, .nsid = 1, .dw10 = 15, .dw11 = type << 8 | operation, .dw12 = dw12);
+}
+
+static void directives(void) {
+    enabled();
+    CHECK(directive(NVME_DIRECTIVE_RECEIVE, 0, 1, 0) == 0 && got(0, 4) == 3 && got(32, 4) == 1);
+    CHECK(*at(BASE + 0x1000 + 64) == 0xa5);
+    CHECK(directive(NVME_DIRECTIVE_RECEIVE, 1, 1, 0) == NVME_STATUS_INVALID_FIELD);
+    CHECK(directive(NVME_DIRECTIVE_SEND, 1, 2, 0) == NVME_STATUS_INVALID_FIELD);
+    CHECK(directive(NVME_DIRECTIVE_SEND, 0, 1, 0x101) == 0 && fake.streams);
+    CHECK(directive(NVME_DIRECTIVE_RECEIVE, 0, 1, 0) == 0 && got(32, 4) == 3);
+    CHECK(directive(NVME_DIRECTIVE_RECEIVE, 1, 1, 0) == 0 && got(0, 2) == 65535 && got(16, 4) == 1);
+    CHECK(directive(NVME_DIRECTIVE_RECEIVE, 1, 2, 0) == 0 && got(0, 2) == 0);
+    CHECK(directive(NVME_DIRECTIVE_RECEIVE, 1, 3, 4) == 0 && answer.dw0 == 0);
+    CHECK(directive(NVME_DIRECTIVE_SEND, 1, 1, 0) == 0 && directive(NVME_DIRECTIVE_SEND, 1, 2, 0) == 0);
+    CHECK(directive(NVME_DIRECTIVE_SEND, 0, 1, 0x201) == NVME_STATUS_INVALID_FIELD);
+    CHECK(admin(.opcode = NVME_DIRECTIVE_SEND, .nsid = 2, .dw11 = 1, .dw12 = 0x101) == NVME_STATUS_INVALID_NAMESPACE);
+    CHECK(admin(.opcode = NVME_DIRECTIVE_RECEIVE, .nsid = 1, .dw10 = 0x8000, .dw11 = 1) == NVME_STATUS_INVALID_FIELD);
+    CHECK(directive(NVME_DIRECTIVE_SEND, 0, 1, 0x100) == 0 && !fake.streams);
+    CHECK(directive(NVME_DIRECTIVE_SEND, 0, 1, 0x101) == 0 && fake.streams);
+    fake.cc = 0;
+    rounds(4);
+    CHECK(!fake.streams); /* as after power on */
+}
+
 const struct test feature_tests[] = {
     {"the number of queues is eight, and is not changed when there are some", queues},
     {"features reach the hardware", hardware},
     {"the others are kept, or refused", others},
+    {"directives are told, and streams are switched on and off", directives},
     {"current, default, saved and supported are told apart; none is saved", select},
     {0},
 };

@@ -43,6 +43,8 @@ class Admin(IntEnum):
     SET_FEATURES = 0x09
     GET_FEATURES = 0x0A
     ASYNC_EVENT = 0x0C
+    DIRECTIVE_SEND = 0x19
+    DIRECTIVE_RECEIVE = 0x1A
     FORMAT_NVM = 0x80
 
 
