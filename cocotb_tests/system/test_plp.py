@@ -206,11 +206,11 @@ def test_a_full_drive_says_so():
     assert drive.read(0, 32) == data(0, 4, 32)
 
 
-@pytest.mark.parametrize("order, plp", [(0, True), (1, False), (1, True), (2, False)])
-def test_power_fails_at_random_clocks_with_each_persist_order(order, plp):
+@pytest.mark.parametrize("order, plp, preset", [(0, 1, "quick"), (1, 0, "quick"), (1, 1, "quick4"), (2, 0, "quick")])
+def test_power_fails_at_random_clocks_with_each_persist_order(order, plp, preset):
     settings = (PLP if plp else dict(buffer_percent=60)) | dict(persist_order=order)
     command = [sys.executable, "-m", "cocotb_tests.system.power_cut", "--jobs", "1", "--seed", str(40 + order)]
-    command += ["--cuts", "400" if LONG else "10", "--firmware", firmware("quick", **settings)]
+    command += ["--cuts", "400" if LONG else "10", "--preset", preset, "--firmware", firmware(preset, **settings)]
     command += ["--plp", str(ENERGY)] if plp else []
     done = subprocess.run(command, capture_output=True, text=True)
     assert " 0 failed" in done.stdout, done.stdout + done.stderr
