@@ -39,7 +39,6 @@ class Group:
 PRESETS = (
     "tiny library",
     "quick untrained",
-    "deep untrained",
     "quick4 library",
     "rich library",
     "small library",

@@ -65,6 +65,32 @@ async def flush_waits_for_every_data_page_before_it_but_for_none_after(dut):
     assert int(dut.dirty.value) == 1
 
 
+async def flush_behind_a_commit(b, relaxed):
+    def ends(index):
+        b.finish_data([which for which, *_ in b.outstanding].index(index))
+
+    use = 2 + relaxed
+    start = len(b.model.plan)
+    for e in (write(5, 5, use), write(6, 6, use), commit(5, 1, use), write(7, 7, use), *plain(lpn=8)):
+        b.group(e)
+    b.wait(0, start + 3, 5, relaxed=relaxed)
+    n = len(b.ended)
+    flush = b.wait(1, start + 5, after=0)
+    await b.until(lambda: b.model.head == start + 5)
+    ends(start + 4)
+    await b.until(lambda: b.model.durable == start + 5)
+    await b.clocks(100)
+    assert flush not in [e[1] for e in b.ended[n:]], "the COMMIT before it could be dropped, and its epoch with it"
+    ends(start)
+    await b.clocks(100)
+    for index in {2, start + 1} & {which for which, *_ in b.outstanding}:
+        ends(index)
+    await b.until(lambda: flush in [e[1] for e in b.ended[n:]], 40)
+    assert start + 3 in [which for which, *_ in b.outstanding], "the page of the open transaction"
+    ends(start + 3)
+    await b.until(lambda: b.model.watermark == start + 5)
+
+
 @cocotb.test()
 async def flush_waits_for_no_page_of_an_open_transaction_but_for_those_before_a_commit(dut):
     b = await bench(dut)
@@ -89,26 +115,7 @@ async def flush_waits_for_no_page_of_an_open_transaction_but_for_those_before_a_
     ends(0)
     await b.until(lambda: len(b.ended) == 2, 20)
     for relaxed in (1, 0):
-        use = 2 + relaxed
-        start = len(b.model.plan)
-        for e in (write(5, 5, use), write(6, 6, use), commit(5, 1, use), write(7, 7, use), *plain(lpn=8)):
-            b.group(e)
-        b.wait(0, start + 3, 5, relaxed=relaxed)
-        n = len(b.ended)
-        flush = b.wait(1, start + 5, after=0)
-        await b.until(lambda: b.model.head == start + 5)
-        ends(start + 4)
-        await b.until(lambda: b.model.durable == start + 5)
-        await b.clocks(100)
-        assert flush not in [e[1] for e in b.ended[n:]], "the COMMIT before it could be dropped, and its epoch with it"
-        ends(start)
-        await b.clocks(100)
-        for index in {2, start + 1} & {which for which, *_ in b.outstanding}:
-            ends(index)
-        await b.until(lambda: flush in [e[1] for e in b.ended[n:]], 40)
-        assert start + 3 in [which for which, *_ in b.outstanding], "the page of the open transaction"
-        ends(start + 3)
-        await b.until(lambda: b.model.watermark == start + 5)
+        await flush_behind_a_commit(b, relaxed)
 
 
 @cocotb.test()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole drive with 256 commands under way (preset deep: quick with `commands=256`)."""
+"""The whole drive with 256 commands under way (preset quick4)."""
 
 import random
 import signal
@@ -17,7 +17,7 @@ DEPTH = 256
 
 @pytest.fixture(scope="module")
 def drive():
-    return Drive("deep")
+    return Drive("quick4")
 
 
 def data(n):
@@ -129,7 +129,7 @@ def test_random_commands_agree_with_their_order_and_survive_a_flush(drive):
 
 
 def test_nbd_and_otx_serve_it(tmp_path):
-    served = Served(tmp_path, tmp_path / "drive.nand", "deep")
+    served = Served(tmp_path, tmp_path / "drive.nand", "quick4")
     try:
         assert served.client("drive", "write", "5", "a", "flush", "read", "5") == ["a"]
         assert served.client("atomic", "write", "6", "b", "flush", "read", "6") == ["b"]
