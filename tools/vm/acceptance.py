@@ -12,7 +12,7 @@ import time
 from tools.vm.machine import Machine
 from tools.vm.packages import WORK, VmError
 
-SCRIPTS = ["admin", "blocks", "files", "resets", "rebooted"]
+SCRIPTS = ["admin", "blocks", "files", "others", "resets", "rebooted"]
 SHORT = ["blocks"]
 LIMIT_S = 1500  # of a script
 
