@@ -60,6 +60,24 @@ def run(script, image, **kw):
     return steps.done
 
 
+def uefi(image):
+    """Another driver: that of UEFI's firmware (EDK II), which lists the drive."""
+    listed, started = threading.Event(), time.time()
+
+    def line(text):
+        if "UEFI OpenTxSSD" in text:
+            listed.set()
+
+    machine = Machine(None, image, on_line=line)
+    try:
+        if not listed.wait(LIMIT_S):
+            raise VmError(f"UEFI's firmware does not list the drive; see {WORK}/console.log")
+    finally:
+        machine.power_cut()
+    print(f"vm: uefi: the drive is listed: ok, {time.time() - started:.1f} s", flush=True)
+    return 1
+
+
 def crash(image, seed):
     """A power cut in the middle of writing files, of a copy and of fio; the next start, and what must be there."""
     count, steps = random.Random(seed).randrange(5, 30), Steps("crash")
@@ -81,6 +99,7 @@ def acceptance(cuts=3, short=False):
         old.unlink(missing_ok=True)
     for script in SHORT if short else SCRIPTS:
         done += run(script, image)
+    done += 0 if short else uefi(image)
     for seed in range(1, cuts + 1):
         done += crash(image, seed)
     print(f"vm: {done} steps passed in {time.time() - started:.0f} s", flush=True)

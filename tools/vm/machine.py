@@ -13,24 +13,33 @@ from tools.vm import initramfs
 from tools.vm.packages import ROOT, WORK, VmError, kernel
 
 MEMORY = "512M"
+UEFI = "/usr/share/ovmf/OVMF.fd"
 BRIDGE = ROOT / "build/nvme/otx-pci"
 # This machine may be busy: the kernel must not look for a timer that comes late.
 ARGUMENTS = "console=ttyS0 panic=-1 quiet mitigations=off no_timer_check"
 
 
-def qemu(image, archive, script, fd, sockets, console):
+def linux(script, files):
+    """What QEMU starts: the kernel, which runs that script."""
+    image, _ = kernel()
+    archive = initramfs.make(files or {})
+    return ["-kernel", image, "-initrd", archive, "-append", f"{ARGUMENTS} otx.run={script}"]
+
+
+def qemu(starts, fd, sockets, console):
     """The command line of QEMU; host directories are seen read-only by 9p."""
     memory = f"memory-backend-memfd,id=mem,size={MEMORY},share=on"
     share = "local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap"
     words = f"""qemu-system-x86_64 -M q35,memory-backend=mem -object {memory} -m {MEMORY} -accel tcg -smp 1 -cpu max
         -nodefaults -nic none -vga none -display none -serial {console} -serial file:{sockets}/report -no-reboot
         -qtest unix:{sockets}/qtest,server=on,wait=off -qtest-log /dev/null -virtfs {share}
-        -kernel {image} -initrd {archive} -device x-pci-proxy-dev,id=drive,fd={fd}""".split()
-    return [*words, "-append", f"{ARGUMENTS} otx.run={script}"]
+        -device x-pci-proxy-dev,id=drive,fd={fd}""".split()
+    return [*words, *starts]
 
 
 class Machine:
-    """Runs one script of tools/vm/guest from its boot to its end.
+    """Runs one script of tools/vm/guest from its boot to its end; without one there is no kernel, and UEFI's firmware
+    looks for something to start.
 
     `image`: the drive's NAND, which stays; without one it is in memory. `files`: {name: text} beside the script.
     `console`: standard input and output are the guest's. Else each line that the guest writes to its console goes to
@@ -43,7 +52,7 @@ class Machine:
         self.report.write_text("")
         (WORK / "qtest").unlink(missing_ok=True)
         ours, theirs = socket.socketpair()
-        kernel_image, _ = kernel()
+        starts = linux(script, files) if script else ["-bios", UEFI]
         self.log = open(WORK / "bridge.log", "a")  # noqa: SIM115
         self.bridge = subprocess.Popen(
             [BRIDGE, str(ours.fileno()), WORK / "qtest", str(image), str(seed)],
@@ -54,8 +63,7 @@ class Machine:
         )
         if not self.bridge.stdout.readline():
             raise VmError(self._last_words())
-        archive = initramfs.make(files or {})
-        command = qemu(kernel_image, archive, script, theirs.fileno(), WORK, "mon:stdio" if console else "stdio")
+        command = qemu(starts, theirs.fileno(), WORK, "mon:stdio" if console else "stdio")
         self.qemu = subprocess.Popen(
             command,
             pass_fds=[theirs.fileno()],

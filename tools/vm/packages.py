@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 WORK = ROOT / "build" / "vm"
-INSTALLED = "qemu-system-x86 busybox-static kmod cpio nvme-cli fio e2fsprogs f2fs-tools btrfs-progs".split()
+INSTALLED = "qemu-system-x86 busybox-static kmod cpio nvme-cli fio e2fsprogs f2fs-tools btrfs-progs ovmf".split()
 
 
 class VmError(RuntimeError):
