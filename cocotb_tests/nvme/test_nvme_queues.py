@@ -8,8 +8,8 @@ from itertools import groupby
 import cocotb
 
 from cocotb_tests.bench.amount import amount
-from cocotb_tests.bench.nvme_bar import DOORBELLS, PENDING, TABLE
-from cocotb_tests.bench.nvme_host import LBAS, Host
+from cocotb_tests.bench.nvme_bar import CC, DOORBELLS, PENDING, TABLE
+from cocotb_tests.bench.nvme_host import ENABLED, LBAS, Host
 from cocotb_tests.bench.runner import run
 from cocotb_tests.models.nvme_commands import DO_NOT_RETRY, Sqe
 from opentxssd.facts import NvmeEvent, NvmeOpcode, NvmeStatus, Query, Status
@@ -236,6 +236,7 @@ async def a_controller_that_is_disabled_ends_what_is_under_way_without_cqes(dut)
     for n in range(amount(8, 30)):
         await h.start(size=2 + n % 3)
         pairs = [await h.create(q, 16) for q in (1, 4, 8)]
+        h.core.keeps = n % 3 == 2
         for i in range(45):
             h.submit(pairs[i % 3], query(i))
         for pair in pairs:
@@ -246,6 +247,12 @@ async def a_controller_that_is_disabled_ends_what_is_under_way_without_cqes(dut)
         await h.clocks(h.rng.choice([0, 5, 30, 60, 120, 300, 600]))
         before = h.ended
         dropped += h.busy()
+        if h.core.keeps:
+            await h.until(lambda: h.core.under_way)
+            await h.bar.write(CC, ENABLED & ~1)
+            await h.clocks(300)
+            assert h.core.tags and not h.firmware.value("quiet"), "the core has commands"
+            h.core.keeps = False
         await h.stop()
         await h.clocks(100)
         assert h.ended - before <= 1, "only the CQE that was being written"
@@ -388,7 +395,7 @@ async def weighted_round_robin_shares_by_credits_and_urgent_ones_go_first(dut):
             h.submit(pair, query(i))
     for i in range(4):
         h.submit(pairs[0], query(i))
-    for pair in pairs:
+    for pair in (*pairs[1:], pairs[0]):
         h.ring(pair)
     await h.until(lambda: len(h.core.under_way) == 32)
     seen = order(h)
