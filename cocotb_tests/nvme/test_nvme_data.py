@@ -189,13 +189,14 @@ async def random_reads_and_writes(dut, stall):
     pairs = [await h.create(q, rng.choice([3, 8, 20])) for q in (1, 3, 8)]
     outcomes = (Status.SUCCESS,) * 6 + (Status.MEDIA_ERROR, Status.WRITE_FAULT, Status.CAPACITY, Status.TX_FULL)
     h.core.answer = lambda c: (outcomes[c["lba"] * 7 % 10] if c["lba"] % 3 == 0 else Status.SUCCESS, 0)
-    left = amount(28, 400)
+    left = amount(60, 600)
     while left:
         pair = rng.choice(pairs)
-        if pair.room():
+        taken = {r.sqe.slba >> 5 for p in pairs for r in p.under_way.values()}
+        free = [n << 5 for n in range(LBAS >> 5) if n not in taken]
+        if pair.room() and free:
             left -= 1
-            taken = {r.sqe.slba >> 5 for p in pairs for r in p.under_way.values()}
-            lba = rng.choice([n for n in range(LBAS >> 5) if n not in taken]) << 5
+            lba = rng.choice(free)
             op = rng.choice([READ, READ, WRITE, WRITE, NvmeOpcode.TX_READ, NvmeOpcode.TX_WRITE])
             count = rng.choice([1, 1, 1, 2, 3, rng.randrange(1, 8)])
             more = dict(cdw2=rng.randrange(32), cdw14=rng.choice([0, 1 << 7, 1 << 8, 1 << 4])) if op > 0x80 else {}

@@ -165,12 +165,13 @@ async def random_commands_of_all_kinds(dut, stall):
     """All opcodes, resets in between; ranges of blocks do not overlap while they are under way."""
     h = await Host(dut, SEED, stall, latency=10, jitter=40, pace=0.7).begin()
     rng = h.rng
-    h.core.answer = lambda c: (Status.MEDIA_ERROR if c["lba"] % 9 == 5 else Status.SUCCESS, c["lba"])
+    numbers, bad = (Opcode.QUERY, Opcode.CHECKPOINT), Status.MEDIA_ERROR
+    h.core.answer = lambda c: (bad * (c["lba"] % 9 == 5), c["lba"] * (c["opcode"] in numbers))
     ended = 0
-    for _ in range(amount(2, 10)):
+    for _ in range(amount(3, 12)):
         await h.start(weighted=rng.random() < 0.5)
         pairs = [await h.create(q, rng.choice([4, 9, 20]), priority=q % 4) for q in (1, 2, 7)]
-        left = amount(40, 200)
+        left = amount(60, 250)
         while left:
             pair = rng.choice(pairs)
             if pair.room():
