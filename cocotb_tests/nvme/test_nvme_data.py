@@ -83,9 +83,9 @@ async def prps_with_an_offset_that_must_not_be_are_refused(dut):
         sqe = h.move(op, 8, 3, list_at=64)
         sqe.prp2 |= 4
         odd.append(sqe)
-        for entry in (0, 1, 5):
+        for entry, bits in ((0, 1), (1, 16), (5, 2048)):
             sqe = h.move(op, 8, 6, 4, list_at=128)
-            spoil(h, sqe.prp2 + 8 * entry, 1 << 4 * (entry % 3))
+            spoil(h, sqe.prp2 + 8 * entry, bits)
             odd.append(sqe)
         sqe = h.move(op, 8, 6, 4, list_at=PAGE - 16)  # the page where the list goes on
         spoil(h, sqe.prp2 + 8, 8)
