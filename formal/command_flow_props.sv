@@ -37,9 +37,9 @@ module command_flow_props (
     input wire end_ready
 );
   (* anyconst *) wire [4:0] slot;
-  wire command_ready, cmd_valid, cpl_ready, end_valid, range_valid, list_read;
-  wire [7:0] cmd_opcode, cmd_tag;
-  wire [4:0] end_slot, range_slot;
+  wire command_ready, cmd_valid, cpl_ready, end_valid;
+  wire [7:0] cmd_tag;
+  wire [4:0] end_slot;
   wire parts = form[0], flushes = form[1], nothing = form[2];
 
   otx_command_flow dut (
@@ -75,20 +75,16 @@ module command_flow_props (
       .command_payload_prp2(prp2),
       .command_payload_pages(pages),
       .killing(killing),
-      .listRead_valid(list_read),
       .listRead_ready(list_ready),
       .listData_valid(list_valid),
       .listData_payload_data(list_data),
       .listData_payload_last(list_last),
-      .range_valid(range_valid),
       .range_ready(range_ready),
-      .range_payload_slot(range_slot),
       .ranges_valid(ranges_valid),
       .ranges_payload_data(ranges_data),
       .ranges_payload_last(1'b0),
       .cmd_valid(cmd_valid),
       .cmd_ready(cmd_ready),
-      .cmd_payload_opcode(cmd_opcode),
       .cmd_payload_tag(cmd_tag),
       .cpl_valid(cpl_valid),
       .cpl_ready(cpl_ready),
@@ -102,12 +98,10 @@ module command_flow_props (
       .end_payload_slot(end_slot)
   );
 
-  reg started = 0, open = 0, at_core = 0;  // of the slot: a command is under way; the core has it
+  reg started = 0, open = 0;  // a command of the slot is under way
   reg command_waits = 0, cpl_waits = 0, killed = 0;
   reg [127:0] was = 0;
   reg [8:0] was_cpl = 0;
-  reg [1:0] asked = 0;  // of the core, for this command
-  reg ranged = 0;
   reg [31:0] others = 0;  // slots whose commands the core has
   wire [127:0] now = {status, opcode, lba, order, barrier, tag, kind, form, blocks, prp2[31:0], pages};
   wire comes = command_valid && tag == slot && !open;
@@ -141,7 +135,7 @@ module command_flow_props (
     others <= (others | ({31'd0, goes} << cmd_tag[4:0])) & ~({31'd0, done} << cpl_tag);
     asked  <= !open && !comes ? 0 : asked + (goes && cmd_tag[4:0] == slot && asked != 3);
     ranged <= (open || comes) && (ranged || range_valid && range_slot == slot);
-    if (reset) {open, others, asked, ranged} <= 0;
+    if (reset) {open, others} <= 0;
     if (started && !reset) begin
       if (end_valid && end_slot == slot) begin
         a_one_end : assert (open);
@@ -149,8 +143,6 @@ module command_flow_props (
         a_it_was_taken : assert (!command_waits || tag != slot);
       end
       if (goes && cmd_tag[4:0] == slot) a_asked_for : assert (open && !others[slot]);
-      c_two_parts : cover (ends && asked == 2);
-      c_range : cover (ends && ranged && asked == 1);
     end
   end
 endmodule

@@ -141,7 +141,6 @@ module completion_queues_props (
       if (data_valid && data_last && mine) a_phase : assert (data[48] == phase);
       a_freed_with_its_end : assert (freed_valid == ends && (!ends || freed == ends_slot));
       if (ends) a_one_cqe : assert (wrote == (there && owner_cq == queue ? 2'd1 : wrote) && wrote <= 1);
-      c_second_phase : cover (data_valid && data_last && mine && !data[48]);
     end
   end
 endmodule

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every HDL block through Yosys for ECP5: it must be synthesisable; prints and writes its size (build/synth.json).
-`synth_smoke.py [--quick] [module ...]`; without names the drive's core, each block that is not in it, and
-`otx_nand_channel_capable`, of a part that can do everything.
+`synth_smoke.py [--quick] [module ...]`; without names the drive's core, the NVMe front end, each block that is not in
+them, and `otx_nand_channel_capable`, of a part that can do everything.
 `--quick`, as in `make test`: the core is elaborated and checked, flat, without its NAND blocks, and not mapped; the
 decoder is that of a short code; no `otx_nand_corrector`, whose tables take Yosys a minute. `make synth` and `make
 campaign C=synthesis` do all of it.
@@ -108,7 +108,8 @@ def main(names):
         print(f"synth_smoke: no module {', '.join(sorted(unknown))}", file=sys.stderr)
         return 2
     table, failed, done = {}, 0, set()
-    first = ["otx_nand_channel_capable", "otx_bch_decoder"] * quick  # they have others in them
+    # they have others in them
+    first = ["otx_nvme", *["otx_nand_channel_capable", "otx_bch_decoder"] * quick]
     left_out = LEFT_OUT * quick + LONG
     for module in names or [CORE, *first, *(m for m in todo if m not in (CORE, *first, *left_out))]:
         if module in done:

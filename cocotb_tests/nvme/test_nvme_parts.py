@@ -11,7 +11,7 @@ from cocotb_tests.bench.amount import amount
 from cocotb_tests.bench.nvme_host import LBAS, Host
 from cocotb_tests.bench.runner import run
 from cocotb_tests.models.nvme_commands import DO_NOT_RETRY, Sqe
-from opentxssd.facts import BLOCK, NvmeOpcode, NvmeStatus, Opcode, Order, Status
+from opentxssd.facts import BLOCK, TAGS, NvmeOpcode, NvmeStatus, Opcode, Order, Status
 
 VERILOG = os.environ.get("OTX_VERILOG_DIR", "build/tiny/verilog")
 SEED = int(os.environ.get("SEED", "1"))
@@ -109,6 +109,8 @@ async def what_is_compared_is_data_of_the_drive_with_that_of_the_host(dut):
     assert await do(h, pair, h.move(COMPARE, 40, 4)) == [NvmeStatus.READ_ERROR | DO_NOT_RETRY]
     h.core.answer = lambda c: (Status.SUCCESS, 0)
     assert await do(h, pair, h.move(COMPARE, 40, 3, raw=raw), h.move(COMPARE, 40, 3, raw=other[0])) == [0, DIFFERS]
+    same = [h.move(COMPARE, 40, 1, raw=raw[:BLOCK]) for _ in range(TAGS)]
+    assert set(await do(h, pair, *same)) == {0}, "each slot forgets the one before"
 
 
 @simulated

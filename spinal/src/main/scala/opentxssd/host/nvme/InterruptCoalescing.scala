@@ -20,7 +20,6 @@ class InterruptCoalescing(unit: Int) extends Component {
   val atOnce = in port Bits(vectors bits)
   val clear = in port Bool()
   val request = master port Flow(UInt(vectorBits bits))
-  val busy = out port Bool()
 
   private val waits = Reg(Bits(vectors bits)) init 0
   private val counts, since = Nvme.table(UInt(8 bits), vectors)
@@ -46,5 +45,4 @@ class InterruptCoalescing(unit: Int) extends Component {
   request.valid := goes
   request.payload := v
   when(clear)(waits := 0)
-  busy := waits.orR
 }
