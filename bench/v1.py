@@ -2,10 +2,11 @@
 """V1: clocks of single commands through the NVMe front end alone, from the doorbell to the interrupt, and of commands
 one behind the other (cocotb_tests/bench/measure_nvme.py); and of single commands of the whole drive.
 
-Alone: `otx_nvme` of preset tiny, host memory that answers 20 clocks after a read leaves, a core that never waits. `memory` is
-these clocks, `core` those of that core, `data` the 512 beats of a block; all the others are the front end's: fetch from
-the doorbell to the read of the SQE, decode to the command at the core, prp from the core's request, or its first beat,
-to the read or write of host memory, cqe from the core's completion to the CQE, interrupt to the message.
+Alone: `otx_nvme` of preset tiny, host memory that answers 20 clocks after a read leaves, a core that never waits.
+`memory` is these clocks, `core` those of that core, `data` the 512 beats of a block; all the others are the front
+end's: fetch from the doorbell to the read of the SQE, decode to the command at the core, prp from the core's request,
+or its first beat, to the read or write of host memory, cqe from the core's completion to the CQE, interrupt to the
+message.
 
 Whole drive: preset nvme, idle, with `buffer_percent` 60; host memory answers after 24 clocks; from the doorbell to the
 CQE in host memory, the longest of ten. A block goes to a frame in 528 clocks (bench/q2.py).
