@@ -33,6 +33,7 @@ void nvme_begin(struct nvme *n, const struct nvme_drive *drive) {
 }
 
 static void enable(struct nvme *n, uint32_t cc) {
+    n->shutdown = 0; /* one that ended, or had begun, while the controller was disabled */
     bool possible = NVME_CC_CSS(cc) == 0 && NVME_CC_MPS(cc) == 0 && NVME_CC_AMS(cc) <= 1 && nvme_admin_queue();
     n->state = possible ? NVME_ENABLED : NVME_FAILED;
     set_csts(n, possible ? NVME_CSTS_RDY : NVME_CSTS_CFS);
@@ -90,12 +91,15 @@ static void command(struct nvme *n) {
     nvme_hal_complete(c->cid, a.status, a.dw0);
 }
 
-/* Nothing of the host's commands, and of the firmware's own, is under way. */
-static bool stopped(struct nvme *n) {
+/* A command of the firmware's own that has ended is forgotten. */
+static bool own_runs(struct nvme *n) {
     uint32_t status, result;
     if (n->own && nvme_hal_own_done(&status, &result)) n->own = false;
-    return !n->own && !nvme_hal_queue_busy() && nvme_hal_quiet();
+    return n->own;
 }
+
+/* Nothing of the host's commands, and of the firmware's own, is under way. */
+static bool stopped(struct nvme *n) { return !own_runs(n) && !nvme_hal_queue_busy() && nvme_hal_quiet(); }
 
 static void one_round(struct nvme *n) {
     uint32_t cc = nvme_hal_cc(), events = nvme_hal_events();
@@ -107,7 +111,7 @@ static void one_round(struct nvme *n) {
     }
     switch (n->state) {
         case NVME_DISABLED:
-            if (NVME_CC_EN(cc)) enable(n, cc);
+            if (NVME_CC_EN(cc) && !own_runs(n)) enable(n, cc);
             break;
         case NVME_STOPPING:
             if (!stopped(n)) break;
@@ -122,7 +126,9 @@ static void one_round(struct nvme *n) {
             break;
         case NVME_FAILED: break;
     }
-    if (n->state == NVME_STOPPING || !NVME_CC_SHN(cc) || n->waiting || n->csts & NVME_CSTS_SHUT) return;
+    if (n->state == NVME_STOPPING || (n->state == NVME_DISABLED && NVME_CC_EN(cc)) || !NVME_CC_SHN(cc) || n->waiting ||
+        n->csts & NVME_CSTS_SHUT)
+        return;
     set_csts(n, n->csts | NVME_CSTS_SHUTTING);
     if (nvme_power_down(n)) set_csts(n, (n->csts & ~NVME_CSTS_SHUTTING) | NVME_CSTS_SHUT);
 }

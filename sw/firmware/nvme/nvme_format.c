@@ -9,6 +9,16 @@ static uint32_t check(const struct nvme *n, const struct nvme_command *c) {
     return n->drive->read_only ? NVME_STATUS_READ_ONLY : NVME_STATUS_SUCCESS;
 }
 
+/* At 0 the transactions that are open end, at 1 + n block n is deallocated and those behind it, and behind the last one
+ * all is made durable. */
+static struct nvme_own step(const struct nvme *n) {
+    if (n->at == 0) return (struct nvme_own){.opcode = OTX_OP_RECOVER};
+    uint32_t lba = n->at - 1, left = lba < n->drive->blocks ? n->drive->blocks - lba : 0;
+    if (left == 0) return (struct nvme_own){.opcode = OTX_OP_FLUSH};
+    uint16_t count = (uint16_t)(left < OTX_MAX_BLOCKS ? left : OTX_MAX_BLOCKS);
+    return (struct nvme_own){.opcode = OTX_OP_TRIM, .lba = lba, .count = count};
+}
+
 struct nvme_answer nvme_format(struct nvme *n, const struct nvme_command *c) {
     uint32_t status = n->at == 0 ? check(n, c) : NVME_STATUS_SUCCESS, result;
     if (status) return (struct nvme_answer){.status = status};
@@ -16,13 +26,10 @@ struct nvme_answer nvme_format(struct nvme *n, const struct nvme_command *c) {
         if (!nvme_hal_own_done(&status, &result)) return (struct nvme_answer){.waits = true};
         n->own = false;
         if (status) return (struct nvme_answer){.status = NVME_STATUS_INTERNAL_ERROR};
-        if (n->at > n->drive->blocks) return (struct nvme_answer){.status = NVME_STATUS_SUCCESS};
+        if (n->at > 1 + n->drive->blocks) return (struct nvme_answer){.status = NVME_STATUS_SUCCESS};
     }
-    uint32_t left = n->at < n->drive->blocks ? n->drive->blocks - n->at : 0;
-    struct nvme_own own = {.opcode = OTX_OP_FLUSH};
-    if (left) own = (struct nvme_own){.opcode = OTX_OP_TRIM, .lba = n->at, .count = OTX_MAX_BLOCKS};
-    if (left && left < OTX_MAX_BLOCKS) own.count = (uint16_t)left;
+    struct nvme_own own = step(n);
     n->own = nvme_hal_own_start(&own);
-    if (n->own) n->at += left ? own.count : 1;
+    if (n->own) n->at += own.opcode == OTX_OP_TRIM ? own.count : 1;
     return (struct nvme_answer){.waits = true};
 }

@@ -29,6 +29,8 @@ enum nvme_admin {
 #define NVME_CC_MPS(cc) ((cc) >> 7 & 15u)
 #define NVME_CC_AMS(cc) ((cc) >> 11 & 7u)
 #define NVME_CC_SHN(cc) ((cc) >> 14 & 3u)
+#define NVME_CC_IOSQES(cc) ((cc) >> 16 & 15u) /* of an entry, as a power of two */
+#define NVME_CC_IOCQES(cc) ((cc) >> 20 & 15u)
 #define NVME_CSTS_RDY 1u
 #define NVME_CSTS_CFS 2u
 #define NVME_CSTS_SHUTTING 4u

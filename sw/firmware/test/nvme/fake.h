@@ -20,7 +20,7 @@ struct fake {
     uint8_t memory[MEMORY];
     uint32_t buffer[NVME_BUFFER_WORDS];
     struct nvme_queue queue[2][NVME_QUEUES + 1]; /* submission, completion */
-    uint32_t busy;                               /* rounds for which a context is busy, of each that is cleared */
+    uint32_t busy;                               /* rounds for which a context is busy, each time */
     uint32_t busy_left;
     uint32_t threshold, time, without;
     bool write_through, streams;

@@ -101,6 +101,39 @@ static void reset_amid_a_shutdown(void) {
     CHECK(fake.csts == (NVME_CSTS_RDY | NVME_CSTS_SHUT) && fake.own[2].opcode == OTX_OP_RECOVER);
 }
 
+/* CC.SHN is set while EN is 0: what is written after the next enable is flushed all the same. */
+static void a_shutdown_of_a_disabled_controller_is_not_the_next_one(void) {
+    for (uint32_t part = 0; part < 2; part++) {
+        enabled();
+        fake.cc = 1u << 14;
+        rounds(part ? 4 : 100);
+        if (part == 0) CHECK(fake.csts == NVME_CSTS_SHUT);
+        fake.cc = 0x00460001;
+        rounds(20);
+        CHECK(fake.csts == NVME_CSTS_RDY && !fake.own_open);
+        uint32_t before = fake.owns;
+        fake.cc = 0x00464001;
+        rounds(100);
+        CHECK(fake.csts == (NVME_CSTS_RDY | NVME_CSTS_SHUT) && fake.owns == before + 4);
+        CHECK(fake.own[before].opcode == OTX_OP_RECOVER && fake.own[before + 1].opcode == OTX_OP_FLUSH);
+    }
+}
+
+static void an_admin_queue_of_too_many_entries_is_fatal(void) {
+    for (uint32_t shift = 0; shift <= 16; shift += 16) {
+        power_on();
+        fake.aqa = (15u << 16 | 15) & ~(0xfffu << shift);
+        fake.aqa |= 1024u << shift;
+        fake.asq = fake.acq = BASE, fake.cc = 0x00460001;
+        rounds(3);
+        CHECK(fake.csts == NVME_CSTS_CFS);
+        power_on();
+        fake.aqa = 1023u << 16 | 1023, fake.asq = fake.acq = BASE, fake.cc = 0x00460001;
+        rounds(3);
+        CHECK(fake.csts == NVME_CSTS_RDY && fake.queue[0][0].entries == 1024);
+    }
+}
+
 const struct test control_tests[] = {
     {"a controller that is enabled has its admin queue and is ready", becomes_ready},
     {"a configuration that cannot be is fatal until it is disabled", wrong_configurations},
@@ -110,5 +143,8 @@ const struct test control_tests[] = {
     {"shutdown waits for its own checkpoint", shutdown_waits_for_its_checkpoint},
     {"a drive that only reads shuts down at once", a_reading_drive_shuts_down_at_once},
     {"a reset in the middle of a shutdown ends it", reset_amid_a_shutdown},
+    {"a shutdown of a disabled controller is not the next one",
+     a_shutdown_of_a_disabled_controller_is_not_the_next_one},
+    {"an admin queue of more than 1,024 entries is fatal", an_admin_queue_of_too_many_entries_is_fatal},
     {0},
 };

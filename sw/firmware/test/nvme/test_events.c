@@ -80,8 +80,10 @@ static void abort_and_format(void) {
     enabled();
     CHECK(admin(.opcode = NVME_ABORT, .dw10 = 0x50001) == 0 && answer.dw0 == 1);
     CHECK(admin(.opcode = NVME_FORMAT, .nsid = 1) == 0);
-    CHECK(fake.owns == 33 && fake.own[31].lba == 992 && fake.own[31].count == 8 && fake.own[32].opcode == OTX_OP_FLUSH);
-    for (uint32_t i = 0; i < 31; i++) CHECK(fake.own[i].lba == 32 * i && fake.own[i].count == 32);
+    CHECK(fake.own[0].opcode == OTX_OP_RECOVER); /* else a COMMIT would bring old data back */
+    CHECK(fake.owns == 34 && fake.own[32].lba == 992 && fake.own[32].count == 8 && fake.own[33].opcode == OTX_OP_FLUSH);
+    for (uint32_t i = 1; i < 32; i++) CHECK(fake.own[i].opcode == OTX_OP_TRIM && fake.own[i].lba == 32 * (i - 1));
+    for (uint32_t i = 1; i < 32; i++) CHECK(fake.own[i].count == 32);
     CHECK(admin(.opcode = NVME_FORMAT, .nsid = 2) == NVME_STATUS_INVALID_NAMESPACE);
     CHECK(admin(.opcode = NVME_FORMAT, .nsid = 1, .dw10 = 1) == NVME_STATUS_FORMAT_INVALID);
     CHECK(admin(.opcode = NVME_FORMAT, .nsid = 1, .dw10 = 1u << 9) == NVME_STATUS_INVALID_FIELD);

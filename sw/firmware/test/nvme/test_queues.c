@@ -56,6 +56,34 @@ static void deletion(void) {
     CHECK(cq(3, 16, 0) == 0 && sq(2, 16, 3) == 0);
 }
 
+static void entries_have_one_size(void) {
+    enabled();
+    CHECK(cq(1, 16, 0) == 0);
+    for (uint32_t bit = 16; bit < 24; bit++) {
+        fake.cc = 0x00460001 ^ 1u << bit;
+        CHECK((bit < 20 ? sq(1, 16, 1) : cq(2, 16, 0)) == NVME_STATUS_INVALID_FIELD);
+        CHECK(bit < 20 || sq(1, 16, 1) == 0);
+        CHECK(bit < 20 || admin(.opcode = NVME_DELETE_SQ, .dw10 = 1) == 0);
+    }
+}
+
+static void creation_ends_when_hardware_has_the_queue(void) {
+    enabled();
+    fake.busy = 30;
+    for (uint32_t completes = 0; completes < 2; completes++) {
+        memset(fake.sqe, 0, sizeof fake.sqe);
+        fake.sqe[0] = completes ? NVME_CREATE_SQ : NVME_CREATE_CQ;
+        fake.sqe[6] = (uint32_t)(BASE + 0x1000), fake.sqe[7] = (uint32_t)(BASE >> 32);
+        fake.sqe[10] = 15u << 16 | 1, fake.sqe[11] = completes ? 1u << 16 | 1 : 1;
+        fake.waits = true, fake.completions = 0;
+        rounds(20);
+        CHECK(fake.queue[!completes][1].valid && fake.completions == 0); /* a doorbell now would be lost */
+        rounds(20);
+        CHECK(fake.completions == 1 && fake.completion[0].status == 0 && fake.busy_left == 0);
+    }
+    CHECK(cq(1, 16, 0) == NVME_STATUS_QID_INVALID && sq(1, 16, 1) == NVME_STATUS_QID_INVALID);
+}
+
 static void reset_amid_a_deletion(void) {
     enabled();
     CHECK(cq(3, 16, 0) == 0);
@@ -66,6 +94,7 @@ static void reset_amid_a_deletion(void) {
     fake.cc = 0;
     rounds(80);
     CHECK(fake.csts == 0 && fake.completions == 0);
+    fake.busy = 0;
     fake.cc = 0x00460001;
     rounds(3);
     CHECK(cq(3, 16, 0) == 0);
@@ -75,6 +104,8 @@ const struct test queue_tests[] = {
     {"eight queues of each kind have the contexts that were asked for", all_of_them},
     {"queues that cannot be are refused with their own status", refused},
     {"a completion queue goes after its submission queues, a queue when it is quiet", deletion},
+    {"entries of queues have one size", entries_have_one_size},
+    {"a creation ends when hardware has the queue", creation_ends_when_hardware_has_the_queue},
     {"a reset in the middle of a deletion leaves no completion and no queue", reset_amid_a_deletion},
     {0},
 };
