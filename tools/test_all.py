@@ -39,7 +39,7 @@ class Group:
 PRESETS = (
     "tiny library",
     "quick untrained",
-    "quick4 library",
+    "quick4 untrained",
     "rich library",
     "small library",
     "nvme untrained",

@@ -635,11 +635,11 @@ static bool flushed(uint64_t upto) {
     return hw.watermark >= index;
 }
 
-void drive_flush(void) {
-    drive_takes(true); /* it waits for all that is plain */
+static void flush(bool all) {
+    drive_takes(true);
     uint64_t upto = hw.head;
     uint32_t items = drive.items;
-    for (uint32_t tries = 0; !hw.stopped && !flushed(upto); tries++) {
+    for (uint32_t tries = 0; !hw.stopped && !(flushed(upto) && (!all || hw.watermark >= upto)); tries++) {
         CHECK(tries < 100000);
         drive_supply(2);
         if (no_place() && (hw.closed < upto || waits_for_place())) hw.stopped = true;
@@ -649,6 +649,10 @@ void drive_flush(void) {
     for (uint32_t i = 0; i < items && !hw.stopped; i++)
         if (drive.item[i].kind == ITEM_WRITE || drive.item[i].relaxed) drive.item[i].must = true;
 }
+
+void drive_flush(void) { flush(false); }
+
+void drive_settle(void) { flush(true); }
 
 static void tear(void) {
     for (uint32_t i = 0; i < 2 * hw.flights; i++) {

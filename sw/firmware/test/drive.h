@@ -93,6 +93,8 @@ uint32_t drive_base(uint32_t lpn);
 bool drive_restored(uint32_t txid, struct drive_tx *t);
 /* All that is logged so far is to be acknowledged: closes the page, runs until it is durable and complete. */
 void drive_flush(void);
+/* The same, and all pages of transactions that were logged before are complete, as PREPARE has it. */
+void drive_settle(void);
 /* Whether the host takes completions: while it does not, one COMMIT becomes visible and the next ones do not. */
 void drive_takes(bool completions);
 

@@ -32,7 +32,7 @@ bool mount_cut_at(const struct sim_copy *nand, const struct drive *history, uint
 
 void write_one(uint32_t i) {
     CHECK(drive_write(&(uint32_t){drive_lpn(i)}, 1, true));
-    drive_flush();
+    drive_settle();
 }
 
 void quiet(void) {
@@ -40,7 +40,7 @@ void quiet(void) {
     for (uint32_t i = 0; i < 5000 && !(ftl_retire_idle(&drive.ftl, &drive.retire) && ftl_io_empty(&drive.ftl.io)); i++)
         drive_supply(1);
     CHECK(ftl_retire_idle(&drive.ftl, &drive.retire));
-    drive_flush();
+    drive_settle();
 }
 
 /* In a function of its own: nothing that a longjmp could spoil lives here. */

@@ -57,9 +57,9 @@ static void old_blocks_are_collected_though_more_of_them_lives(void) {
         uint32_t i = n < 8 ? n + 2 : n == 30 ? 9 : n % 2; /* six live in the first block, one in a later one */
         while (!drive_write(&(uint32_t){drive_lpn(i)}, 1, true)) drive_supply(4);
         drive_supply(4);
-        if (n % 8 == 0) drive_flush();
+        if (n % 8 == 0) drive_settle();
     }
-    drive_flush();
+    drive_settle();
     uint32_t few = FTL_NO_BLOCK, many = FTL_NO_BLOCK;
     for (uint32_t b = 12; b < sim.g.blocks; b++) {
         uint32_t live = hal_live(b);

@@ -107,7 +107,7 @@ static void lost_table_is_built_from_the_marks(void) {
     uint32_t bad = drive.ftl.report.blocks_bad;
     uint64_t version = drive.ftl.bbt.version;
     CHECK(drive_write(&(uint32_t){drive_lpn(3)}, 1, true));
-    drive_flush();
+    drive_settle();
     for (uint32_t c = 0; c < 2; c++) page_of_copy(c)->state = SIM_TORN;
     remounted();
     CHECK(drive.ftl.report.blocks_bad == bad && sim.count[HAL_READ_MARK] != 0 && drive.ftl.bbt.version >= version &&
@@ -223,7 +223,7 @@ static void data_in_the_blocks_of_the_table_moves_out(void) {
     sim_new(1, 1, 52, 8, 64);
     mounted();
     for (uint32_t i = 0; i < DRIVE_LPNS; i++) CHECK(drive_write(&(uint32_t){drive_lpn(i)}, 1, true));
-    drive_flush();
+    drive_settle();
     remounted();
     uint32_t from = FTL_WORD_VALUE(hal_map()[drive_lpn(0)]) / 8, moved = 0;
     for (uint32_t p = 0; p < 52 * 8; p++) /* both copies of the map name block 2 in place of that block */
@@ -244,7 +244,7 @@ static void data_in_the_blocks_of_the_table_moves_out(void) {
     drive_start();
     drive_supply(400);
     CHECK(ftl_retire_idle(&drive.ftl, &drive.retire) && drive.moved == moved / 2 && drive.ftl.report.blocks_bad == 0);
-    drive_flush();
+    drive_settle();
     remounted();
     for (uint32_t i = 0; i < DRIVE_LPNS; i++)
         CHECK(drive_value(drive_lpn(i)) != NOTHING && FTL_WORD_VALUE(hal_map()[drive_lpn(i)]) / 8 >= 8);

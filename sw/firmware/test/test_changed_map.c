@@ -99,7 +99,7 @@ static void empty_pages_are_named_by_nobody(void) {
         big_drive(1);
         CHECK(map_page_named(FTL_KIND_DIRECTORY, PAGES - 1, 0) != NULL);
         CHECK(drive_trim(drive_lpn(2)));
-        drive_flush();
+        drive_settle();
         if (mount) remounted();
         else checkpoint_asked();
         CHECK(map_page_named(FTL_KIND_DIRECTORY, PAGES - 1, 0) == NULL);
@@ -241,7 +241,7 @@ static void pages_leave_blocks_that_wear_less(void) {
 static void blocks_of_prepared_transactions_come_beside_those_of_the_map(void) {
     big_drive(0);
     CHECK(drive_tx_write(3, drive_lpn(4)) && drive_prepare(3));
-    drive_flush();
+    drive_settle();
     remounted();
     drive_start();
     CHECK(drive.ftl.map.pinned != 0 && ftl_map_blocks_most(&drive.ftl) == ftl_checkpoint_blocks(&sim.g));
@@ -268,7 +268,7 @@ static void position_is_that_of_its_own_log(void) {
             drive_supply(1);
             (void)drive_finish_one();
         }
-        drive_flush();
+        drive_settle();
         word = hal_map()[drive_lpn(5)];
         drive_cut_dropping_all();
         CHECK(sim_mount(&drive.ftl) == FTL_OK && drive_base(drive_lpn(5)) == word);

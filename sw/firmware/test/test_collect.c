@@ -13,7 +13,7 @@ static uint32_t overwrite(uint32_t writes, uint32_t lpns) {
         drive_supply(4);
         while (sim_random(3) != 0) (void)drive_finish_one();
         if (drive_can_close() && sim_random(16) == 0) drive_close();
-        if (sim_random(40) == 0) drive_flush();
+        if (sim_random(40) == 0) drive_settle();
     }
     return done;
 }
@@ -30,7 +30,7 @@ static void fill_log(uint32_t shape, uint32_t seed) {
     for (; sim.log_full == 0 || !log_is_short(); i++) {
         CHECK(i < 3000);
         if (i % 3 == 0 ? drive_write(&(uint32_t){drive_lpn(i % 5)}, 1, true) : drive_trim(drive_lpn(i % 5)))
-            drive_flush();
+            drive_settle();
         drive_supply(20);
     }
     CHECK(i > 20);
@@ -70,7 +70,7 @@ static void full_log_comes_back(uint32_t kind, uint32_t programs, uint32_t erase
             }
             if (end & 1) CHECK(drive_commit(7));
             else drive_abort(7);
-            if (end != 0) drive_flush(); /* a COMMIT brings its page to NAND by itself */
+            if (end != 0) drive_settle(); /* a COMMIT brings its page to NAND by itself */
             uint32_t done = drive.checkpoint.done;
             sim.fail_next[kind] = programs;
             if (erases != 0) sim.fail_erase_at = sim.count[HAL_ERASE] + erases;
@@ -85,7 +85,7 @@ static void full_log_comes_back(uint32_t kind, uint32_t programs, uint32_t erase
             reserve_is_not_of_this_session();
             for (uint32_t n = 0; n < 40; n++) {
                 while (!drive_write(&(uint32_t){drive_lpn(n % 5)}, 1, true)) drive_supply(20);
-                drive_flush();
+                drive_settle();
             }
             drive_cut();
             CHECK(sim_mount(&drive.ftl) == FTL_OK);
@@ -116,7 +116,7 @@ static void notes_in_a_full_log_are_few(void) {
     drive.supply.urgent_notes = FTL_URGENT_NOTES;
     drive_supply(100); /* hal_log_note() counts them */
     sim.log_rests = false;
-    drive_flush();
+    drive_settle();
     for (uint32_t n = 0; log_is_short() || sim.log_full != 0; n++) {
         CHECK(n < 4000);
         drive_supply(1);
@@ -131,7 +131,7 @@ static void full_log_with_failing_blocks_cut_at_every_operation(void) {
         for (uint32_t cut = 1; !ended; cut++) {
             fill_log(s, 100 + cut);
             CHECK(drive_commit(7));
-            drive_flush();
+            drive_settle();
             sim.fail_next[FTL_KIND_MAP] = cut % (FTL_BORROW + 1);
             ended = !drive_supply_cut(600, cut);
             if (ended) drive_cut();
@@ -157,7 +157,7 @@ static void drive_takes_many_times_what_it_holds(void) {
             total += writes;
             released += drive.collect.released;
             checkpoints += drive.checkpoint.done;
-            drive_flush();
+            drive_settle();
             drive_cut();
             CHECK(sim_mount(&drive.ftl) == FTL_OK);
             drive_judge();
@@ -222,7 +222,7 @@ static void checkpoints_cut_at_every_operation_lose_nothing(void) {
             /* those that stay open from here on begin late */
             end_transactions();
             drive.ftl.geometry.checkpoint_pages = 100000;
-            drive_flush();
+            drive_settle();
             for (uint32_t n = 0; n < 12; n++) write_one(n % DRIVE_LPNS);
             for (uint32_t t = 0; t < 3; t++) (void)drive_tx_write(t, drive_lpn(t));
             drive_finish_data();
@@ -296,7 +296,7 @@ static void checkpoint_comes_before_full(void) {
     struct hal_log_place now = {.page = from};
     for (uint32_t n = 0; now.page < from + sim.g.pages + 2; n++) {
         CHECK(n < 100 && drive_trim(drive_lpn(7)));
-        drive_flush();
+        drive_settle();
         hal_log_place(&now);
     }
     CHECK(drive.checkpoint.done == done && !sim.full);
@@ -377,10 +377,10 @@ static void an_open_transaction_survives_checkpoints(void) {
         CHECK(drive.ftl.old_root.log_first <= first && drive.ftl.old_root.map_first <= first);
         if (end == 1) CHECK(drive_tx_write(3, drive_lpn(2)) && drive_commit(3));
         if (end == 2) drive_abort(3);
-        drive_flush();
+        drive_settle();
         if (end != 0) CHECK(overwrite(100, 1) == 100);
         if (end != 0) CHECK(drive.ftl.old_root.log_first > first);
-        drive_flush();
+        drive_settle();
         drive_cut();
         CHECK(sim_mount(&drive.ftl) == FTL_OK);
         drive_judge();
@@ -423,7 +423,7 @@ static void page_that_failed_gets_a_block_of_the_reserve(uint32_t seed) {
     }
     CHECK(hw.fails == 0 && !hw.stopped && drive.collect.released != 0);
     CHECK(drive_write(&(uint32_t){drive_lpn(0)}, 1, true));
-    drive_flush();
+    drive_settle();
     drive_cut();
     CHECK(sim_mount(&drive.ftl) == FTL_OK);
     drive_judge();
@@ -563,7 +563,7 @@ static void relaxed_commit_in_the_open_page_survives_a_checkpoint(void) {
     drive.checkpoint.every = 0;
     drive.checkpoint.ends = 0;
     drive_supply(2);
-    drive_flush();
+    drive_settle();
     sim.g.checkpoint_pages = 1;
     drive.ftl.geometry.checkpoint_pages = 1;
     for (uint32_t n = 0; n < 40 && drive.checkpoint.done == 0; n++) {
@@ -572,7 +572,7 @@ static void relaxed_commit_in_the_open_page_survives_a_checkpoint(void) {
         drive_supply(20);
     }
     CHECK(drive.checkpoint.done != 0);
-    drive_flush();
+    drive_settle();
     drive_cut_dropping_all();
     CHECK(sim_mount(&drive.ftl) == FTL_OK);
     drive_judge();
@@ -585,12 +585,12 @@ static void commit_between_the_beginning_and_the_start_changes_nothing(void) {
     sim.g.checkpoint_pages = 100000;
     mounted();
     CHECK(drive_tx_write(3, drive_lpn(0)) && drive_tx_write(4, drive_lpn(5)) && drive_commit(4));
-    drive_flush();
+    drive_settle();
     write_one(5);
     uint64_t end = hal_log_head();
     for (uint32_t n = 0; n < 8; n++) write_one(1);
     CHECK(drive_commit(3));
-    drive_flush();
+    drive_settle();
     drive.ftl.geometry.checkpoint_pages = 1;
     for (uint32_t n = 0; n < 800 && drive.checkpoint.done == 0; n++) {
         drive_supply(1);
@@ -739,19 +739,19 @@ static void block_of_copies_waits_for_its_last_move(void) {
     uint32_t has = 0;
     for (uint32_t n = 0; n < 600; n++) { /* others write and flush */
         if (n % 5 == 0) has += drive_write(&(uint32_t){drive_lpn(1 + n / 5 % 5)}, 1, true);
-        if (n % 30 == 0) drive_flush();
+        if (n % 30 == 0) drive_settle();
         everything(1);
         if (released(copies)) break;
     }
     /* until it is erased for its next use */
     for (uint32_t n = 0; n < 3000 && sim_pages[(copies + 1) * sim.g.pages - 1].state == SIM_WHOLE; n++) {
         has += drive_write(&(uint32_t){drive_lpn(1 + n % 5)}, 1, true);
-        if (n % 10 == 0) drive_flush();
+        if (n % 10 == 0) drive_settle();
         everything(1);
     }
     sim.no_moves = false;
     everything(2);
-    drive_flush();
+    drive_settle();
     drive_cut_dropping_all();
     CHECK(sim_mount(&drive.ftl) == FTL_OK);
     drive_judge();
@@ -769,14 +769,14 @@ static void block_that_a_waiting_move_names_does_not_come_back(void) {
     sim.no_collect = false;
     for (uint32_t n = 0; n < 60; n++) { /* others write and flush */
         (void)drive_write(&(uint32_t){drive_lpn(1 + n % 5)}, 1, true);
-        drive_flush();
+        drive_settle();
         everything(10);
     }
     CHECK(hal_live(block) == 0 && !released(block) && drive.collect.released != 0);
     sim.no_moves = false;
     for (uint32_t n = 0; n < 2000 && !released(block); n++) {
         (void)drive_write(&(uint32_t){drive_lpn(1 + n % 5)}, 1, true);
-        if (n % 8 == 0) drive_flush();
+        if (n % 8 == 0) drive_settle();
         everything(2);
     }
     CHECK(released(block));
@@ -795,12 +795,12 @@ static void no_block_to_move_to_is_capacity(void) {
         if (n % 4 == 0 && versions < 300) CHECK(drive_tx_write(1 + versions / 9, drive_lpn(versions % 9))), versions++;
         else if (!drive_write(&lpn, 1, true)) break;
         while (drive_finish_one()) {}
-        if (n % 8 == 0) drive_flush();
+        if (n % 8 == 0) drive_settle();
     }
-    drive_flush();
+    drive_settle();
     sim.no_collect = false;
     everything(300);
-    drive_flush();
+    drive_settle();
     CHECK(ftl_moves_none(&drive.retire.moves));
     for (uint32_t b = 0; b < FTL_MOVE_BLOCKS; b++) drive.retire.moves.open[b].left = 0; /* these are full, ... */
     /* and the free ones have failed */
@@ -822,14 +822,14 @@ static void no_block_to_move_to_is_capacity(void) {
             if (drive_tx_write(1 + versions / 9, drive_lpn(versions % 9))) versions++, wrote++;
         } else wrote += drive_write(&(uint32_t){drive_lpn(9)}, 1, true);
         everything(1);
-        if (rounds % 50 == 0) drive_flush();
+        if (rounds % 50 == 0) drive_settle();
         full = sim.full;
     }
     uint32_t before = wrote;
     for (rounds = 0; rounds < 4000 && !full; rounds++) {
         wrote += drive_write(&(uint32_t){drive_lpn(9)}, 1, true);
         everything(1);
-        if (rounds % 50 == 0) drive_flush();
+        if (rounds % 50 == 0) drive_settle();
         full = sim.full;
     }
     CHECK(full || wrote > before);

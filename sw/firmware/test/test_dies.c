@@ -20,7 +20,7 @@ static void two_by_two(uint32_t missing, uint64_t dead, bool floats) {
 
 static void write_all(void) {
     for (uint32_t i = 0; i < DRIVE_LPNS; i++) CHECK(drive_write(&(uint32_t){drive_lpn(i)}, 1, true));
-    drive_flush();
+    drive_settle();
 }
 
 static void refused(int error) {

@@ -37,7 +37,7 @@ static uint32_t block_of(const struct sim_page *page) { return (uint32_t)(page -
 
 static void write_all(void) {
     for (uint32_t i = 0; i < DRIVE_LPNS; i++) CHECK(drive_write(&(uint32_t){drive_lpn(i)}, 1, true));
-    drive_flush();
+    drive_settle();
 }
 
 /* Two mounts, each cut at one of all their operations, and what is under way fades as far as it can; the third comes to
@@ -609,7 +609,7 @@ static void failed_page_with_a_replacement_is_not_doubtful(void) {
     struct sim_page *page = NULL;
     for (uint32_t ppn = 0; !page; ppn++)
         if (sim_pages[ppn].kind == FTL_KIND_DATA && sim_pages[ppn].lpn == drive_lpn(7)) page = &sim_pages[ppn];
-    drive_flush();
+    drive_settle();
     drive_cut_dropping_all();
     page->state = SIM_TORN;
     CHECK(sim_mount(&drive.ftl) == FTL_OK && drive.ftl.report.log_pages == 2 && sim.doubtful == 0 && sim.dropped == 0);

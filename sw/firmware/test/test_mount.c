@@ -27,7 +27,7 @@ static void unchanged_map_is_not_written_again(void) {
     sim_new(2, 2, 84, 8, 2100);
     mounted();
     CHECK(drive_write(&(uint32_t){drive_lpn(3)}, 1, true));
-    drive_flush();
+    drive_settle();
     remounted();
     CHECK(sim.programs[FTL_KIND_MAP] == 2 && sim.programs[FTL_KIND_DIRECTORY] == 2);
     drive_start();
@@ -74,7 +74,7 @@ static void corrupt_root_on_a_drive_with_data_is_refused(void) {
         sim_new(1, 1, 52, 8, 64);
         mounted();
         CHECK(drive_write(&(uint32_t){5}, 1, true));
-        drive_flush();
+        drive_settle();
         drive_cut_dropping_all();
         for (struct sim_page *p = NULL; (p = sim_next(p, FTL_KIND_ROOT)) != NULL;) p->state = SIM_TORN;
         for (struct sim_page *p = NULL; no_seal && (p = sim_next(p, FTL_KIND_SEAL)) != NULL;) p->state = SIM_TORN_BLANK;
@@ -94,7 +94,7 @@ static void unreadable_map_page_is_refused(void) {
     sim_new(1, 1, 52, 8, 64);
     mounted();
     CHECK(drive_write(&(uint32_t){6}, 1, true));
-    drive_flush();
+    drive_settle();
     remounted();
     drive_cut_dropping_all();
     for (uint32_t p = 0; p < 44 * 8; p++)
@@ -108,7 +108,7 @@ static void failing_erases_and_programs_of_a_mount_go_elsewhere(void) {
             sim_new(2, 2, 84, 8, 2100);
             mounted();
             for (uint32_t i = 0; i < DRIVE_LPNS; i++) CHECK(drive_write(&(uint32_t){drive_lpn(i)}, 1, true));
-            drive_flush();
+            drive_settle();
             drive_cut_dropping_all();
             *(erase ? &sim.fail_erase_at : &sim.fail_program_at) = n;
             int error = sim_mount(&drive.ftl);
@@ -140,9 +140,9 @@ static void drive_that_cannot_be_written_is_opened_read_only(void) {
         sim.stays = why != 0; /* pages that fade cannot be copied then */
         mounted();
         for (uint32_t i = 0; i < DRIVE_LPNS; i++) CHECK(drive_write(&(uint32_t){drive_lpn(i)}, 1, true));
-        if (run % 2) drive_flush();
+        if (run % 2) drive_settle();
         CHECK(drive_tx_write(3, drive_lpn(1)) && drive_commit(3));
-        if (run % 4 < 2 || why == 2) drive_flush();
+        if (run % 4 < 2 || why == 2) drive_settle();
         drive_cut();
         spoil(why);
         for (uint32_t n = 0; n < 2; n++) {

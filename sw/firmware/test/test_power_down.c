@@ -24,14 +24,14 @@ static bool answered(void) {
 }
 
 bool power_down(void) {
-    drive_flush();
+    drive_settle();
     ask(POWER_OFF);
     return answered();
 }
 
 void checkpoint_asked(void) {
     uint32_t done = drive.checkpoint.done;
-    drive_flush();
+    drive_settle();
     ask(CHECKPOINT);
     CHECK(answered() && drive.checkpoint.done > done);
 }
@@ -157,7 +157,7 @@ static void a_write_that_finds_no_pages_after_it_gets_them(void) {
         mounted();
         for (uint32_t i = 0; i < DRIVE_LPNS; i++) lpns[i] = drive_lpn(i);
         CHECK(drive_write(lpns, DRIVE_LPNS, true));
-        drive_flush();
+        drive_settle();
         CHECK(drive_read_begins(0, lpns[0])); /* so no block comes back */
         for (uint32_t n = DRIVE_LPNS; drive_write(lpns, n, true) || n == DRIVE_LPNS;) {
             if (drive_pages_left() < DRIVE_LPNS) n = 1;
@@ -231,7 +231,7 @@ static void a_power_down_that_is_cut_loses_nothing(void) {
             mounted();
             history(150);
             end_transactions();
-            drive_flush();
+            drive_settle();
             ask(POWER_OFF);
             ended = !drive_supply_cut(600, cut);
             if (ended) drive_cut();
@@ -286,7 +286,7 @@ static void a_checkpoint_comes_when_it_is_asked_for(void) {
         mounted();
         history(200);
         end_transactions();
-        if (seed % 2) drive_flush();
+        if (seed % 2) drive_settle();
         uint32_t done = drive.checkpoint.done, page = drive.checkpoint.last;
         uint64_t head = hal_log_head();
         ask(CHECKPOINT);
@@ -311,7 +311,7 @@ static void a_checkpoint_beside_an_open_transaction_is_the_best_there_is(void) {
     ask(CHECKPOINT);
     CHECK(!answered()); /* no start is later */
     CHECK(drive_commit(3));
-    drive_flush();
+    drive_settle();
     for (uint32_t i = 0; i < 20; i++) write_one(1);
     CHECK(drive_tx_write(3, drive_lpn(2)));
     uint64_t first = hw.head;

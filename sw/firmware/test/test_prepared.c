@@ -46,7 +46,7 @@ static void it_is_prepared_until_its_commit_or_abort(void) {
         CHECK(drive_tx_write(3, drive_lpn(0)) && drive_tx_write(3, drive_lpn(1)) && drive_tx_write(3, drive_lpn(0)) &&
               drive_tx_trim(3, drive_lpn(2)) && drive_prepare(3));
         uint32_t old = drive.item[0].value[0], new = drive.tx[3].value[0];
-        drive_flush();
+        drive_settle();
         CHECK(!drive_tx_write(3, drive_lpn(4)));
         for (uint32_t mounts = 0; mounts < 4; mounts++) {
             cut_and_mount();
@@ -57,9 +57,9 @@ static void it_is_prepared_until_its_commit_or_abort(void) {
         }
         if (end == 0) CHECK(drive_commit(3));
         else drive_abort(3);
-        drive_flush();
+        drive_settle();
         CHECK(drive_tx_write(3, drive_lpn(7))); /* the txid is free */
-        drive_flush();
+        drive_settle();
         cut_and_mount();
         CHECK(sim.prepared == 0 && (value(0) == new) == (end == 0) && (value(1) != NOTHING) == (end == 0));
     }
@@ -69,7 +69,7 @@ static void an_end_that_is_not_durable_leaves_it_prepared(void) {
     for (uint32_t end = 0; end < 2; end++) {
         begin();
         CHECK(drive_tx_write(3, drive_lpn(0)) && drive_prepare(3));
-        drive_flush();
+        drive_settle();
         remounted();
         go_on();
         if (end == 0) CHECK(drive_commit(3));
@@ -119,7 +119,7 @@ static void prepare_below_the_watermark_counts_its_entries(void) {
         begin();
         entry(FTL_MAP, 32, 0, 0, true);
         entry(FTL_PREPARE, 32, 0, 1 + missing, true);
-        drive_flush();
+        drive_settle();
         write_one(1);
         write_one(2);
         log_ends();
@@ -161,12 +161,12 @@ static void versions_of_one_block_are_a_chain(void) {
     write_one(0);
     for (uint32_t t = 0; t < 3; t++) CHECK(drive_tx_write(t, drive_lpn(0)) && drive_prepare(t));
     uint32_t last = drive.tx[1].value[0];
-    drive_flush();
+    drive_settle();
     cut_and_mount();
     CHECK(sim.prepared == 7);
     drive_start();
     CHECK(drive_commit(2) && drive_commit(1));
-    drive_flush();
+    drive_settle();
     cut_and_mount();
     CHECK(sim.prepared == 1 && value(0) == last);
 }
@@ -176,7 +176,7 @@ static void its_pages_move(void) {
     for (uint32_t when = 0; when < 2; when++) {
         begin();
         CHECK(drive_tx_write(3, drive_lpn(0)) && drive_prepare(3));
-        drive_flush();
+        drive_settle();
         uint32_t stamp = drive.tx[3].value[0];
         if (when == 1) {
             remounted();
@@ -214,7 +214,7 @@ static void entries_of_many_pages_come_back(void) {
                                             .arg = 1,
                                             .serial = 32 + t});
         entry(FTL_PREPARE, 32 + t, 0, 50, true);
-        drive_flush();
+        drive_settle();
     }
     for (uint32_t mounts = 0; mounts < 3; mounts++) {
         remounted();
@@ -243,7 +243,7 @@ static void empty_transaction_is_prepared(void) {
 static void prepared_one(void) {
     begin();
     CHECK(drive_tx_write(3, drive_lpn(0)) && drive_prepare(3));
-    drive_flush();
+    drive_settle();
     remounted();
     go_on();
 }
@@ -297,7 +297,7 @@ static void checkpoints_keep_it_and_give_its_pages_back(void) {
         sim.g.checkpoint_pages = 6;
         mounted();
         CHECK(drive_tx_write(3, drive_lpn(0)) && drive_prepare(3));
-        drive_flush();
+        drive_settle();
         remounted();
         go_on();
         uint32_t stamp = drive.tx[3].value[0], held = drive.ftl.old_root.prepared[0];
@@ -311,7 +311,7 @@ static void checkpoints_keep_it_and_give_its_pages_back(void) {
         }
         write_one(0); /* before the COMMIT, which wins over it */
         CHECK(drive_commit(3));
-        drive_flush();
+        drive_settle();
         for (uint32_t i = 0; i < (when == 1 ? 4 : 200); i++) write_one(1 + i % 5);
         if (when == 2) CHECK(drive.checkpoint.done > 1 && drive.ftl.old_root.prepared[0] == 0);
         if (when == 2) CHECK(drive.ftl.map.pinned == 0);
@@ -328,14 +328,14 @@ static void checkpoint_with_its_start_before_the_commit(void) {
         sim.g.checkpoint_pages = 100000;
         mounted();
         CHECK(drive_tx_write(3, drive_lpn(0)) && drive_prepare(3));
-        drive_flush();
+        drive_settle();
         remounted();
         go_on();
         uint32_t stamp = drive.tx[3].value[0];
         for (uint32_t i = 0; i < 3 + writes % 7; i++) write_one(1 + i % 5);
         write_one(0);
         CHECK(drive_commit(3));
-        drive_flush();
+        drive_settle();
         drive.ftl.geometry.checkpoint_pages = 1;
         for (uint32_t i = 0; i < 100 && drive.checkpoint.done == 0; i++) drive_supply(8);
         named += drive.checkpoint.done != 0 && drive.ftl.old_root.prepared[0] != 0;
@@ -349,7 +349,7 @@ static void checkpoint_with_its_start_before_the_commit(void) {
 static void read_only_drive_shows_it(void) {
     begin();
     CHECK(drive_tx_write(3, drive_lpn(0)) && drive_prepare(3));
-    drive_flush();
+    drive_settle();
     for (uint32_t i = 0; i < 8; i++) write_one(1);
     uint32_t number = hw.pages;
     for (uint32_t i = 0; i < 8; i++) write_one(1);
@@ -369,20 +369,20 @@ static void full_log_of_a_transaction_prepared_before_comes_back(void) {
         sim_new(s[0], s[1], s[2], s[3], s[4]);
         mounted();
         CHECK(drive_tx_write(7, drive_lpn(9)) && drive_prepare(7));
-        drive_flush();
+        drive_settle();
         remounted();
         drive_judge();
         drive_start();
         for (uint32_t i = 0; sim.log_full == 0 || !log_is_short(); i++) {
             CHECK(i < 3000);
             if (i % 3 == 0 ? drive_write(&(uint32_t){drive_lpn(i % 5)}, 1, true) : drive_trim(drive_lpn(i % 5)))
-                drive_flush();
+                drive_settle();
             drive_supply(20);
         }
         drive_supply(300);
         if (run % 2) CHECK(drive_commit(7));
         else drive_abort(7);
-        drive_flush();
+        drive_settle();
         for (uint32_t n = 0; log_is_short() || sim.log_full != 0; n++) {
             CHECK(n < 4000);
             drive_supply(1);

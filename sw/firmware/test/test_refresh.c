@@ -51,7 +51,7 @@ static void page_that_was_overwritten_stays(void) {
     uint32_t old[2] = {ppn_of(2), ppn_of(5)};
     write_one(2);
     CHECK(drive_trim(drive_lpn(5)));
-    drive_flush();
+    drive_settle();
     drive_weak(old[0]);
     drive_weak(old[1]);
     quiet();
@@ -96,11 +96,11 @@ static void page_under_a_chain_stays_until_it_is_reported_again(void) {
     uint32_t old = ppn_of(2);
     CHECK(drive_tx_write(3, drive_lpn(2)));
     drive_weak(old);
-    drive_flush();
+    drive_settle();
     quiet();
     CHECK(drive.moved == 0 && sim.programs[FTL_KIND_DATA] == 0);
     drive_abort(3);
-    drive_flush();
+    drive_settle();
     drive_weak(old);
     quiet();
     CHECK(drive.moved == 1 && ppn_of(2) != old);
@@ -112,9 +112,9 @@ static void drive_near_full_keeps_its_blocks(void) {
     for (uint32_t n = 0; n < 2000 && ftl_supply_plenty(&drive.ftl); n++) {
         (void)drive_write(&(uint32_t){drive_lpn(n % DRIVE_LPNS)}, 1, true);
         drive_supply(20);
-        if (n % 8 == 7) drive_flush();
+        if (n % 8 == 7) drive_settle();
     }
-    drive_flush();
+    drive_settle();
     drive_supply(200);
     uint32_t total = drive.ftl.blocks.total, reads = sim.count[HAL_READ_OOB];
     CHECK(!sim.full && total > ftl_supply_kept(&drive.ftl));
@@ -160,7 +160,7 @@ static void page_waits_until_what_was_logged_before_is_complete(void) {
     drive_supply(200);
     CHECK(drive.moved == 0 && sim.programs[FTL_KIND_DATA] == 0 && drive.retire.refresh.pages == 1);
     drive_release(held);
-    drive_flush();
+    drive_settle();
     quiet();
     CHECK(drive.moved == 1);
 }

@@ -146,9 +146,9 @@ static void commit_applies_at_its_place_in_the_log(void) {
     CHECK(drive_tx_write(4, drive_lpn(0)) && drive_tx_write(5, drive_lpn(0)) &&
           drive_write(&(uint32_t){drive_lpn(0)}, 1, false));
     CHECK(drive_commit(5));
-    drive_flush();
+    drive_settle();
     CHECK(drive_write(&(uint32_t){drive_lpn(1)}, 1, false) && drive_commit(4));
-    drive_flush();
+    drive_settle();
     cut();
     CHECK(value(0) == drive.item[3].value[0]); /* that of the later COMMIT */
     drive_judge();
@@ -265,7 +265,7 @@ static void stale_log_page_of_an_older_generation_is_not_taken(void) {
     for (uint32_t where = 1; where < 4; where++) { /* bit 0: its OOB is old, bit 1: its header is */
         begin();
         CHECK(drive_write(&(uint32_t){drive_lpn(0)}, 1, true));
-        drive_flush();
+        drive_settle();
         /* the page that would come next, as a dead generation left it: right number and place, a TRIM of what was
          * written */
         uint32_t number = hw.pages;
@@ -285,7 +285,7 @@ static void stale_log_page_of_an_older_generation_is_not_taken(void) {
 static void log_page_of_another_drive_is_not_taken(void) {
     begin();
     CHECK(drive_write(&(uint32_t){drive_lpn(0)}, 1, true));
-    drive_flush();
+    drive_settle();
     uint32_t number = hw.pages;
     CHECK(drive_trim(drive_lpn(0)));
     drive_close();
@@ -326,10 +326,10 @@ static void pages_below_the_watermark_are_not_read_back(void) {
     begin();
     for (uint32_t i = 0; i < 5; i++) {
         CHECK(drive_write(&(uint32_t){drive_lpn(i)}, 1, true));
-        drive_flush();
+        drive_settle();
     }
     CHECK(drive_trim(drive_lpn(9)));
-    drive_flush();
+    drive_settle();
     remounted();
     CHECK(sim.count[HAL_VERIFY] == 2 && drive.ftl.report.entries == 6);
 }
@@ -342,7 +342,7 @@ static void long_log_over_many_blocks_and_lanes_is_replayed(void) {
         mounted();
         for (uint32_t i = 0; i < 150; i++) {
             CHECK(drive_write(&(uint32_t){drive_lpn(i % DRIVE_LPNS)}, 1, true));
-            drive_flush();
+            drive_settle();
         }
         drive_cut_dropping_all();
         CHECK(sim_mount(&drive.ftl) == FTL_OK);
@@ -358,10 +358,10 @@ static void full_list_of_a_transaction_is_compacted(void) {
     for (uint32_t i = 0; i < 150; i++) {
         CHECK(drive_tx_write(7, drive_lpn(i * 7 % DRIVE_LPNS)));
         if (i % 20 == 0) CHECK(drive_tx_write(8, drive_lpn(1)));
-        if (i % 60 == 59) drive_flush();
+        if (i % 60 == 59) drive_settle();
     }
     CHECK(drive_commit(7));
-    drive_flush();
+    drive_settle();
     cut();
     drive_judge();
 }

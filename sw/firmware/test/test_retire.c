@@ -23,7 +23,7 @@ static uint32_t half_live_block(void) {
 
 static void live_pages_move_and_only_those(void) {
     uint32_t block = half_live_block();
-    drive_flush();
+    drive_settle();
     write_one(1);
     CHECK(block_of(0) != block && block_of(1) != block);
     quiet();
@@ -46,7 +46,7 @@ static void live_pages_move_and_only_those(void) {
 static void page_that_cannot_be_read_stays(void) {
     uint32_t block = half_live_block(), ppn = FTL_WORD_VALUE(hal_map()[drive_lpn(3)]);
     sim_pages[ppn].state = SIM_TORN;
-    drive_flush();
+    drive_settle();
     quiet();
     CHECK(drive.moved == 4 && hal_map()[drive_lpn(3)] == FTL_WORD_NAND(ppn));
     for (uint32_t i = 0; i < 6; i++) CHECK((block_of(i) == block) == (i == 3));
@@ -70,7 +70,7 @@ static void move_waits_until_what_was_logged_before_is_complete(void) {
     }
     CHECK(drive.moved == 0 && drive.retire.jobs == 1 && !ftl_bbt_dirty(&drive.ftl));
     drive_release(held);
-    drive_flush();
+    drive_settle();
     quiet();
     CHECK(drive.moved >= 5);
 }
@@ -82,14 +82,14 @@ static void base_under_an_open_transaction_moves(void) {
         write_one(2);
         uint32_t block = block_of(2), old = hal_map()[drive_lpn(2)];
         CHECK(drive_tx_write(3, drive_lpn(2)) && drive_tx_write(3, drive_lpn(4)));
-        drive_flush();
+        drive_settle();
         sim.fail_next[FTL_KIND_DATA] = 1;
         write_one(5);
         quiet();
         CHECK(drive.moved == 3); /* the base and two versions */
         if (end) drive_abort(3);
         else CHECK(drive_commit(3));
-        drive_flush();
+        drive_settle();
         CHECK(FTL_WORD_KIND(hal_map()[drive_lpn(2)]) == FTL_WORD_KIND_NAND && block_of(2) != block &&
               hal_map()[drive_lpn(2)] != old);
         remounted();
@@ -100,7 +100,7 @@ static void base_under_an_open_transaction_moves(void) {
 
 static void block_that_fails_under_a_move_is_replaced(void) {
     uint32_t block = half_live_block();
-    drive_flush();
+    drive_settle();
     while (drive.moved < 2) drive_supply(1);
     sim.fail_next[FTL_KIND_DATA] = 1;
     quiet();
@@ -118,7 +118,7 @@ static void moves_cut_at_every_operation_lose_nothing(void) {
         for (uint32_t luck = 0; luck < 4; luck++) {
             sim_seed(luck);
             (void)half_live_block();
-            drive_flush();
+            drive_settle();
             sim_seed(cut * 8 + luck);
             ended = !drive_supply_cut(300, cut);
             moved += drive.moved;
@@ -171,16 +171,16 @@ static void failed_page_of_a_transaction_is_found_through_its_moves(void) {
     mounted();
     sim.fail_next[FTL_KIND_DATA] = 1;
     CHECK(drive_tx_write(3, drive_lpn(2)));
-    drive_flush();
+    drive_settle();
     CHECK(drive_commit(3));
-    drive_flush();
+    drive_settle();
     uint32_t rescued = block_of(2);
     sim.fail_next[FTL_KIND_DATA] = 1;
     write_one(5);
     quiet();
     write_one(6);
     CHECK(drive_trim(drive_lpn(7)));
-    drive_flush();
+    drive_settle();
     CHECK(block_of(2) != rescued && drive.moved != 0);
     remounted();
     drive_judge();
@@ -194,15 +194,15 @@ static void full_drive_gets_a_block_for_one_that_fails(void) {
     for (uint32_t n = 0; n < 2000 && !sim.full; n++) {
         (void)drive_write(&(uint32_t){drive_lpn(n % DRIVE_LPNS)}, 1, true);
         drive_supply(20);
-        if (n % 8 == 7) drive_flush();
+        if (n % 8 == 7) drive_settle();
     }
-    drive_flush();
+    drive_settle();
     uint32_t ppn = 0, total = drive.ftl.blocks.total;
     while (drive_write(&(uint32_t){drive_lpn(1)}, 1, true)) ppn++;
     drive_supply(50);
     CHECK(sim.full && ppn != 0 && drive.ftl.blocks.total == total && !drive_page(&ppn));
     sim.fail_next[FTL_KIND_DATA] = 1; /* and no page for it */
-    drive_flush();
+    drive_settle();
     CHECK(drive.full_taken_back == 1 && drive.ftl.blocks.total < total &&
           drive.ftl.blocks.total >= ftl_supply_kept(&drive.ftl));
     remounted();

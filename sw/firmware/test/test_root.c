@@ -41,7 +41,7 @@ static uint32_t last_holder(void) {
 
 static void write_some(uint32_t lpn) {
     CHECK(drive_write(&(uint32_t){drive_lpn(lpn)}, 1, true));
-    drive_flush();
+    drive_settle();
 }
 
 static void small_drive(uint32_t dies) { sim_new(1, dies, 56, 8, 64); }

@@ -8,7 +8,7 @@ static uint32_t fill(uint32_t limit) {
     while (writes < limit && drive_write(&(uint32_t){drive_lpn(writes % DRIVE_LPNS)}, 1, true)) {
         writes++;
         drive_supply(10);
-        if (writes % 16 == 0) drive_flush();
+        if (writes % 16 == 0) drive_settle();
     }
     drive_supply(100);
     return writes;
@@ -61,7 +61,7 @@ static void a_mount_frees_what_is_not_used_any_more(void) {
     mounted();
     for (uint32_t i = 0; i < 12; i++) {
         CHECK(fill(150) == 150);
-        drive_flush();
+        drive_settle();
         drive_cut();
         CHECK(sim_mount(&drive.ftl) == FTL_OK);
         drive_judge();
@@ -128,7 +128,7 @@ static void drive_of_few_blocks_takes_what_it_promises(void) {
         drive_start();
         CHECK(fill(lbas) == lbas);
         for (uint32_t session = 0; session < 2; session++) {
-            drive_flush();
+            drive_settle();
             remounted();
             drive_judge();
             /* all have data, and no block has others: data gets some, also when the log takes its own first */

@@ -52,9 +52,9 @@ static void write_hot(uint32_t writes, uint32_t hot) {
         done += drive_write(&(uint32_t){drive_lpn(sim_random(hot))}, 1, true);
         drive_supply(4);
         while (sim_random(3) != 0) (void)drive_finish_one();
-        if (sim_random(40) == 0) drive_flush();
+        if (sim_random(40) == 0) drive_settle();
     }
-    drive_flush();
+    drive_settle();
 }
 
 static void every_erase_is_counted_while_power_is_on(void) {

@@ -49,7 +49,7 @@ void history(uint32_t commands) {
 void end_transactions(void) {
     bool asked = false;
     for (uint32_t t = 0; t < FTL_TXIDS; t++) asked = asked || (drive.tx[t].prepared && !drive.tx[t].sure);
-    if (asked) drive_flush();
+    if (asked) drive_settle();
     for (uint32_t t = 0; t < FTL_TXIDS; t++)
         if (sim_random(3) == 0 || !drive_commit(t)) drive_abort(t);
 }
