@@ -456,5 +456,93 @@ async def random_queues_wrap_and_fill_up(dut, stall):
     assert h.memory.most_open > 2 and len(h.statuses) > 6
 
 
+@simulated
+async def messages_that_wait_behind_data_keep_their_own(dut):
+    """Two vectors become pending, and are sent while data is on its way to the host."""
+    h = await Host(dut, pace=1.0).begin()
+    await h.start()
+    pairs = [await h.create(q, 8) for q in (1, 2, 3)]
+    await h.clocks(40)
+    h.pins["msix_mask"].set(1)
+    for n, pair in enumerate(pairs[:2]):
+        h.submit(pair, query(n))
+        h.ring(pair)
+    await h.drain()
+    assert await h.bar.read(PENDING) == 1 << 1 | 1 << 2
+    h.submit(pairs[2], h.move(NvmeOpcode.READ, 0, 4))
+    h.ring(pairs[2])
+    await h.until(lambda: any(length > 1000 for _, length, _ in h.memory.writes))
+    h.pins["msix_mask"].set(0)
+    await h.drain()
+    h.interrupts_follow()
+    assert [h.events.count(("message", v)) for v in (1, 2, 3)] == [1, 1, 1]
+
+
+@simulated
+async def vectors_whose_time_comes_together_have_a_message_each(dut):
+    h = await Host(dut, pace=1.0).begin()
+    await h.start()
+    pairs = [await h.create(q, 8) for q in (1, 2, 3)]
+    await h.clocks(40)
+    h.firmware.set(coalesce_above=200, coalesce_time=1)
+    for n, pair in enumerate(pairs[:2]):
+        h.submit(pair, query(n))
+        h.ring(pair)
+    await h.drain()
+    assert not h.events.count(("message", 1)) and not h.events.count(("message", 2))
+    h.submit(pairs[2], h.move(NvmeOpcode.READ, 0, 32))  # longer than a unit of time
+    h.ring(pairs[2])
+    await h.drain()
+    await h.clocks(20_000)
+    h.interrupts_follow()
+
+
+@simulated
+async def an_admin_command_that_is_being_fetched_is_gone_with_its_controller(dut):
+    """Whenever the controller is disabled, also while the read of its SQE waits."""
+    h = await Host(dut).begin()
+    for after in range(amount(26, 40)):
+        await h.start()
+        pair = await h.create(1, 16)
+        await h.clocks(40)
+        h.memory.reads.open = after % 13 != 0
+        h.submit(pair, query(after))
+        h.ring(pair)
+        h.submit(h.pairs[0], Sqe(IDENTIFY), admin=True)
+        h.ring(h.pairs[0])
+        await h.clocks(40 if not h.memory.reads.open else after)
+        await h.bar.write(CC, ENABLED & ~1)
+        await h.clocks(30)
+        h.memory.reads.open = True
+        await h.stop()
+        await h.clocks(60)
+        assert not h.firmware.value("admin_valid"), f"after {after} clocks"
+
+
+@simulated
+async def a_controller_that_is_disabled_sends_no_interrupt_afterwards(dut):
+    """A CQE is being written whose interrupt is gathered, or masked."""
+    h = await Host(dut).begin()
+    for masked in (0, 1):
+        await h.start()
+        pair = await h.create(1, 16)
+        await h.clocks(60)
+        h.firmware.set(coalesce_above=9 * (not masked), coalesce_time=1)
+        h.pins["msix_mask"].set(masked)
+        h.memory.done_data.open = False
+        h.submit(pair, query(1))
+        h.ring(pair)
+        await h.until(lambda: h.memory.writes)
+        await h.clocks(20)
+        await h.bar.write(CC, ENABLED & ~1)
+        h.memory.done_data.open = True
+        await h.stop()
+        assert await h.bar.read(PENDING) == 0
+        before = len(h.events)
+        h.pins["msix_mask"].set(0)
+        await h.clocks(25_000)
+        assert len(h.events) == before, f"{h.events[before:]}"
+
+
 def test_nvme_queues():
     run("otx_nvme", [f"{VERILOG}/otx_nvme.v"], __name__)

@@ -7,8 +7,8 @@ import spinal.lib._
 /** The admin command that firmware reads.
   *
   * Contract. `beats` are the eight of a SQE. Then it is `valid` and `word` is word `index` of it, a clock later, until
-  * `pop`. One at a time: `free` from the pop until `fetches`, that the next one is being read. `stop`: it is gone, and
-  * one that is being read is dropped when it comes.
+  * `pop`. One at a time: `free` from the pop until `fetches`, that the next one is being read. While `stop` it is
+  * gone, and one that is being read, or begins to be, is dropped when it comes.
   */
 class AdminMailbox extends Component {
   val fetches = in port Bool()

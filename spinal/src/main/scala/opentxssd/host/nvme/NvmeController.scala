@@ -47,7 +47,6 @@ class NvmeController(p: OtxParam) extends Component {
   registers.pending := msix.pending
   msix.enable := host.msixEnable
   msix.functionMask := host.msixMask
-  msix.clear := registers.disabled
   msix.forget := host.functionReset
 
   // queues
@@ -56,8 +55,10 @@ class NvmeController(p: OtxParam) extends Component {
   private val interrupts = new InterruptCoalescing(unit = (BigInt("100000000") / p.clockPs).toInt)
   private val stop = registers.disabled
   private val killing = RegInit(False) // a controller that was disabled still has something under way
+  private val gone = stop || killing
+  msix.clear := gone
   private val toSubmissions = !firmware.context.completes
-  private val context = firmware.context.haltWhen(killing || stop)
+  private val context = firmware.context.haltWhen(gone)
   for ((queues, which) <- Seq(submissions.set -> toSubmissions, completions.set -> !toSubmissions)) {
     queues.valid := context.valid && which
     queues.payload := context.payload
@@ -82,7 +83,7 @@ class NvmeController(p: OtxParam) extends Component {
   interrupts.above := firmware.control.coalesceAbove
   interrupts.time := firmware.control.coalesceTime
   interrupts.atOnce := firmware.control.atOnce
-  interrupts.clear := stop
+  interrupts.clear := gone
   msix.request << interrupts.request.toStream
   firmware.failed << completions.failed.toStream.queue(4)
 
@@ -113,7 +114,7 @@ class NvmeController(p: OtxParam) extends Component {
   submissions.arrived << intake.arrived
   mailbox.beats << intake.admin
   mailbox.fetches := submissions.fetched.fire && submissions.fetched.payload.queue === 0
-  mailbox.stop := stop
+  mailbox.stop := gone
   mailbox.pop := firmware.adminPop
   mailbox.index := firmware.adminIndex
   submissions.adminFree := mailbox.free
@@ -130,7 +131,7 @@ class NvmeController(p: OtxParam) extends Component {
   decode.streams := firmware.control.streams
   decode.weighted := weighted
   flow.command << decode.command
-  flow.killing := killing || stop
+  flow.killing := gone
   owners.write(flow.slot, flow.owner.payload, flow.owner.valid)
   data.info.valid := flow.owner.valid
   data.info.payload := flow.info
@@ -184,11 +185,12 @@ class NvmeController(p: OtxParam) extends Component {
     write.message := True
     write
   }
-  private val messageData = Reg(Bits(32 bits))
-  when(msix.message.fire)(messageData := msix.message.data)
+  private val messageData = StreamFifo(Bits(32 bits), 4) // of the messages that stand among the writes: as many at most
+  messageData.io.push.valid := msix.message.fire
+  messageData.io.push.payload := msix.message.data
   writes.wants(0) << messages
-  writes.gives(0).valid := True
-  writes.gives(0).data := messageData.resized
+  writes.gives(0).arbitrationFrom(messageData.io.pop)
+  writes.gives(0).data := messageData.io.pop.payload.resized
   writes.gives(0).last := True
   writes.wants(1) << completions.write
   writes.gives(1) << completions.data
