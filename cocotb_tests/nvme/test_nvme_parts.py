@@ -114,6 +114,30 @@ async def what_is_compared_is_data_of_the_drive_with_that_of_the_host(dut):
 
 
 @simulated
+async def compares_end_beside_others_whose_data_waits_for_completions(dut):
+    """A core that begins no beat of rdata while a completion of its has not been taken."""
+    h, pair = await ready(dut, pace=1.0, latency=60, jitter=100)
+    h.core.blocks = {lba: h.rng.randbytes(BLOCK) for lba in range(64)}
+    rdata, cpl = h.core.rdata, h.core.cpl
+    drive = rdata.drive
+
+    def waits():
+        if cpl.queue and not rdata.offered:
+            rdata.valid.set(0)
+        else:
+            drive()
+
+    h.drives[h.drives.index(drive)] = waits
+    for n in range(24):
+        raw = h.core.blocks[2 * n] + h.core.blocks[2 * n + 1]
+        if n % 5 == 4:
+            raw = raw[:-1] + bytes([raw[-1] ^ 1])
+        h.submit(pair, h.move(COMPARE if n % 3 else NvmeOpcode.READ, 2 * n, 2, 4 * (n % 2), raw=raw))
+    h.ring(pair)
+    await h.drain()
+
+
+@simulated
 async def a_read_with_fua_is_behind_a_flush_of_its_blocks(dut):
     h, pair = await ready(dut)
     seen = []

@@ -74,6 +74,7 @@ class DataFlow extends Component {
   writeData << delivery.data
   compares := isCompared(ending)
   differs := delivery.differs(ending)
+  delivery.ending := ending
   holds := delivery.pending || compares && delivery.comparing
   busy := reads.busy || delivery.busy
 }

@@ -12,8 +12,8 @@ import spinal.lib._
   * when the first of two has an odd number of words it takes a beat more. Their writes are wanted ten clocks after the
   * first beat, while the block before is on its way. `compares` says of the slot `slot` whether its blocks are
   * compared: then the host's come by `compare` and `compared`, and a word that is not the same makes `differs` of the
-  * slot, until `forget`. `pending`: a block has begun whose writes are not wanted yet; `comparing`: one that is not
-  * compared yet.
+  * slot, until `forget`. `pending`: a block has begun whose writes are not wanted yet; `comparing`: one of the slot
+  * `ending` that is not compared yet: of other slots the core may keep the rest until the completion is taken.
   */
 class ReadDelivery extends Component {
   import Nvme._
@@ -28,6 +28,7 @@ class ReadDelivery extends Component {
   val compare = master port Stream(HostRead())
   val compared = slave port Stream(DmaBeat())
   val forget = slave port Flow(UInt(slotBits bits))
+  val ending = in port UInt(slotBits bits)
   val differs = out port Bits(slots bits)
   val pending, comparing, busy = out port Bool()
 
@@ -122,10 +123,18 @@ class ReadDelivery extends Component {
     rest := False
   }
   split.ready := ends
-  private val compareds = Reg(UInt(3 bits)) init 0 // blocks
-  compareds := compareds + compare.fire.asUInt - (both && finalBeat).asUInt
-  private val some = compareds =/= 0 || pending
-  comparing := some || RegNext(some) || RegNext(RegNext(some)) // until `differs` knows
+  private val compareds = Reg(UInt(2 bits)) init 0 // blocks, the oldest first in `line`
+  private val line = Vec.fill(3)(Reg(UInt(slotBits bits)))
+  private val compared1 = both && finalBeat
+  private val left = compareds - compared1.asUInt
+  compareds := left + compare.fire.asUInt
+  for (i <- 0 until 3) {
+    if (i < 2) when(compared1)(line(i) := line(i + 1))
+    when(compare.fire && left === i)(line(i) := now.slot)
+  }
+  private val mine = line.zipWithIndex.map { case (of, i) => compareds > i && of === ending }.orR
+  private val just = RegNext(compared1, False)
+  comparing := mine || just || RegNext(just, False) // until `differs` knows
 
   private val bad = Reg(Bits(slots bits)) init 0
   private val was = RegNext(unequal, False)
