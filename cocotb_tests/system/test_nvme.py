@@ -115,6 +115,18 @@ def test_blocks_are_read_as_they_were_written(host):
     assert host.lib.otx_host_faults() == 0
 
 
+def test_compares_go_beside_reads_and_other_compares(host):
+    host.write(32, data(32, 3, 32))
+    host.put(host.buffer, data(32, 3, 32))
+    into = host.buffer + 40 * BLOCK
+    keys = []
+    for n in range(40):
+        at, lba = (into, 32) if n % 3 == 0 else (host.buffer + n % 4 * BLOCK, 32 + n % 4)
+        opcode = NvmeOpcode.READ if n % 3 == 0 else NvmeOpcode.COMPARE
+        keys.append(host.submit(opcode, 1 + n % 2, nsid=1, dw10=lba, dw12=1, **host.pages(2 * BLOCK, at)))
+    assert not any(host.wait(key).status for key in keys)
+
+
 @pytest.mark.parametrize("offset", [0, 4, 2048, 4092])
 def test_data_is_at_any_multiple_of_4(host, offset):
     for blocks in (1, 2, 31):
