@@ -416,21 +416,7 @@ PRESETS = {
     for g in [
         Geometry("tiny", 1, 1, 112, 16, 1024, **FEW_FRAMES, timing=QUICK, **ONFI, **UNWATCHED),
         Geometry("tiny24", 1, 1, 112, 16, 1024, **FEW_FRAMES, **LONGER, **CAPABLE, timing=QUICK, **ONFI, **UNWATCHED),
-        Geometry(
-            "small",
-            2,
-            2,
-            26,
-            16,
-            256,
-            **FEW_FRAMES,
-            **MODEL,
-            commands=256,
-            scramble=1,
-            timing=SUSPENDS,
-            **ONFI,
-            **UNWATCHED,
-        ),
+        Geometry("small", 2, 2, 26, 16, 256, **FEW_FRAMES, **MODEL, scramble=1, timing=SUSPENDS, **ONFI, **UNWATCHED),
         Geometry(
             "rich",
             2,
