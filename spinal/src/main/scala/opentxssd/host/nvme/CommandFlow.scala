@@ -9,7 +9,7 @@ import spinal.lib._
   *
   * Contract. Each `command` that is taken has exactly one `end`, which its slot's next command comes behind. What it
   * asks of the core goes to `cmd` with its slot as the tag, one at a time, and each `cpl` is that of the slot's last
-  * one. `killing`: what is not on its way to the core ends and does not go. `compares`, `differs`: of the slot of `cpl`.
+  * one. `killing`: what is not on its way to the core ends. `compares`, `differs`: of the slot of `cpl`.
   * Reset forgets all.
   */
 class CommandFlow(lbas: BigInt) extends Component {
