@@ -9,8 +9,8 @@ import random
 import cocotb
 import pytest
 
-from cocotb_tests.bench.log_bench import GEOMETRY, bench, commit, die_states, geometry, on_dies, plain, write
-from cocotb_tests.models.log_model import FIRST_PAGES, MAP, PLACES, RELOCATE, TRIM, WRITE_FAULT, Entry
+from cocotb_tests.bench.log_bench import bench, commit, plain, write
+from cocotb_tests.models.log_model import FIRST_PAGES, MAP, RELOCATE, TRIM, WRITE_FAULT, Entry
 
 
 async def to_place(b, page):
@@ -76,115 +76,6 @@ async def fourth_failure_of_a_log_page_is_a_fault(dut):
     await b.until(lambda: b.ended)
     assert b.ended[0][2] == WRITE_FAULT and int(dut.fault.value)
     assert len(b.model.moved) == (b.g["lanes"] > 1)
-
-
-async def block_fails(b, number, copy, failures=PLACES):
-    """The copy of page `number`, which is under way, fails so often in its lane; the other's program has not ended."""
-    for n in range(failures):
-        b.finish_copy(number, copy, status=1)
-        if n + 1 < failures:
-            await b.until(lambda: (number, copy) in b.flying)
-
-
-@cocotb.test()
-async def a_copy_whose_block_is_wholly_bad_goes_to_another_lane_and_the_log_goes_on_in_both(dut):
-    b = await bench(dut)
-    if b.g["lanes"] == 1:
-        return
-    b.auto_blocks = True
-    for copy in (0, 1):
-        for page in (0, 3, 5):
-            while b.model.at[0][1] != page:
-                b.group(Entry(kind=TRIM))
-                await b.flushed()
-            b.auto_program = False
-            b.group(Entry(kind=TRIM))
-            b.wait(1, len(b.model.plan))
-            number, n = len(b.model.pages), len(b.ended)
-            await b.until(lambda number=number: (number, 1) in b.flying)
-            b.finish_copy(number, 1 - copy)
-            lane, (block, q) = b.model.lane[number, copy], b.model.placed[number, copy]
-            await block_fails(b, number, copy)
-            await b.until(lambda number=number, copy=copy: (number, copy) in b.flying)
-            assert b.model.moved[-1][:2] == ((number, copy), lane) and b.model.lane[number, copy] != lane
-            left = block + (q >= FIRST_PAGES), 0 if q >= FIRST_PAGES else PLACES
-            expected = (block + 1, 0) if q == 0 else (left[0], PLACES - 1) if q >= FIRST_PAGES else None
-            assert expected is None or b.model.at[lane] == expected
-            assert len(b.ended) == n and not b.model.bad
-            b.finish_copy(number, copy)
-            b.auto_program = True
-            await b.until(lambda n=n: len(b.ended) > n)
-            for _ in range(b.g["lanes"]):
-                b.group(Entry(kind=TRIM))
-                await b.flushed()
-            assert lane in [b.model.lane[m, c] for m in range(number + 1, len(b.model.pages)) for c in (0, 1)]
-    b.whole()
-    assert not int(dut.fault.value) and len(b.model.moved) == 6
-
-
-@cocotb.test()
-async def a_copy_leaves_its_lane_though_the_die_there_is_the_only_idle_one(dut):
-    g = geometry(GEOMETRY)
-    if g["lanes"] == 1:
-        return
-    die_of = [lane * g["dies"] // g["lanes"] for lane in range(g["lanes"])]
-    b = await on_dies(dut, die_of)
-    b.auto_program = False
-    b.group(Entry(kind=TRIM))
-    b.wait(1, 1)
-    await b.until(lambda: (0, 1) in b.flying)
-    b.finish_copy(0, 1)
-    lane = b.model.lane[0, 0]
-    await die_states(b, [int(die != die_of[lane]) for die in range(g["dies"])])
-    await block_fails(b, 0, 0)
-    await b.until(lambda: b.flying)
-    assert b.model.lane[0, 0] != lane
-    b.finish_copy(0, 0)
-    await b.until(lambda: b.ended)
-    b.whole()
-
-
-@cocotb.test()
-async def a_copy_moves_only_behind_the_copy_that_names_the_block_it_leaves(dut):
-    b = await bench(dut)
-    if b.g["lanes"] == 1:
-        return
-    b.auto_program = False
-    b.group(Entry(kind=TRIM))
-    b.wait(1, 1)
-    await b.until(lambda: (0, 1) in b.flying)
-    b.finish_copy(0, 1, status=1)
-    await block_fails(b, 0, 0)
-    for _ in range(2):
-        await b.until(lambda: b.flying)
-        await b.clocks(100)
-        assert b.flying == [(0, 1)] and not b.model.moved, "its frame is written for the other copy"
-        b.finish_copy(0, 1, status=1)
-    await b.until(lambda: b.flying)
-    b.finish_copy(0, 1)
-    await b.until(lambda: b.flying)
-    assert b.flying == [(0, 0)] and b.model.moved
-    b.finish_copy(0, 0)
-    await b.until(lambda: b.ended)
-    b.whole()
-
-
-@cocotb.test()
-async def two_copies_that_leave_their_lanes_are_a_fault(dut):
-    b = await bench(dut)
-    if b.g["lanes"] == 1:
-        return
-    b.auto_program = False
-    b.group(Entry(kind=TRIM))
-    b.wait(1, 1)
-    await b.until(lambda: (0, 1) in b.flying)
-    while not b.model.fault:
-        for copy in (0, 1):
-            if (0, copy) in b.flying:
-                b.finish_copy(0, copy, status=1)
-        await b.clocks(1)
-    await b.until(lambda: b.ended)
-    assert b.ended[0][2] == WRITE_FAULT and int(dut.fault.value) and not b.model.moved
 
 
 @cocotb.test()
