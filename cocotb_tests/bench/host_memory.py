@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory of an NVMe host behind the DMA streams of otx_nvme (docs/interfaces/nvme.md). Nothing is read or written that
-no grant allows."""
+"""Memory of an NVMe host: its pages and grants, and behind the DMA streams of otx_nvme (docs/interfaces/nvme.md).
+Nothing is read or written that no grant allows."""
 
 from cocotb_tests.bench.streams import Sink, Source
 from opentxssd.facts import ports
@@ -8,25 +8,11 @@ from opentxssd.facts import ports
 PAGE, MOST_OPEN = 4096, 8
 
 
-class HostMemory:
-    """`latency`: clocks from a read to its first beat; up to `jitter` more at random. `stall`: of the streams.
+class HostPages:
+    """A grant is (address, length): bytes that may be read, or written."""
 
-    A grant is (address, length): bytes that may be read, or written. `wrote(address, bytes)` is called when a write has
-    ended, `message(address, data)` for an interrupt.
-    """
-
-    def __init__(self, stepper, dut, rng, latency=20, jitter=0, stall=0.0):
-        self.rng, self.latency, self.jitter = rng, latency, jitter
+    def __init__(self):
         self.pages, self.readable, self.writable = {}, {}, {}
-        self.open, self.writes, self.beats, self.bursts = [], [], [], []  # reads; writes without data; data
-        self.wrote = self.message = lambda *_: None
-        self.most_open = self.clock = 0
-        self.read_bytes = self.written_bytes = 0
-        self.reads = stepper.add(Sink(dut, "dma_read", ports("DmaRead"), self._read, stall, rng))
-        stepper.add(self)
-        self.data = stepper.add(Source(dut, "dma_read_data", ports("DmaBeat"), stall, rng))
-        self.done = stepper.add(Sink(dut, "dma_write", ports("DmaWrite"), self._write, stall, rng))
-        self.done_data = stepper.add(Sink(dut, "dma_write_data", ports("DmaBeat"), self._beat, stall, rng))
 
     # contents
 
@@ -73,6 +59,26 @@ class HostMemory:
     @staticmethod
     def allowed(grants, address, length):
         return any(a <= address and address + length <= a + n for a, n in grants.get(address >> 12, ()))
+
+
+class HostMemory(HostPages):
+    """`latency`: clocks from a read to its first beat; up to `jitter` more at random. `stall`: of the streams.
+
+    `wrote(address, bytes)` is called when a write has ended, `message(address, data)` for an interrupt.
+    """
+
+    def __init__(self, stepper, dut, rng, latency=20, jitter=0, stall=0.0):
+        super().__init__()
+        self.rng, self.latency, self.jitter = rng, latency, jitter
+        self.open, self.writes, self.beats, self.bursts = [], [], [], []  # reads; writes without data; data
+        self.wrote = self.message = lambda *_: None
+        self.most_open = self.clock = 0
+        self.read_bytes = self.written_bytes = 0
+        self.reads = stepper.add(Sink(dut, "dma_read", ports("DmaRead"), self._read, stall, rng))
+        stepper.add(self)
+        self.data = stepper.add(Source(dut, "dma_read_data", ports("DmaBeat"), stall, rng))
+        self.done = stepper.add(Sink(dut, "dma_write", ports("DmaWrite"), self._write, stall, rng))
+        self.done_data = stepper.add(Sink(dut, "dma_write_data", ports("DmaBeat"), self._beat, stall, rng))
 
     # the streams
 

@@ -78,20 +78,25 @@ class Record:
 
 
 class Host(Stepper):
+    """`bar`, `memory` and `pins` are its ways to otx_nvme: the streams, unless a class has others (`connect`)."""
+
     def __init__(self, dut, seed=1, stall=0.0, latency=20, jitter=0, pace=0.2):
         super().__init__(dut)
         self.rng = random.Random(seed)
         self.drive_ = Drive(LBAS)
-        self.bar = Bar(self, dut, stall, self.rng)
-        self.memory = HostMemory(self, dut, self.rng, latency, jitter, stall)
+        self.connect(dut, stall, latency, jitter)
         self.core = Core(self, dut, self.rng, stall, pace)
         self.firmware = Firmware(self, dut, stall, self.rng)
-        self.pins = {name: Pin(getattr(dut, name)) for name in ("msix_enable", "msix_mask", "function_reset")}
         self.memory.wrote, self.memory.message = self._wrote, self._message
         self.core.accepts = self._accepts
         self.pairs, self.rings, self.events, self.open_parts = {}, {}, [], []
         self.statuses, self.next_page, self.cid = {}, 0x1_0000_0000, 0
         self.ended = 0
+
+    def connect(self, dut, stall, latency, jitter):
+        self.bar = Bar(self, dut, stall, self.rng)
+        self.memory = HostMemory(self, dut, self.rng, latency, jitter, stall)
+        self.pins = {name: Pin(getattr(dut, name)) for name in ("msix_enable", "msix_mask", "function_reset")}
 
     async def begin(self):
         await start(self.dut)

@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The NVMe front end behind LitePCIe, over a PHY of 64 and one of 128 bits: TLPs in, TLPs out, with firmware and core
+beside it (bench/pcie_root.py says what is checked of each TLP).
+
+Sources of what is expected: PCI Express Base Specification 3.0, 2.2 and 2.3.1; docs/interfaces/nvme.md.
+"""
+
+import os
+import subprocess
+import sys
+
+import cocotb
+import pytest
+from cocotbext.pcie.core.tlp import CplStatus
+
+from cocotb_tests.bench.amount import amount
+from cocotb_tests.bench.nvme_bar import ACQ, ASQ, CAP, CSTS, PENDING, TABLE, VS
+from cocotb_tests.bench.nvme_host import MESSAGES
+from cocotb_tests.bench.nvme_random import anything
+from cocotb_tests.bench.pcie_root import BASE, WRITES, PcieHost
+from cocotb_tests.bench.runner import BUILD, ROOT, run
+from cocotb_tests.tb.nvme_pcie_top import GIVE_UP
+from opentxssd.facts import BLOCK, NvmeEvent, NvmeOpcode, NvmeStatus
+
+VERILOG = os.environ.get("OTX_VERILOG_DIR", "build/tiny/verilog")
+SEED = int(os.environ.get("SEED", "1"))
+simulated = cocotb.test(timeout_time=20, timeout_unit="ms")
+READ, WRITE = NvmeOpcode.READ, NvmeOpcode.WRITE
+
+
+async def ready(dut, depth=64, payload=128, request=512, **how):
+    h = await PcieHost(dut, SEED, **how).begin(payload, request)
+    await h.start()
+    return h, await h.create(1, depth)
+
+
+@simulated
+@cocotb.parametrize(stall=[0.0, 0.3])
+async def registers_are_read_and_written_in_bytes_words_and_pairs_of_words(dut, stall):
+    h = await PcieHost(dut, SEED, stall).begin()
+    bar, rng = h.bar, h.rng
+    cap = await bar.read(CAP, 8)
+    assert cap & 0xFFFF == 1023 and await bar.read(VS) == 0x1_0400
+    assert [await bar.read(CAP + at) for at in (0, 4)] == [cap & 0xFFFF_FFFF, cap >> 32]
+    keeps = {ASQ: ~0xFFF, ACQ: ~0xFFF, TABLE: ~0, TABLE + 8: 0x1_FFFF_FFFF, TABLE + 16 * 15: ~0}
+    words = {ASQ: 0, ACQ: 0, TABLE: 0, TABLE + 8: 1 << 32, TABLE + 16 * 15: 0}
+    for _ in range(amount(60, 300)):
+        at = rng.choice(list(words))
+        size = rng.choice((8, 8, 4, 4, 2, 1))
+        first = rng.randrange(0, 8, size)
+        value = rng.getrandbits(8 * size)
+        await bar.write(at + first, value, size)
+        mask = ((1 << 8 * size) - 1) << 8 * first if at < TABLE or size >= 4 else 0  # the table is written in words
+        words[at] = (words[at] & ~mask | value << 8 * first & mask) & keeps[at]
+        size = rng.choice((8, 4, 2, 1))
+        first = rng.randrange(0, 8, size)
+        want = words[at] >> 8 * first & (1 << 8 * size) - 1
+        got = await bar.read(at + first, size)
+        assert got == want, f"{size} bytes at {at + first:#x}: {got:#x}, not {want:#x}"
+
+
+@simulated
+async def reads_are_answered_in_order_and_several_at_once(dut):
+    h = await PcieHost(dut, SEED).begin()
+    for at in range(16):
+        h.bar.post(TABLE + 16 * at, 16 * at + 4, 8)
+    for _ in range(amount(10, 40)):
+        vectors = [h.rng.randrange(16) for _ in range(9)]
+        tags = [(v, h.bar.ask(TABLE + 16 * v, 8)) for v in vectors]
+        for vector, tag in tags:
+            cpl = await h.bar.answer(tag)
+            assert int.from_bytes(cpl.data, "little") == 16 * vector + 4
+
+
+@simulated
+async def requests_of_other_lengths_are_refused_and_change_nothing(dut):
+    h = await PcieHost(dut, SEED).begin()
+    bar, rng = h.bar, h.rng
+    at, want = TABLE + 16 * 4, 0x1234_5678_9ABC_DEF0
+    await bar.write(at, want, 8)
+    await bar.write(at + 8, 0x77, 4)
+    for length in (1, 2, 3, 4, 5, 16, 31, 1024, 2):
+        address = at + (4 if length <= 2 else 0) - (8 if length == 2 else 0)  # a pair must be aligned
+        if length > 1:
+            tlp = bar._request(WRITES[0], address, 8)
+            tlp.address, tlp.first_be, tlp.last_be = BASE + address, 15, 15
+            tlp.set_data(rng.randbytes(4 * length))
+            h.memory.requests.append(tlp)
+            tag = bar.ask(address, 8)
+            asked = h.memory.answers[tag]
+            asked.length = length
+            cpl = await bar.answer(tag)
+            assert cpl.status == CplStatus.UR and not cpl.has_data() and cpl.byte_count == 4 * length
+        assert await bar.read(at, 8) == want and await bar.read(at + 8) == 0x77
+    tag = bar.ask(at)
+    h.memory.answers[tag].first_be = 0  # a read of no bytes: its answer says that writes have arrived
+    assert (await bar.answer(tag)).status == CplStatus.SC
+
+
+@simulated
+@cocotb.parametrize(
+    (("payload", "request", "stall"), [(128, 128, 0.0), (128, 512, 0.2), (256, 256, 0.2), (512, 512, 0)])
+)
+async def blocks_go_both_ways_at_any_alignment(dut, payload, request, stall):
+    h, pair = await ready(dut, 64, payload, request, stall=stall, jitter=80, pace=1.0)
+    tag = None
+    for turn, op in enumerate((WRITE, READ) * amount(1, 3)):
+        for i, offset in enumerate((0, 4, 8, 60, 2052, 4088, 4092)):
+            h.submit(pair, h.move(op, 3 * i, 1 + (turn + i) % 3, offset))
+        h.ring(pair)
+        while h.busy():  # the host looks at registers meanwhile
+            if tag is None or h.memory.answers[tag].is_completion():
+                assert tag is None or h.memory.answers.pop(tag).status == CplStatus.SC
+                tag = h.bar.ask(*h.rng.choice(((CSTS, 4), (CAP, 8), (PENDING, 8), (TABLE + 16, 8))))
+            await h.clocks(20)
+            for ring in h.rings.values():
+                if ring.head != ring.tail:
+                    h.consume(ring)
+        await h.drain()
+    assert (await h.bar.answer(tag)).status == CplStatus.SC
+    h.interrupts_follow()
+    assert set(h.statuses) == {NvmeStatus.SUCCESS}
+    wanted = ["wide", "narrow", "beside", "messages", "mixed_tags", "fences"] + ["split"] * (request > 128)
+    assert all(h.memory.seen[what] for what in wanted), h.memory.seen
+    assert not h.memory.open and h.memory.begun == h.memory.written
+
+
+@simulated
+async def anything_at_random(dut):
+    h, pair = await ready(dut, 20, 256, 256, stall=0.1, jitter=120, pace=0.6)
+    pairs = [pair, await h.create(2, 9)]
+    for _ in range(amount(60, 300)):
+        pair = h.rng.choice(pairs)
+        if pair.room():
+            h.submit(pair, anything(h, h.rng, pairs))
+        if h.rng.random() < 0.5:
+            h.ring(pair)
+        if h.rng.random() < 0.5:
+            await h.bar.read(CSTS)
+        await h.clocks(h.rng.choice([0, 30, 200]))
+        for ring in h.rings.values():
+            if ring.head != ring.tail:
+                h.consume(ring)
+    for pair in pairs:
+        h.ring(pair)
+    await h.drain()
+    h.interrupts_follow()
+    assert len(h.statuses) > 3
+
+
+@simulated
+async def a_masked_interrupt_waits_and_each_vector_has_its_own_message(dut):
+    h, pair = await ready(dut, 16, pace=1.0)
+    await h.bar.write(TABLE + 16 + 12, 1)
+    h.submit(pair, h.move(WRITE, 5, 1))
+    h.ring(pair)
+    await h.drain()
+    assert await h.bar.read(PENDING) == 2 and ("message", 1) not in h.events
+    await h.bar.write(TABLE + 16, MESSAGES + 0x70, 8)  # of vector 7
+    await h.bar.write(TABLE + 16 + 8, 7 << 4 | 5, 8)
+    await h.clocks(100)
+    assert ("message", 7) in h.events and await h.bar.read(PENDING) == 0
+
+
+@simulated
+async def without_bus_master_enable_nothing_leaves_but_completions(dut):
+    h, pair = await ready(dut, 16, pace=1.0)
+    h.pins["bus_master"].set(0)
+    await h.clocks(60)
+    h.memory.master = False
+    record = h.submit(pair, h.move(WRITE, 5, 1, 4))
+    h.ring(pair)
+    for _ in range(20):
+        assert await h.bar.read(CSTS) & 1
+        await h.clocks(20)
+    assert record.command is None
+    h.memory.master = True
+    h.pins["bus_master"].set(1)
+    await h.drain()
+    assert record.done == NvmeStatus.SUCCESS
+
+
+@simulated
+@cocotb.parametrize(stop=["reads", "writes"])
+async def a_hot_reset_with_everything_under_way_leaves_nothing(dut, stop):
+    """What the core still has ends, with zeros that come late, and none of it is seen by the host that comes next."""
+    h, pair = await ready(dut, 64, 256, 256, stall=0.1, jitter=200, pace=0.8)
+    cut = 0
+    for turn in range(amount(4, 12)):
+        h.core.blocks = {n: h.rng.randbytes(BLOCK) for n in range(64)}
+        for n in range(12):
+            h.submit(pair, h.move((WRITE, READ)[n % 2], 3 * n, 1 + n % 3, 4 * n))
+        h.ring(pair)
+        h.memory.silent = stop == "reads" and turn % 2
+        await h.clocks(300 + h.rng.randrange(900))
+        await link_down(h)
+        began = h.clock
+        assert NvmeEvent.FUNCTION_RESET in h.firmware.events()
+        await h.bar.read(CSTS)
+        cut += h.memory.had_open
+        if h.memory.had_open:
+            assert not h.firmware.value("quiet")
+        await h.until(lambda: h.firmware.value("quiet"), 60_000)
+        if h.memory.had_open:
+            assert h.clock - began >= GIVE_UP - 100, "zeros came while the drive may still wait for data"
+        assert not h.core.under_way
+        await h.clocks(200)
+        h.firmware.set(csts_ready=0)
+        await h.firmware.clear(*NvmeEvent)
+        h.statuses.clear()
+        await h.start()
+        pair = await h.create(1, 64)
+    for n in range(12):
+        h.submit(pair, h.move((WRITE, READ)[n % 2], 3 * n, 1 + n % 3, 4 * n))
+    h.ring(pair)
+    await h.drain()
+    assert h.statuses == {NvmeStatus.SUCCESS: 12}
+    assert cut > 1
+
+
+async def link_down(h):
+    root = h.memory
+    root.had_open = False
+    h.pins["link_up"].set(0)
+    h.pins["bus_master"].set(0)
+    root.reset()
+    h.pairs, h.rings, h.open_parts = {}, {}, []
+    root.readable.clear()
+    root.writable.clear()
+    await h.clocks(40)
+    root.reset()
+    h.pins["link_up"].set(1)
+    h.pins["bus_master"].set(1)
+    await h.clocks(20)
+
+
+@pytest.mark.parametrize("bits", [64, 128])
+def test_nvme_pcie(bits):
+    folder = BUILD / "nvme_pcie"
+    command = [sys.executable, "-m", "cocotb_tests.tb.nvme_pcie_top", folder, str(bits), ROOT / VERILOG / "otx_nvme.v"]
+    subprocess.run(command, check=True, cwd=ROOT)
+    files = [folder.relative_to(ROOT) / f"{name}_{bits}.v" for name in ("nvme_pcie_top", "pcie_transport")]
+    run(f"nvme_pcie_top_{bits}", [*files, f"{VERILOG}/otx_nvme.v"], __name__)

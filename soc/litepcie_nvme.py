@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The NVMe front end behind a PCIe PHY of LitePCIe: `NvmeEndpoint` is a transport of `otx_nvme`
+(docs/interfaces/nvme.md).
+
+                     +-- LitePCIe's endpoint, 64 bits --+
+    PHY  TlpReceive -+-> depacketizer -> BarSlave ------+- bar_req, bar_rsp
+    64 or            |       +-> controller -> DmaReads +- dma_read, dma_read_data
+    128  TlpSend <---+-- packetizer <--------- DmaWrites+- dma_write, dma_write_data
+           ^---------+-- completions of BarSlave        |
+
+Contract. `phy` has what LitePCIe's have: `data_width` (64 or 128), `sink`, `source`, `id`, `bar0_mask`,
+`max_request_size`, `max_payload_size`; and in the clock domain sys `link_up`, `bus_master`, `msix_enable`, `msix_mask`.
+BAR 0 has 16 KiB and 32 address bits; the MSI-X table is in it at 2000h, its pending bits at 3000h (`S7`).
+
+Order. Memory writes leave in the order of `dma_write`, so an interrupt, which is one of them, comes behind its CQE, and
+a CQE behind its data. A completion does not overtake a write that the core has begun before it. Reads overtake writes,
+as they may.
+
+Reset. While `link_up` is 0 (power-on reset, hot reset, a lost link) the function is reset, LitePCIe's endpoint too, and
+what was under way is lost: no write is sent, and reads are answered as `DmaReads` says. The 7-series block has no
+function level reset.
+
+What LitePCIe 2024.12 has no way for: a completion with an error ends no read, so the controller waits until the link
+goes down; a request with 64 address bits, an I/O or a locked one gets no answer, so BAR 0 must not be 64 bits wide.
+"""
+
+from litepcie.core.endpoint import LitePCIeEndpoint
+from litex.gen import LiteXModule
+from litex.soc.interconnect import stream
+from migen import ResetInserter, Signal
+
+from soc.pcie_bar import BarSlave
+from soc.pcie_dma import DmaReads, DmaWrites
+from soc.pcie_tlp import CORE_BITS, TlpReceive, TlpSend
+
+BAR_BYTES = 16 * 1024
+PENDING = 8  # read requests that LitePCIe has under way
+# of Xilinx' pcie_7x: NVM Express of one function, and MSI-X as otx_nvme has it; the numbers are hexadecimal
+S7 = {
+    "Class_Code_Base": "01",
+    "Class_Code_Sub": "08",
+    "Class_Code_Interface": "02",
+    "Bar0_Scale": "Kilobytes",
+    "Bar0_Size": BAR_BYTES // 1024,
+    "Bar0_64bit": False,
+    "Bar0_Prefetchable": False,
+    "MSIx_Table_Size": "10",
+    "MSIx_Table_Offset": "2000",
+    "MSIx_PBA_Offset": "3000",
+}
+
+
+class CorePhy:
+    """The PHY as LitePCIe's endpoint sees it."""
+
+    def __init__(self, phy, source):
+        self.data_width, self.bar0_mask = CORE_BITS, phy.bar0_mask
+        self.source, self.sink = source, stream.Endpoint(source.description)
+
+
+def give_up_clocks(g):
+    """After so many clocks the drive has given up every WRITE whose host has stopped (decision 038), with a tenth."""
+    return 4 * 256 * g.host_timeout * 11 // 10
+
+
+class NvmeEndpoint(LiteXModule):
+    """`nvme`: what has `transport`, `msix_enable`, `msix_mask` and `function_reset`; `quiet`: a signal of it."""
+
+    def __init__(self, phy, nvme, quiet, give_up):
+        assert phy.bar0_mask == ~(BAR_BYTES - 1) & 0xFFFF_FFFF, "BAR 0 has 16 KiB"
+        assert give_up > 0, "a drive that waits for a host for ever cannot end what a reset has cut off"
+        down, off = Signal(reset=1), Signal()
+        self.sync += down.eq(~phy.link_up)
+        self.receive = ResetInserter()(TlpReceive(phy.data_width))
+        core = CorePhy(phy, self.receive.source)
+        self.endpoint = ResetInserter()(LitePCIeEndpoint(core, max_pending_requests=PENDING, address_width=64))
+        port, ends = self.endpoint.crossbar, nvme.transport
+        wrote = Signal()
+        self.reads = DmaReads(port.get_master_port(read_only=True), phy, down, quiet, give_up)
+        self.writes = DmaWrites(port.get_master_port(write_only=True), phy, off, down, wrote)
+        # all requests; with a constant the choice would be a process that no simulator begins
+        requests = port.get_slave_port(lambda address: address < BAR_BYTES)
+        tlp = self.endpoint.depacketizer.tlp_req
+        self.bar = ResetInserter()(BarSlave(requests, tlp, self.writes, phy.id))
+        self.send = ResetInserter()(TlpSend(phy.data_width, [core.sink, self.bar.source]))
+        self.comb += [
+            off.eq(down | self.reads.cut | ~phy.bus_master),
+            wrote.eq(self.send.wrote),
+            phy.source.connect(self.receive.sink),
+            self.send.source.connect(phy.sink),
+            *(part.reset.eq(down) for part in (self.receive, self.endpoint, self.bar, self.send)),
+            self.bar.req.connect(ends["bar_req"], omit={"valid"}),
+            ends["bar_req"].valid.eq(self.bar.req.valid & ~down),
+            ends["bar_rsp"].connect(self.bar.rsp, omit={"ready"}),
+            ends["bar_rsp"].ready.eq(self.bar.rsp.ready | down),
+            ends["dma_read"].connect(self.reads.want),
+            self.reads.data.connect(ends["dma_read_data"], omit={"first"}),
+            ends["dma_write"].connect(self.writes.want, keep={"valid", "ready", "address", "length"}),
+            ends["dma_write_data"].connect(self.writes.data, keep={"valid", "ready", "data"}),
+            nvme.msix_enable.eq(phy.msix_enable),
+            nvme.msix_mask.eq(phy.msix_mask),
+            nvme.function_reset.eq(down),
+        ]
