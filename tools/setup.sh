@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs what the project needs: Debian packages, .venv from requirements.txt, the Scala and SpinalHDL jars. `make
-# setup` calls it.
+# Installs what the project needs: Debian packages, .venv from requirements.txt, the Scala and SpinalHDL jars, SQLite's
+# source. `make setup` calls it.
 # Does nothing, at once, when the setup of these very inputs is already there.
 #
-# Needs git, python3.11, java, mvn, make, g++, perl and flock, and root or sudo if a Debian package is missing. .venv
+# Needs git, python3.11, java, mvn, npm, make, g++, perl and flock, and root or sudo if a Debian package is missing. .venv
 # holds absolute paths: in a moved repository it is made again; one that is a link belongs to somebody else and is left
 # as it is.
 set -euo pipefail
 cd -P "$(dirname "$0")/.."
 
-wanted=(tools/setup.sh requirements.txt sw/host/python/pyproject.toml spinal/pom.xml spinal/scalafmt.xml)
+wanted=(tools/setup.sh tools/sqlite.sh requirements.txt sw/host/python/pyproject.toml spinal/pom.xml spinal/scalafmt.xml)
 stamp=build/.setup/$(cat "${wanted[@]}" | sha256sum | cut -c1-16)
 venv_is_here() {
   [[ -x .venv/bin/python ]] && { [[ -L .venv ]] || grep -q -- "-m venv .*$PWD/.venv\$" .venv/pyvenv.cfg; }
@@ -18,7 +18,7 @@ venv_is_here() {
 [[ -e $stamp ]] && venv_is_here && exit 0
 
 missing=""
-for tool in git python3.11 java mvn make g++ perl flock; do
+for tool in git python3.11 java mvn npm make g++ perl flock; do
   command -v "$tool" >/dev/null || missing+=" $tool"
 done
 [[ -z $missing ]] || { echo "setup: missing on this machine:$missing" >&2; exit 1; }
@@ -71,6 +71,9 @@ done
 echo "setup: fetching Scala, SpinalHDL and scalafmt"
 tools/spinal.sh --fetch
 tools/format.sh --fetch
+
+echo "setup: fetching SQLite"
+tools/sqlite.sh --fetch
 
 # WebAssembly: a first start compiles the tool (a minute or two), every later one takes half a second
 echo "setup: first start of yosys and nextpnr"
