@@ -4,13 +4,14 @@
 # source. `make setup` calls it.
 # Does nothing, at once, when the setup of these very inputs is already there.
 #
-# Needs git, python3.11, java, mvn, npm, make, g++, perl and flock, and root or sudo if a Debian package is missing. .venv
-# holds absolute paths: in a moved repository it is made again; one that is a link belongs to somebody else and is left
-# as it is.
+# Needs git, python3.11, java, mvn, npm, make, g++, perl and flock, and root or sudo if a Debian package is missing.
+# .venv holds absolute paths: in a moved repository it is made again; one that is a link belongs to somebody else and is
+# left as it is.
 set -euo pipefail
 cd -P "$(dirname "$0")/.."
 
-wanted=(tools/setup.sh tools/sqlite.sh requirements.txt sw/host/python/pyproject.toml spinal/pom.xml spinal/scalafmt.xml)
+wanted=(tools/setup.sh tools/sqlite.sh requirements.txt sw/host/python/pyproject.toml spinal/pom.xml)
+wanted+=(spinal/scalafmt.xml)
 stamp=build/.setup/$(cat "${wanted[@]}" | sha256sum | cut -c1-16)
 venv_is_here() {
   [[ -x .venv/bin/python ]] && { [[ -L .venv ]] || grep -q -- "-m venv .*$PWD/.venv\$" .venv/pyvenv.cfg; }

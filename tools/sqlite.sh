@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# SQLite for sw/host/sqlite, its benchmark and tests: a distribution's is built without SQLITE_ENABLE_BATCH_ATOMIC_WRITE.
+# SQLite for sw/host/sqlite, its benchmark and tests: that of a distribution is built without
+# SQLITE_ENABLE_BATCH_ATOMIC_WRITE.
 #
 #   tools/sqlite.sh --fetch    gets the amalgamation into build/sqlite: sqlite3.c, sqlite3.h, sqlite3ext.h
 #   tools/sqlite.sh            compiles it there: sqlite3.o (half a minute; again when this file changed)

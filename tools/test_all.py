@@ -86,6 +86,7 @@ GROUPS = [
     Group("firmware", 40, "make -s -C sw/firmware test"),
     Group("firmware nvme", 20, "make -s -C sw/firmware nvme-test"),
     Group("host", 10, "make -s -C sw/host test OUT=$PWD/build/host_test"),
+    Group("host sqlite", 50, "make -s -C sw/host sqlite-test OUT=$PWD/build/host_sqlite_test"),
     Group("lint", 30, "tools/lint.sh", after=("verilog",)),
 ]
 
