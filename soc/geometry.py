@@ -410,7 +410,7 @@ FEW_FRAMES = dict(write_frames=40, read_frames=8, firmware_frames=16, checkpoint
 # quick, quick4: for campaigns of random traffic and power cuts, with whole pages in place of the NAND's bus
 # (sim/traffic/page_channel.sv). spare: the same with little room beside its data, for bench/g1.py;
 # buffered: with many frames, for bench/e5.py. nvme: the same behind the NVMe front end, for `make vm`.
-# sim: the drive of `make run`. paper: the size of TxSSD's board.
+# sim: the drive of `make run`. paper: the size of TxSSD's board. ecpix5, acorn: those of the boards.
 PRESETS = {
     g.preset: g
     for g in [
@@ -529,6 +529,7 @@ PRESETS = {
             **UNWATCHED,
         ),
         Geometry("ecpix5", 1, 2, 4096, 64, 393_216, clock_mhz=75, host_timeout_us=2_000_000),
+        Geometry("acorn", 1, 2, 4096, 64, 393_216, front_end="nvme"),
     ]
 }
 

@@ -42,8 +42,6 @@ S7 = {
     "Class_Code_Interface": "02",
     "Bar0_Scale": "Kilobytes",
     "Bar0_Size": BAR_BYTES // 1024,
-    "Bar0_64bit": False,
-    "Bar0_Prefetchable": False,
     "MSIx_Table_Size": "10",
     "MSIx_Table_Offset": "2000",
     "MSIx_PBA_Offset": "3000",

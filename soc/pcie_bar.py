@@ -49,7 +49,7 @@ class BarSlave(LiteXModule):
         self.answer(rsp, headers.source, writes, completer, source)
 
     def receive(self, sink, tlp, req, header):
-        pair, good, rest = Signal(), Signal(), Signal()  # rest: not the first beat of a request
+        pair, good = Signal(), Signal()  # the same in all beats of a request; a good one has one
         count, leading, statements = enabled_bytes(tlp.first_be, tlp.last_be, pair)
         self.comb += [
             *statements,
@@ -71,7 +71,7 @@ class BarSlave(LiteXModule):
             header.kind.eq(Cat(tlp.attr, tlp.tc)),
             If(
                 sink.valid,
-                If(rest | sink.we & ~good, sink.ready.eq(1))
+                If(sink.we & ~good, sink.ready.eq(1))
                 .Elif(sink.we, req.valid.eq(1), sink.ready.eq(req.ready))
                 .Elif(
                     good,
@@ -82,7 +82,6 @@ class BarSlave(LiteXModule):
                 .Else(header.valid.eq(1), sink.ready.eq(header.ready)),
             ),
         ]
-        self.sync += If(sink.valid & sink.ready, rest.eq(~sink.last))
 
     def answer(self, rsp, header, writes, completer, source):
         data, mark, sent = Signal(64), Signal(len(writes.done)), Signal(len(writes.left))

@@ -38,6 +38,7 @@ WRONG = [  # command, a word that its line must have
     ([*PYTHON, "tools/wave_report.py", "nope.fst"], "nope.fst"),
     ([*PYTHON, "soc/boards", "nope"], "ecpix5"),
     ([*PYTHON, "soc/boards", "ecpix5", "nope"], "usage"),
+    ([*PYTHON, "soc/boards", "acorn", "nope"], "usage"),
     ([*PYTHON, "soc/remap_engine.py", "build/x"], "lpns"),
     ([*PYTHON, "soc/remap_engine.py", "build/x", "lpns=64", "txids=6"], "a power of two"),
     ([*PYTHON, "examples/remap_engine_soc/record_soc.py", "a", "b"], "usage"),
