@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The acceptance of the drive by software that is not ours: Debian's kernel with its nvme driver, nvme-cli, mkfs, fsck
-and fio, in one virtual machine after the other on the same drive; also power cuts.
+and fio, in one virtual machine after the other on the same drive; SQLite by passthrough, and on ext4; also power cuts.
 
 A line for each step as it ends. VmError at the first that does not hold.
 """
 
 import random
+import subprocess
 import threading
 import time
 
 from tools.vm.machine import Machine
-from tools.vm.packages import WORK, VmError
+from tools.vm.packages import ROOT, WORK, VmError
 
-SCRIPTS = ["admin", "blocks", "files", "others", "resets", "rebooted"]
+SCRIPTS = ["admin", "blocks", "files", "others", "resets", "rebooted", "sqlite"]
 SHORT = ["blocks"]
 LIMIT_S = 1500  # of a script
 
@@ -38,6 +39,8 @@ class Steps:
                 print("\n".join(self.other), flush=True)
             elif kind == "@synced":
                 self.synced.append(tuple(rest.split()))
+            elif kind == "@figures":
+                print(f"vm: {self.script}: {rest}", flush=True)
             else:
                 self.other.append(text)
             self.changed.notify_all()
@@ -51,10 +54,14 @@ class Steps:
             return list(self.synced)
 
 
+def machine(script, image, steps, files=None, **kw):
+    return Machine(script, image, on_line=steps.line, files=(files or {}) | {"repository": f"{ROOT}\n"}, **kw)
+
+
 def run(script, image, **kw):
     """One script, to its end."""
     steps = Steps(script)
-    code = Machine(script, image, on_line=steps.line, **kw).wait(LIMIT_S)
+    code = machine(script, image, steps, **kw).wait(LIMIT_S)
     if code or steps.failed or not steps.done:
         raise VmError(f"{script}: {steps.failed or f'ended with {code}'}; see {WORK}/console.log")
     return steps.done
@@ -68,33 +75,34 @@ def uefi(image):
         if "UEFI OpenTxSSD" in text:
             listed.set()
 
-    machine = Machine(None, image, on_line=line)
+    guest = Machine(None, image, on_line=line)
     try:
         if not listed.wait(LIMIT_S):
             raise VmError(f"UEFI's firmware does not list the drive; see {WORK}/console.log")
     finally:
-        machine.power_cut()
+        guest.power_cut()
     print(f"vm: uefi: the drive is listed: ok, {time.time() - started:.1f} s", flush=True)
     return 1
 
 
-def crash(image, seed):
-    """A power cut in the middle of writing files, of a copy and of fio; the next start, and what must be there."""
-    count, steps = random.Random(seed).randrange(5, 30), Steps("crash")
-    machine = Machine("crash", image, on_line=steps.line, seed=seed)
+def crash(image, seed, script="crash", then="recovered"):
+    """A power cut in the middle of what the script writes; the next start, and what must be there."""
+    count, steps = random.Random(seed).randrange(5, 30), Steps(script)
+    guest = machine(script, image, steps, seed=seed)
     try:
         steps.wait_synced(count, LIMIT_S)
     finally:
-        machine.power_cut()
+        guest.power_cut()
     synced = steps.synced
-    print(f"vm: crash: power cut {seed}, after {len(synced)} synced files", flush=True)
+    print(f"vm: {script}: power cut {seed}, {len(synced)} times it was said that something is durable", flush=True)
     names = "".join(f"{name} {digest}\n" for name, digest in synced)
-    return steps.done + 1 + run("recovered", image, files={"synced": names})
+    return steps.done + 1 + run(then, image, files={"synced": names})
 
 
 def acceptance(cuts=3, short=False):
     """All of it; the number of steps."""
     started, image, done = time.time(), WORK / "acceptance.nand", 0
+    subprocess.run(["make", "-s", "-C", ROOT / "sw/host", "sqlite"], check=True)
     for old in (image, WORK / "console.log", WORK / "bridge.log"):
         old.unlink(missing_ok=True)
     for script in SHORT if short else SCRIPTS:
@@ -102,5 +110,6 @@ def acceptance(cuts=3, short=False):
     done += 0 if short else uefi(image)
     for seed in range(1, cuts + 1):
         done += crash(image, seed)
+        done += crash(image, seed, "sqlite_crash", "sqlite_recovered")
     print(f"vm: {done} steps passed in {time.time() - started:.0f} s", flush=True)
     return done

@@ -129,8 +129,8 @@ static int db_control(sqlite3_file *file, int what, void *argument) {
         case SQLITE_FCNTL_ROLLBACK_ATOMIC_WRITE: return code(s, store_abort(s), SQLITE_IOERR_ROLLBACK_ATOMIC);
         case SQLITE_FCNTL_SYNC:
             if (!argument) return code(s, store_commit(s), SQLITE_IOERR_FSYNC);
-            snprintf(s->message, sizeof s->message, "one COMMIT cannot change two databases at once");
-            return code(s, OTX_ERROR_ARGUMENT, SQLITE_IOERR_FSYNC);
+            // dropped at once: SQLite does not play the journal back, for it takes the super-journal for gone
+            return code(s, store_refuse(s, "one COMMIT cannot change two databases at once"), SQLITE_IOERR_FSYNC);
         case SQLITE_FCNTL_PRAGMA: return pragma(s, argument);
         case SQLITE_FCNTL_HAS_MOVED: *(int *)argument = 0; return SQLITE_OK;
         default: return SQLITE_NOTFOUND;

@@ -74,6 +74,8 @@ static int checked(struct store *s, int error) {
     return error ? failed(s, error, s->port.methods->words(s->port.context, error)) : 0;
 }
 
+int store_refuse(struct store *s, const char *words) { return failed(s, STORE_REFUSED, words); }
+
 static int send(struct store *s, uint32_t lba, uint32_t count, const void *data, unsigned flags) {
     s->counts.writes++;
     s->counts.blocks_written += count;

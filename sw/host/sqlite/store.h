@@ -25,7 +25,8 @@ enum store_error {         // beside the statuses of the drive
     STORE_FULL = 1000,     // the area has no room for it
     STORE_LOST = 1001,     // as above
     STORE_DROPPED = 1002,  // as above
-    STORE_FOREIGN = 1003   // the area holds something else
+    STORE_REFUSED = 1003,  // by the caller
+    STORE_FOREIGN = 1004   // the area holds something else
 };
 
 // First block of an area, little endian: 0-7 magic, 8-11 version, 12-15 bytes of a block, 16-23 bytes of the file;
@@ -70,6 +71,9 @@ int store_truncate(struct store *s, uint64_t size);
 int store_commit(struct store *s);
 
 int store_abort(struct store *s);
+
+// As a commit that failed, for this reason.
+int store_refuse(struct store *s, const char *words);
 
 // All commits so far are durable.
 int store_flush(struct store *s);

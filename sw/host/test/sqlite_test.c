@@ -4,11 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "check.h"
 #include "model_drive.h"
 #include "otx.h"
 #include "otx_sqlite.h"
+#include "store.h"
 
 enum { STEPS = 14, PATH = 200 };
 
@@ -143,7 +145,7 @@ static void the_same_with_each_journal_mode_and_without_sync(void) {
 static void the_same_with_each_page_size(void) {
     cut_everywhere("", "PRAGMA page_size=512; PRAGMA cache_size=2", false);
     cut_everywhere("", "PRAGMA page_size=1024", false);
-    cut_everywhere("", "PRAGMA page_size=8192", false);
+    cut_everywhere("", "PRAGMA page_size=8192; PRAGMA cache_size=2", false);
     cut_everywhere("", "PRAGMA page_size=65536", false);
 }
 
@@ -151,6 +153,11 @@ static void relaxed_commits_survive_up_to_one_of_them(void) {
     cut_everywhere("&relaxed=1", "", true);
     cut_everywhere("&relaxed=1", "PRAGMA auto_vacuum=full; PRAGMA cache_size=2", true);
     fresh(500, "&relaxed=1", "");
+    CHECK(!run(work[0]) && model.flushes == 0);
+    model.off = true;
+    shut();
+    model_restart(0);  // which keeps as little as it may
+    CHECK(!try_open("&relaxed=1") && is("SELECT count(*) FROM sqlite_schema", "0"));
     CHECK(!run(work[0]) && !run(work[1]) && model.flushes == 0);
     CHECK(!run("PRAGMA otx_flush") && model.flushes == 1);
     model.off = true;
@@ -263,6 +270,41 @@ static void a_transaction_sees_its_own_pages_and_a_rollback_takes_them_back(void
     shut();
 }
 
+static void what_is_written_and_not_sent_is_read(void) {
+    enum { bytes = 5 * OTX_BLOCK };
+    static uint8_t data[bytes], back[bytes];
+    struct otx_port port;
+    struct store s;
+    model_new(500);
+    CHECK(!model_open("model", &port, NULL, 0) && !store_open(&s, &port, 7, 100, 3));
+    for (int i = 0; i < bytes; i++) data[i] = (uint8_t)(i % 251);
+    CHECK(!store_write(&s, data, bytes, 0) && !store_write(&s, data, 100, 9000) && model.writes == 0);
+    memcpy(data + 9000, data, 100);
+    CHECK(!store_read(&s, back, bytes, 0) && !memcmp(back, data, bytes));
+    CHECK(!store_read(&s, back, 9000, 3000) && !memcmp(back, data + 3000, 9000));
+    CHECK(!store_commit(&s) && !store_read(&s, back, bytes, 0) && !memcmp(back, data, bytes));
+    CHECK(!store_write(&s, data, 9000, 77) && !store_abort(&s) && s.size == bytes);
+    CHECK(!store_read(&s, back, bytes, 0) && !memcmp(back, data, bytes));
+    store_close(&s);
+}
+
+static void after_a_write_that_failed_all_fails_until_somebody_knows(void) {
+    static uint8_t data[40 * OTX_BLOCK];
+    struct otx_port port;
+    struct store s;
+    model_new(500);
+    CHECK(!model_open("model", &port, NULL, 0) && !store_open(&s, &port, 0, 100, 3));
+    CHECK(!store_write(&s, data, OTX_BLOCK, 0) && !store_commit(&s));
+    model.fail_at = model.commands + 2;  // behind BEGIN
+    model.status = OTX_STATUS_WRITE_FAULT;
+    CHECK(store_write(&s, data, sizeof data, 0) == OTX_STATUS_WRITE_FAULT && !model_open_transactions());
+    CHECK(store_write(&s, data, OTX_BLOCK, 0) == STORE_DROPPED && store_commit(&s) == STORE_DROPPED);
+    CHECK(store_truncate(&s, 0) == STORE_DROPPED && store_read(&s, data, 1, 0) == STORE_DROPPED);
+    CHECK(!store_abort(&s) && s.size == OTX_BLOCK && !store_write(&s, data, sizeof data, 0) && !store_commit(&s));
+    CHECK(s.size == sizeof data);
+    store_close(&s);
+}
+
 static void a_transaction_of_too_many_blocks_is_full_and_nothing_remains(void) {
     static const char *const pragmas[] = {"", "PRAGMA cache_size=2", "PRAGMA synchronous=off"};
     for (int i = 0; i < 3; i++) {
@@ -289,6 +331,22 @@ static void a_full_area_is_full(void) {
     shut();
 }
 
+// A COMMIT that changes a database of another VFS too, whose super-journal is a file.
+static void refuse_beside_a_file(void) {
+    char folder[] = "/tmp/otx_sqlite_XXXXXX", path[60], uri[100];
+    CHECK(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/db", folder);
+    snprintf(uri, sizeof uri, "file:%s?vfs=unix", path);
+    CHECK(!sqlite3_open_v2(uri, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI, NULL));
+    CHECK(!run("CREATE TABLE f(x); ATTACH 'file:other?vfs=model&first=300&txid=3' AS o"));
+    const int rc = run("BEGIN; INSERT INTO f VALUES(1); INSERT INTO o.t VALUES(2); COMMIT");
+    if (!sqlite3_get_autocommit(db)) run("ROLLBACK");
+    const bool same = is("SELECT count(*) FROM f", "0") && is("SELECT count(*) FROM o.t", "1");
+    shut();
+    unlink(path), rmdir(folder);
+    CHECK(rc && same);
+}
+
 static void what_is_not_to_be_had_is_refused(void) {
     fresh(500, "", "CREATE TABLE t(body)");
     CHECK(run("PRAGMA journal_mode=wal") == SQLITE_ERROR && strstr(sqlite3_errmsg(db), "WAL"));
@@ -301,6 +359,7 @@ static void what_is_not_to_be_had_is_refused(void) {
     CHECK(is("SELECT count(*) FROM main.t", "0") && is("SELECT count(*) FROM o.t", "0"));
     CHECK(!run("INSERT INTO main.t VALUES(1)") && !run("INSERT INTO o.t VALUES(1)"));
     shut();
+    refuse_beside_a_file();
     CHECK(try_open("&txid=32") == SQLITE_CANTOPEN);
     shut();
     CHECK(try_open("&first=400") == SQLITE_CANTOPEN);
@@ -362,6 +421,8 @@ static const struct check_test tests[] = {
     TEST(one_insert_is_one_transaction_that_writes_each_page_once),
     TEST(nothing_but_the_database_is_on_the_drive),
     TEST(a_transaction_sees_its_own_pages_and_a_rollback_takes_them_back),
+    TEST(what_is_written_and_not_sent_is_read),
+    TEST(after_a_write_that_failed_all_fails_until_somebody_knows),
     TEST(a_transaction_of_too_many_blocks_is_full_and_nothing_remains),
     TEST(a_full_area_is_full),
     TEST(what_is_not_to_be_had_is_refused),
