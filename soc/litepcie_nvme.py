@@ -24,10 +24,11 @@ What LitePCIe 2024.12 has no way for: a completion with an error ends no read, s
 goes down; a request with 64 address bits, an I/O or a locked one gets no answer, so BAR 0 must not be 64 bits wide.
 """
 
-from litepcie.core.endpoint import LitePCIeEndpoint
+from litepcie.core.crossbar import LitePCIeCrossbar
+from litepcie.tlp.depacketizer import LitePCIeTLPDepacketizer
+from litepcie.tlp.packetizer import LitePCIeTLPPacketizer
 from litex.gen import LiteXModule
-from litex.soc.interconnect import stream
-from migen import ResetInserter, Signal
+from migen import If, Mux, ResetInserter, Signal
 
 from soc.pcie_bar import BarSlave
 from soc.pcie_dma import DmaReads, DmaWrites
@@ -48,12 +49,38 @@ S7 = {
 }
 
 
-class CorePhy:
-    """The PHY as LitePCIe's endpoint sees it."""
+class Endpoint(LiteXModule):
+    """LitePCIe's endpoint of its own parts, but a request enters the packetizer when the one before it has left, and
+    until then the packetizer sees the address of that one.
 
-    def __init__(self, phy, source):
-        self.data_width, self.bar0_mask = CORE_BITS, phy.bar0_mask
-        self.source, self.sink = source, stream.Endpoint(source.description)
+    Otherwise the next one decides in which form the last word of this one goes out: it is lost when this one has 32
+    address bits and the next one has 64, even if that is not valid yet.
+    """
+
+    def __init__(self, received, bar0_mask):
+        self.depacketizer = LitePCIeTLPDepacketizer(CORE_BITS, "big", bar0_mask, ["REQUEST", "COMPLETION"])
+        self.packetizer = LitePCIeTLPPacketizer(CORE_BITS, "big", address_width=64, capabilities=["REQUEST"])
+        self.crossbar = LitePCIeCrossbar(CORE_BITS, address_width=64, max_pending_requests=PENDING)
+        wanted, request, self.source = self.crossbar.phy_master.source, self.packetizer.req_sink, self.packetizer.source
+        free, passes, kept = (
+            Signal(reset=1),
+            Signal(),
+            {name: Signal.like(getattr(wanted, name)) for name in ("we", "adr")},
+        )
+        self.comb += [
+            received.connect(self.depacketizer.sink),
+            self.depacketizer.req_source.connect(self.crossbar.phy_slave.sink),
+            self.depacketizer.cmp_source.connect(self.crossbar.phy_master.sink),
+            passes.eq(~wanted.first | free),
+            wanted.connect(request, omit={"valid", "ready", *kept}),
+            request.valid.eq(wanted.valid & passes),
+            wanted.ready.eq(request.ready & passes),
+            *(getattr(request, name).eq(Mux(request.valid, getattr(wanted, name), was)) for name, was in kept.items()),
+        ]
+        self.sync += If(request.valid, *(was.eq(getattr(wanted, name)) for name, was in kept.items()))
+        self.sync += If(request.valid & request.ready & request.first, free.eq(0)).Elif(
+            self.source.valid & self.source.ready & self.source.last, free.eq(1)
+        )
 
 
 def give_up_clocks(g):
@@ -70,19 +97,19 @@ class NvmeEndpoint(LiteXModule):
         down, off = Signal(reset=1), Signal()
         self.sync += down.eq(~phy.link_up)
         self.receive = ResetInserter()(TlpReceive(phy.data_width))
-        core = CorePhy(phy, self.receive.source)
-        self.endpoint = ResetInserter()(LitePCIeEndpoint(core, max_pending_requests=PENDING, address_width=64))
+        self.endpoint = ResetInserter()(Endpoint(self.receive.source, phy.bar0_mask))
         port, ends = self.endpoint.crossbar, nvme.transport
-        wrote = Signal()
-        self.reads = DmaReads(port.get_master_port(read_only=True), phy, down, quiet, give_up)
+        wrote, over = Signal(), Signal()  # over: the core is quiet, and no write of it waits here
+        self.reads = DmaReads(port.get_master_port(read_only=True), phy, down, over, give_up)
         self.writes = DmaWrites(port.get_master_port(write_only=True), phy, off, down, wrote)
         # all requests; with a constant the choice would be a process that no simulator begins
         requests = port.get_slave_port(lambda address: address < BAR_BYTES)
         tlp = self.endpoint.depacketizer.tlp_req
         self.bar = ResetInserter()(BarSlave(requests, tlp, self.writes, phy.id))
-        self.send = ResetInserter()(TlpSend(phy.data_width, [core.sink, self.bar.source]))
+        self.send = ResetInserter()(TlpSend(phy.data_width, [self.endpoint.source, self.bar.source]))
         self.comb += [
             off.eq(down | self.reads.cut | ~phy.bus_master),
+            over.eq(quiet & (self.writes.accepted == self.writes.done)),
             wrote.eq(self.send.wrote),
             phy.source.connect(self.receive.sink),
             self.send.source.connect(phy.sink),

@@ -9,8 +9,8 @@ Enable.
 
 When the link goes down (`down`) answers to the reads that are open do not come any more. The core gets zeros for them,
 and for others of the controller that was, but only after `give_up` clocks: by then the drive has given up the WRITEs
-that wait for that data (`host_timeout`). `cut` is 1 from the moment the link goes down until the core is `quiet` and no
-read is open.
+that wait for that data (`host_timeout`). `cut` is 1 from the moment the link goes down until the core is `quiet`, its
+writes have left here too, and no read is open.
 
 `DmaWrites`. A write becomes memory writes of the maximum payload size at most; one begins when all of its data is here,
 so it holds up nobody. While `off` (no Bus Master Enable, link down, or `cut`) they are dropped. `accepted`, `done`:
@@ -59,7 +59,7 @@ class DmaReads(LiteXModule):
             opened.valid.eq(want.valid),
             NextValue(address, Cat(0, 0, 0, want.address[3:])),
             NextValue(beats, last[1:]),
-            If(want.valid & opened.ready & ~self.cut & ~down, NextState("ASK")),
+            If(want.valid & opened.ready, NextState("ASK")),
         )
         fsm.act(
             "ASK",

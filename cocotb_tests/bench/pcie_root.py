@@ -29,7 +29,7 @@ class Root(HostPages):
         self.open, self.next_tag = {}, 0  # reads of the drive: tag -> [clock, address, bytes left, sent, whole]
         self.wrote = self.message = lambda *_: None
         self.payload, self.request = 128, 512
-        self.master = True
+        self.master = self.link = True
         self.seen = dict.fromkeys("split mixed_tags wide narrow beside messages fences".split(), 0)
         self.bytes = len(dut.rx_payload_be)
         self.dwords, self.last_tag, self.clock = [], None, 0
@@ -100,6 +100,8 @@ class Root(HostPages):
             self.begun += length()
 
     def _beat(self, beat, clock):
+        if not self.link:
+            return
         count = self.bytes // 4
         enabled = [beat["be"] >> 4 * i & 15 for i in range(count)]
         words = enabled.index(0) if 0 in enabled else count
@@ -123,7 +125,7 @@ class Root(HostPages):
         assert tlp.address % PAGE + length <= PAGE, f"{tlp}: over a border"
         wide = tlp.fmt_type in (TlpType.MEM_READ_64, TlpType.MEM_WRITE_64)
         assert wide == (tlp.address >= 1 << 32), f"{tlp}: form of the address"
-        self.seen["wide" if wide else "narrow"] += 1
+        self.seen["wide" if wide else "narrow"] += length > 4
         if tlp.fmt_type in READS:
             assert length <= self.request and tlp.tag not in self.open, tlp
             around = [(a & ~7, (a & 7) + n + 7 & ~7) for a, n in self.readable.get(tlp.address >> 12, ())]
@@ -218,6 +220,7 @@ class PcieHost(Host):
 
     async def begin(self, payload=128, request=512):
         self.sizes(payload, request)
+        self.next_page = (1 << 32) - 48 * PAGE  # buffers are on both sides of 4 GiB
         self.pins["id"].set(int(DEVICE))
         await super().begin()
         self.pins["link_up"].set(1)

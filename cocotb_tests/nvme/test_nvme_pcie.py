@@ -189,15 +189,18 @@ async def a_hot_reset_with_everything_under_way_leaves_nothing(dut, stop):
     for turn in range(amount(4, 12)):
         h.core.blocks = {n: h.rng.randbytes(BLOCK) for n in range(64)}
         for n in range(12):
-            h.submit(pair, h.move((WRITE, READ)[n % 2], 3 * n, 1 + n % 3, 4 * n))
+            op = READ if n % 2 or stop == "writes" else WRITE
+            h.submit(pair, h.move(op, 3 * n, 1 + n % 3, 4 * n))
         h.ring(pair)
         h.memory.silent = stop == "reads" and turn % 2
         await h.clocks(300 + h.rng.randrange(900))
+        if stop == "writes":
+            await h.until(lambda: h.memory.written > BLOCK)
         await link_down(h)
         began = h.clock
         assert NvmeEvent.FUNCTION_RESET in h.firmware.events()
         await h.bar.read(CSTS)
-        cut += h.memory.had_open
+        cut += h.memory.had_open if stop == "reads" else bool(h.core.under_way)
         if h.memory.had_open:
             assert not h.firmware.value("quiet")
         await h.until(lambda: h.firmware.value("quiet"), 60_000)
@@ -220,7 +223,7 @@ async def a_hot_reset_with_everything_under_way_leaves_nothing(dut, stop):
 
 async def link_down(h):
     root = h.memory
-    root.had_open = False
+    root.had_open = root.link = False
     h.pins["link_up"].set(0)
     h.pins["bus_master"].set(0)
     root.reset()
@@ -229,6 +232,7 @@ async def link_down(h):
     root.writable.clear()
     await h.clocks(40)
     root.reset()
+    root.link = True
     h.pins["link_up"].set(1)
     h.pins["bus_master"].set(1)
     await h.clocks(20)
