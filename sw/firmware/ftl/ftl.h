@@ -17,6 +17,8 @@ struct ftl_blocks {
     uint32_t free[FTL_MAX_DIES];   /* free blocks per die and in all; counted by ftl_blocks_settle */
     uint32_t total;
     uint32_t borrowed; /* of the mount reserve */
+    uint64_t marked;   /* log entry at which free blocks were marked, for those that are unnamed */
+    bool unnamed_missing;
     bool settled;
     uint32_t closed; /* blocks that were closed: the clock of ages (ftl_age.h), its unit is 2^unit of them */
     uint32_t unit;

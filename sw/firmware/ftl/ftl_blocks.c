@@ -217,7 +217,11 @@ bool ftl_blocks_is_open(struct ftl *f, uint32_t block_id) {
 
 void ftl_blocks_none_data(struct ftl *f) { clear(f, SET_DATA); }
 
-bool ftl_blocks_is_data(struct ftl *f, uint32_t block_id) { return has(f, SET_DATA, block_id); }
+uint32_t ftl_blocks_open_word(struct ftl *f, uint32_t die, uint32_t word) { return *word_of(f, SET_DATA, die, word); }
+
+bool ftl_blocks_is_data(struct ftl *f, uint32_t block_id) {
+    return has(f, SET_DATA, block_id) && has(f, SET_LIVE, block_id);
+}
 
 void ftl_blocks_set_aside(struct ftl *f, uint32_t block_id) { drop(f, SET_DATA, block_id); }
 
@@ -230,7 +234,8 @@ void ftl_blocks_release(struct ftl *f, uint32_t block_id) {
 }
 
 uint32_t ftl_blocks_data_word(struct ftl *f, uint32_t die, uint32_t word) {
-    uint32_t bits = *word_of(f, SET_DATA, die, word) & ~*word_of(f, SET_BAD, die, word);
+    uint32_t bits =
+        *word_of(f, SET_DATA, die, word) & *word_of(f, SET_LIVE, die, word) & ~*word_of(f, SET_BAD, die, word);
     return word == 0 ? bits & ~kept_bits(&f->geometry, die) : bits;
 }
 
@@ -239,12 +244,17 @@ uint32_t ftl_blocks_new_word(struct ftl *f, uint32_t die, uint32_t word) {
     return word == 0 ? bits & ~kept_bits(&f->geometry, die) : bits;
 }
 
-enum choice { LEAST_WORN, MIDDLE, MOST_WORN };
+enum choice { LEAST_WORN, MIDDLE, MOST_WORN, MOST_WORN_UNNAMED };
 
 /* How little a block is wanted. */
 static uint32_t cost(enum choice choice, uint32_t erases, uint32_t middle) {
     if (choice == MIDDLE) return erases > middle ? erases - middle : middle - erases;
     return choice == LEAST_WORN ? erases : ~erases;
+}
+
+static uint32_t wanted(struct ftl *f, uint32_t die, uint32_t word, enum choice choice) {
+    uint32_t free = ~closed(f, die, word);
+    return choice == MOST_WORN_UNNAMED ? free & *word_of(f, SET_DATA, die, word) : free;
 }
 
 /* One of the next free blocks of a die. It is not taken yet. */
@@ -253,7 +263,7 @@ static uint32_t choose(struct ftl *f, uint32_t die, enum choice choice) {
     uint32_t id[FTL_WEAR_WINDOW + 32], erases[FTL_WEAR_WINDOW + 32], seen = 0, sum = 0, w = b->cursor[die];
     const uint32_t first = ftl_block_id(&f->geometry, die, 0), *counts = ftl_erases(f, die, 0);
     for (uint32_t n = 0; n < b->words && seen < FTL_WEAR_WINDOW; n++, w = w + 1 == b->words ? 0 : w + 1)
-        for (uint32_t bits = ~closed(f, die, w), block = 32 * w; bits != 0; bits >>= 1, block++) {
+        for (uint32_t bits = wanted(f, die, w, choice), block = 32 * w; bits != 0; bits >>= 1, block++) {
             if (!(bits & 1u)) continue;
             id[seen] = first + block;
             sum += erases[seen] = FTL_ERASES(counts[block]);
@@ -271,6 +281,7 @@ static uint32_t take_chosen(struct ftl *f, uint32_t die, uint32_t id) {
     struct ftl_blocks *b = &f->blocks;
     uint32_t w = ftl_block_of(&f->geometry, id) / 32;
     put(f, SET_LIVE, id);
+    drop(f, SET_DATA, id);
     b->free[die]--, b->total--;
     b->cursor[die] = w + 1 == b->words ? 0 : w + 1;
     return id;
@@ -302,12 +313,24 @@ static void keep_reserve(struct ftl *f, bool (*clean)(struct ftl *f, uint32_t bl
     }
 }
 
+static void mark_free(struct ftl *f, uint64_t head) {
+    for (uint32_t die = 0; die < f->geometry.dies; die++)
+        for (uint32_t w = 0; w < f->blocks.words; w++) *word_of(f, SET_DATA, die, w) |= ~closed(f, die, w);
+    f->blocks.marked = head;
+    f->blocks.unnamed_missing = false;
+}
+
+void ftl_blocks_mark_free(struct ftl *f, uint64_t head) {
+    if (f->blocks.unnamed_missing && f->old_root.log_first >= f->blocks.marked) mark_free(f, head);
+}
+
 void ftl_blocks_settle(struct ftl *f, bool (*clean)(struct ftl *f, uint32_t block_id)) {
     clear(f, SET_BUSY);
     f->blocks.settled = true;
     count_free(f);
     keep_reserve(f, clean);
     count_free(f);
+    mark_free(f, f->old_root.log_first);
 }
 
 uint32_t ftl_blocks_borrow(struct ftl *f) {
@@ -351,21 +374,36 @@ void ftl_blocks_relieve(struct ftl *f, uint32_t rested, uint32_t worn) {
     put(f, SET_BUSY, worn);
     drop(f, SET_LIVE, worn);
     drop(f, SET_BUSY, rested);
+    put(f, SET_DATA, rested);
     f->blocks.last_live = f->blocks.last_busy = FTL_NO_BLOCK;
     f->blocks.free[ftl_die_of(&f->geometry, rested)]++, f->blocks.total++;
 }
 
-uint32_t ftl_blocks_take_any(struct ftl *f, uint64_t dies, bool worn) {
+static uint32_t take_of(struct ftl *f, uint64_t dies, enum choice choice) {
     uint32_t best = FTL_NO_BLOCK, best_die = 0, best_erases = 0;
+    bool worn = choice != LEAST_WORN;
     for (uint32_t die = 0; die < f->geometry.dies; die++) {
         if (f->blocks.free[die] == 0 || !ftl_dies_has(dies, die)) continue;
-        uint32_t id = choose(f, die, worn ? MOST_WORN : LEAST_WORN), erases = ftl_erases_of(f, id);
+        uint32_t id = choose(f, die, choice);
+        if (id == FTL_NO_BLOCK) continue;
+        uint32_t erases = ftl_erases_of(f, id);
         if (best != FTL_NO_BLOCK && (worn ? erases <= best_erases : erases >= best_erases)) continue;
         best = id;
         best_die = die;
         best_erases = erases;
     }
     return best == FTL_NO_BLOCK ? best : take_chosen(f, best_die, best);
+}
+
+uint32_t ftl_blocks_take_any(struct ftl *f, uint64_t dies, bool worn) {
+    return take_of(f, dies, worn ? MOST_WORN : LEAST_WORN);
+}
+
+uint32_t ftl_blocks_take_unnamed(struct ftl *f, uint64_t dies) {
+    if (f->old_root.log_first < f->blocks.marked) return FTL_NO_BLOCK;
+    uint32_t id = take_of(f, dies, MOST_WORN_UNNAMED);
+    if (id == FTL_NO_BLOCK) f->blocks.unnamed_missing = true;
+    return id;
 }
 
 static uint32_t take(struct ftl *f, uint32_t die, enum choice choice) {

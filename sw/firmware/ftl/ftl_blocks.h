@@ -5,11 +5,17 @@
  * LIVE  what the new root names; from the new root on it counts instead of BUSY
  * BAD   blocks that are never erased, programmed or handed out again: the bad-block table (ftl_bbt.h). A bad block may
  *       hold live pages still
- * DATA  blocks of LIVE that hold data of hosts and get no further page: those that can be collected (ftl_collect.h)
+ * DATA  blocks of LIVE that hold data of hosts and get no further page: those that can be collected (ftl_collect.h);
+ *       once settled, of free blocks those that are unnamed, see below
  *
  * A block that is taken is in BUSY and LIVE. ftl_blocks_settle() forgets BUSY and puts the mount reserve there: free
  * blocks that stay untouched in this session. The next mount may write to these only: every other free block may have
  * been written in this session (rule keep), and a block that was collected is free without having been erased.
+ *
+ * A block that becomes reserve in the place of another one must be *unnamed*: no root that a mount may find, with its
+ * map and its log, names it, or it is BUSY in that mount. A block is named by nothing that was logged after it was
+ * released. So free blocks are marked at one moment; those that have stayed free are unnamed when the log of the root
+ * begins behind that moment. At the settlement all free ones are.
  * After that a taken block stays taken until ftl_blocks_release(). The anchors, where roots are, and the table's own
  * blocks are given to nobody, whatever the sets say; only BAD says something about them. */
 #ifndef FTL_BLOCKS_H
@@ -83,8 +89,14 @@ void ftl_blocks_settle(struct ftl *f, bool (*clean)(struct ftl *f, uint32_t bloc
 uint32_t ftl_blocks_borrow(struct ftl *f);
 void ftl_blocks_give_back(struct ftl *f, uint32_t block_id);
 
-/* The least worn block of the mount reserve; FTL_NO_BLOCK: there is none. It is free, and another one, taken and
- * erased, is reserve in its place. */
+/* Takes the most worn unnamed block of these dies, one bit each; FTL_NO_BLOCK: none is known. It is not erased yet. */
+uint32_t ftl_blocks_take_unnamed(struct ftl *f, uint64_t dies);
+/* A checkpoint begins: when blocks that are unnamed have been missing, the free ones are marked, at log entry `head`.
+ */
+void ftl_blocks_mark_free(struct ftl *f, uint64_t head);
+
+/* The least worn block of the mount reserve; FTL_NO_BLOCK: there is none. It is free, and another one, taken as unnamed
+ * and erased, is reserve in its place. */
 uint32_t ftl_blocks_rested(struct ftl *f);
 void ftl_blocks_relieve(struct ftl *f, uint32_t rested, uint32_t worn);
 
@@ -93,12 +105,15 @@ void ftl_blocks_close(struct ftl *f, uint32_t block_id);
 /* In LIVE and not in DATA. DATA := nothing. */
 bool ftl_blocks_is_open(struct ftl *f, uint32_t block_id);
 void ftl_blocks_none_data(struct ftl *f);
+/* Before ftl_blocks_settle(): of 32 blocks of a die those in DATA. */
+uint32_t ftl_blocks_open_word(struct ftl *f, uint32_t die, uint32_t word);
 bool ftl_blocks_is_data(struct ftl *f, uint32_t block_id);
 /* It is not to be collected: what it holds stays there for this session. */
 void ftl_blocks_set_aside(struct ftl *f, uint32_t block_id);
 /* Nothing of a block is needed any more: it is free, unless it is bad. */
 void ftl_blocks_release(struct ftl *f, uint32_t block_id);
-/* The DATA blocks among 32 of a die that are neither bad nor kept, one bit each: blocks 32 * word to 32 * word + 31. */
+/* Once settled: the DATA blocks among 32 of a die that are neither bad nor kept, one bit each: blocks 32 * word to 32 *
+ * word + 31. */
 uint32_t ftl_blocks_data_word(struct ftl *f, uint32_t die, uint32_t word);
 
 /* Before ftl_blocks_settle(): the blocks of BUSY that are not in LIVE, among 32 of a die, one bit each. */

@@ -260,7 +260,6 @@ static bool find_page(struct ftl *f, struct ftl_checkpoint *c, const uint32_t *p
 /* Wear pages, behind the map. */
 static void wear_step(struct ftl *f, struct ftl_checkpoint *c) {
     uint32_t n = c->wear, *ppn = hal_frame(FTL_FRAME_NEW_ROOT(f)) + FTL_ROOT_WEAR + n;
-    if (n == 0 && !c->urgent && f->blocks.total > FTL_RESCUE_BLOCKS && ftl_wear_relieve(f)) return;
     ftl_map_blocks_drop(f, ppn);
     ftl_wear_say_open(f, n);
     c->wear += program(f, c, FTL_KIND_WEAR, n, f->io.wear_frame + n, ppn);
@@ -350,13 +349,23 @@ static bool note(struct ftl_supply *s, struct ftl_checkpoint *c, uint64_t end, u
     return true;
 }
 
-/* An erased block becomes mount reserve for one that was borrowed. */
-static void give_back(struct ftl *f, struct ftl_supply *s) {
+/* An erased block becomes mount reserve for one that was borrowed. False: none may be that now. */
+static bool give_back(struct ftl *f, struct ftl_supply *s) {
     s->hold = true;
-    if (!ftl_io_empty(&f->io)) return;
-    uint32_t block = ftl_blocks_take_near(f, 0);
+    if (!ftl_io_empty(&f->io)) return true;
+    uint32_t block = ftl_blocks_take_unnamed(f, ~0ull);
+    if (block == FTL_NO_BLOCK) return false;
     if (ftl_erase_one(f, block)) ftl_blocks_give_back(f, block);
     else (void)ftl_bbt_mark(f, block);
+    return true;
+}
+
+/* Before a checkpoint writes the counts: blocks of the reserve that lag change places with others. False: that is done.
+ */
+static bool relieve(struct ftl *f, struct ftl_supply *s) {
+    if (!ftl_wear_wants(f)) return false;
+    s->hold = true;
+    return !ftl_io_empty(&f->io) || ftl_wear_relieve(f);
 }
 
 /* Whether the host goes on though power was to go off: it has logged something, or for many rounds something has been
@@ -443,15 +452,14 @@ void ftl_checkpoint_step(struct ftl *f, struct ftl_supply *s, struct ftl_checkpo
     note_place(f, c, &now);
     if (c->state == FTL_CHECKPOINT_NONE) {
         uint32_t need = FTL_RESCUE_BLOCKS + ftl_checkpoint_blocks(&f->geometry);
-        if (f->blocks.borrowed != 0 && f->blocks.total > need) {
-            give_back(f, s);
-            return;
-        }
+        if (f->blocks.borrowed != 0 && f->blocks.total > need && give_back(f, s)) return;
         bool room = f->blocks.total + (s->log_ended ? FTL_BORROW - f->blocks.borrowed : 0) >= need,
              asked = c->asked && is_time(f, s, c, head, durable == head),
              possible = room && (asked || due(f, s, c, now.page)) && choose_start(f, c, asked && c->off);
         s->no_checkpoint = !possible;
+        if (possible && !s->log_ended && relieve(f, s)) return;
         if (possible && !hal_move_logged()) {
+            ftl_blocks_mark_free(f, head);
             begin(f, c);
             c->serves = asked;
             c->urgent = s->log_ended;

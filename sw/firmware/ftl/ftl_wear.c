@@ -78,7 +78,7 @@ void ftl_wear_load(struct ftl *f, void (*holds)(struct ftl *f, uint32_t ppn)) {
 void ftl_wear_after_cut(struct ftl *f) {
     for (uint32_t die = 0; die < f->geometry.dies; die++)
         for (uint32_t w = 0; w < f->blocks.words; w++)
-            for (uint32_t bits = ftl_blocks_new_word(f, die, w) & ~ftl_blocks_data_word(f, die, w), b = 32 * w;
+            for (uint32_t bits = ftl_blocks_new_word(f, die, w) & ~ftl_blocks_open_word(f, die, w), b = 32 * w;
                  bits != 0; bits >>= 1, b++)
                 if (bits & 1u) ++*ftl_erases(f, die, b);
     ftl_blocks_none_data(f);
@@ -122,12 +122,14 @@ bool ftl_wear_lags(const struct ftl *f, uint32_t erases) {
     return erases + LAG + w->mean / LAG_SHARE < w->mean;
 }
 
-bool ftl_wear_relieve(struct ftl *f) {
+bool ftl_wear_wants(struct ftl *f) {
     uint32_t rested = ftl_blocks_rested(f);
-    if (rested == FTL_NO_BLOCK || !ftl_wear_lags(f, ftl_erases_of(f, rested))) return false;
-    uint32_t die = ftl_die_of(&f->geometry, rested);
-    if (f->blocks.free[die] == 0) return false;
-    uint32_t worn = ftl_blocks_take_any(f, 1ull << die, true);
+    return rested != FTL_NO_BLOCK && ftl_wear_lags(f, ftl_erases_of(f, rested));
+}
+
+bool ftl_wear_relieve(struct ftl *f) {
+    uint32_t rested = ftl_blocks_rested(f), worn = ftl_blocks_take_unnamed(f, 1ull << ftl_die_of(&f->geometry, rested));
+    if (worn == FTL_NO_BLOCK) return false;
     if (ftl_erase_one(f, worn)) ftl_blocks_relieve(f, rested, worn);
     else (void)ftl_bbt_mark(f, worn);
     return true;

@@ -33,9 +33,11 @@ void ftl_wear_plain(struct ftl *f, uint32_t n);
 /* The PPNs of wear pages in a root's frame: all none. */
 void ftl_wear_none(uint32_t *root);
 
-/* The reserve of the next mount rests for as long as the power is on: one block of it that lags is free, and the most
- * worn free block of its die, erased, is reserve instead. Before counts are written, for the log does not tell of that
- * erase. Waits for it; nothing is in the queue. False: none lags, or its die has no free block. */
+/* The reserve of the next mount rests for as long as the power is on. Whether a block of it lags; then that one is
+ * free, and the most worn unnamed block of its die (ftl_blocks.h), erased, is reserve instead. Before counts are
+ * written, for the log does not tell of that erase. Waits for it; nothing is in the queue. False: its die has no block
+ * that is known to be unnamed. */
+bool ftl_wear_wants(struct ftl *f);
 bool ftl_wear_relieve(struct ftl *f);
 
 /* One round of the walk. */

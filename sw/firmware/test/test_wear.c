@@ -285,6 +285,7 @@ static void long_sessions_wear_all_blocks_alike(void) {
             uint32_t kept = reserve();
             write_hot(3400, 2);
             CHECK(reserve() == kept);
+            reserve_is_unnamed();
             for (uint32_t i = 0; !power_down(); i++) CHECK(i < 9);
             sim_power_on();
             CHECK(sim_mount(&drive.ftl) == FTL_OK);
@@ -294,8 +295,8 @@ static void long_sessions_wear_all_blocks_alike(void) {
         spread(&least, &most, &mean);
         differences(&missed, &invented);
         if (getenv("SHOW")) printf("wear: %u to %u, mean %u\n", least, most, mean);
-        /* 8: 5 % of it, and 2. Of three dies one has no blocks for roots and table: it has more for the same pages */
-        CHECK(mean > 100 && most - least <= (s == 0 ? 8 : 12) && missed + invented <= 20);
+        /* 12: 5 % of 200, and 2. Of three dies one has no blocks for roots and table: it has more for the same pages */
+        CHECK(mean > 100 && most - least <= (s == 0 ? 12 : 14) && missed + invented <= 20);
     }
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "traffic.h"
 
+#include "drive_hw.h"
+#include "ftl_blocks.h"
 #include "tests.h"
 
 static void command(void) {
@@ -59,6 +61,19 @@ void with_faults(void) {
     sim.fail_programs = 30;
     sim.fail_erases = 20;
     if (sim.g.lanes > 1) sim.fail_blocks = 8; /* a lane alone has no other one */
+}
+
+static bool is_reserve(uint32_t ppn) {
+    uint32_t id = ppn >> sim.g.page_bits, b = ftl_block_of(&sim.g, id);
+    return ftl_blocks_new_word(&drive.ftl, ftl_die_of(&sim.g, id), b / 32) >> b % 32 & 1u;
+}
+
+void reserve_is_unnamed(void) {
+    for (uint64_t i = drive.ftl.old_root.log_first; i < hw.head; i++) {
+        const struct ftl_entry *e = &hw.entry[i];
+        if (e->kind == FTL_MAP || e->kind == FTL_RELOCATE) CHECK(!is_reserve(FTL_WORD_VALUE(e->location)));
+        if (e->kind == FTL_RELOCATE) CHECK(!is_reserve(FTL_WORD_VALUE(e->arg)));
+    }
 }
 
 void any_geometry(void) {
