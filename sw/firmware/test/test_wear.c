@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Erase counts: they are true, they survive, and blocks wear alike. */
+#include "drive_hw.h"
 #include "ftl_blocks.h"
 #include "ftl_root.h"
 #include "tests.h"
@@ -271,6 +272,46 @@ static uint32_t reserve(void) {
     return n;
 }
 
+static bool is_named(uint32_t id) {
+    bool named = false;
+    for (uint64_t i = drive.ftl.old_root.log_first; i < hw.head; i++) {
+        const struct ftl_entry *e = &hw.entry[i];
+        bool moves = e->kind == FTL_RELOCATE;
+        named = named || ((moves || e->kind == FTL_MAP) && FTL_WORD_VALUE(e->location) >> sim.g.page_bits == id) ||
+                (moves && FTL_WORD_VALUE(e->arg) >> sim.g.page_bits == id);
+    }
+    return named;
+}
+
+/* All that are called unnamed are, and free ones that are named have been seen. */
+static uint32_t take_all_unnamed(void) {
+    uint32_t n = 0;
+    for (uint32_t id; (id = ftl_blocks_take_unnamed(&drive.ftl, ~0ull)) != FTL_NO_BLOCK; n++) CHECK(!is_named(id));
+    return n;
+}
+
+/* Of the blocks that are free one may become the next mount's reserve only when that mount cannot find it named. */
+static void blocks_that_are_named_become_no_reserve(void) {
+    uint32_t unnamed = 0, named = 0;
+    for (uint32_t writes = 200; writes <= 1000; writes += 50) {
+        sim_seed(writes);
+        sim_new(1, 1, 64, 8, 64);
+        sim.g.checkpoint_pages = 8;
+        mounted();
+        write_hot(writes, 2);
+        uint64_t head = hal_log_head();
+        drive.ftl.blocks.unnamed_missing = true;
+        ftl_blocks_mark_free(&drive.ftl, head);
+        CHECK(drive.ftl.blocks.marked == head || drive.ftl.old_root.log_first < drive.ftl.blocks.marked);
+        uint64_t marked = drive.ftl.blocks.marked;
+        write_hot(writes % 200, 2);
+        if (drive.ftl.old_root.log_first < marked) CHECK(ftl_blocks_take_unnamed(&drive.ftl, ~0ull) == FTL_NO_BLOCK);
+        unnamed += take_all_unnamed();
+        for (uint32_t id; (id = ftl_blocks_take_any(&drive.ftl, ~0ull, true)) != FTL_NO_BLOCK;) named += is_named(id);
+    }
+    CHECK(unnamed > 10 && named > 10);
+}
+
 /* Overwritten for long, in few sessions that end in order: no block lags for as long as the power is on, and counts are
  * nearly true. */
 static void long_sessions_wear_all_blocks_alike(void) {
@@ -310,6 +351,7 @@ const struct test wear_tests[] = {
      wear_page_that_fails_in_a_checkpoint_is_written_again},
     {"wear: cold pages move to the most worn block", cold_pages_move_to_the_most_worn_block},
     {"wear: a root of the format before has no counts", older_root_begins_with_nothing},
+    {"wear: blocks that are named become no reserve", blocks_that_are_named_become_no_reserve},
     {"wear: cold blocks wear like the others", cold_blocks_wear_like_the_others},
     {"wear: long sessions wear all blocks alike", long_sessions_wear_all_blocks_alike},
     {0},

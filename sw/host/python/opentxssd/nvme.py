@@ -78,13 +78,14 @@ class Queue:
 
 
 class NvmeHost:
-    """The host of a Drive of a preset with the NVMe front end. `memory`: what the drive can reach of it, at BASE."""
+    """The host of a Drive of a preset with the NVMe front end. `memory`: what the drive can reach of it, at BASE; the
+    queues are in its first 1 MiB."""
 
     def __init__(self, drive, memory=None):
         self.drive, self.lib = drive, drive.lib
         self.memory = memory or (ctypes.c_uint8 * MEMORY)()
         self.lib.otx_host_unmap()
-        self.lib.otx_host_map(BASE, self.memory, MEMORY)
+        self.lib.otx_host_map(BASE, self.memory, len(self.memory))
         self.interrupts = {}  # vector -> messages
         self.queues, self.done, self.cid, self.msix = {}, {}, 0, False
 
@@ -99,7 +100,7 @@ class NvmeHost:
     @property
     def buffer(self):
         """Where data of commands is: the second half of the memory."""
-        return BASE + MEMORY // 2
+        return BASE + len(self.memory) // 2
 
     # BAR 0
 
@@ -171,24 +172,32 @@ class NvmeHost:
     def create_queues(self, count=1, entries=64):
         """I/O queues 1 to `count`, each pair with a vector of its own."""
         for number in range(1, count + 1):
-            queue = Queue(number, BASE + number * QUEUE_PAGES * PAGE, entries)
-            self.put(queue.sq, bytes(QUEUE_PAGES * PAGE))
-            size = (entries - 1) << 16 | number
-            self.check("create CQ", self.admin(Admin.CREATE_CQ, prp1=queue.cq, dw10=size, dw11=number << 16 | 3))
-            self.check("create SQ", self.admin(Admin.CREATE_SQ, prp1=queue.sq, dw10=size, dw11=number << 16 | 1))
-            self.queues[number] = queue
+            self.create_queue(number, entries)
+
+    def create_queue(self, number, entries):
+        """One pair."""
+        queue = Queue(number, BASE + number * QUEUE_PAGES * PAGE, entries)
+        self.put(queue.sq, bytes(QUEUE_PAGES * PAGE))
+        size = (entries - 1) << 16 | number
+        self.check("create CQ", self.admin(Admin.CREATE_CQ, prp1=queue.cq, dw10=size, dw11=number << 16 | 3))
+        self.check("create SQ", self.admin(Admin.CREATE_SQ, prp1=queue.sq, dw10=size, dw11=number << 16 | 1))
+        self.queues[number] = queue
 
     # Commands
 
     def submit(self, opcode, queue=1, nsid=0, prp1=0, prp2=0, dw2=0, flags=0, **words):
         """A command into a queue; returns what `wait` takes. `words`: dw10 to dw15."""
-        q = self.queues[queue]
-        self.cid = (self.cid + 1) & 0x7FFF
         tail = [words.pop(f"dw{i}", 0) for i in range(10, 16)]
         if words:
             raise TypeError(f"no field {', '.join(words)}")
-        sqe = struct.pack("<IIIIQQQ6I", opcode | flags << 8 | self.cid << 16, nsid, dw2, 0, 0, prp1, prp2, *tail)
-        self.put(q.sq + 64 * q.tail, sqe)
+        sqe = struct.pack("<IIIIQQQ6I", opcode | flags << 8, nsid, dw2, 0, 0, prp1, prp2, *tail)
+        return self.submit_bytes(sqe, queue)
+
+    def submit_bytes(self, sqe, queue=1):
+        """The same for the 64 bytes of a SQE, whatever they say; its identifier is replaced."""
+        q = self.queues[queue]
+        self.cid = (self.cid + 1) & 0x7FFF
+        self.put(q.sq + 64 * q.tail, sqe[:2] + struct.pack("<H", self.cid) + sqe[4:])
         q.tail = (q.tail + 1) % q.entries
         self.write32(0x1000 + 8 * queue, q.tail)
         return queue, self.cid
