@@ -95,6 +95,7 @@ class OtxNvme(LiteXModule):
             ("host_writes", 32, "Write commands."),
             ("blocks_read", 32, "Blocks that they have read."),
             ("blocks_written", 32, "Blocks that they have written."),
+            ("latency_count", 32, "COMMITs that took 2^`latency_index` clocks or more, and less than twice that."),
         ]
         return {f"o_{name}": self.status(name, width, means) for name, width, means in read} | {
             "i_events_clear_valid": cleared.re,
@@ -106,6 +107,7 @@ class OtxNvme(LiteXModule):
             "i_coalesce_above": coalesce[:8],
             "i_coalesce_time": coalesce[8:],
             "i_at_once": self.storage("at_once", 16, "Vectors that are not coalesced, a bit each."),
+            "i_latency_index": self.storage("latency_index", 5, "Which bucket of the commit latencies is looked at."),
             "i_write_through": modes[0],
             "i_streams": modes[1],
         }

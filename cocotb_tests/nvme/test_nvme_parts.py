@@ -177,6 +177,29 @@ async def a_controller_that_is_disabled_begins_no_more_parts(dut):
 
 
 @simulated
+async def commits_are_counted_by_their_clocks(dut):
+    h, pair = await ready(dut, depth=64, pace=0.7)
+    h.core.answer = lambda c: (Status.TX_INVALID * (c["txid"] % 5 == 4), 0)
+    found, seen = [0] * 32, 0
+    for pace in (1.0, 0.3, 0.03, 0.003):
+        h.core.pace = pace
+        sqes = [Sqe(NvmeOpcode.TX_COMMIT, cdw2=n % 32) for n in range(20)] + [Sqe(NvmeOpcode.TX_ABORT)] * 3
+        records = [h.submit(pair, sqe) for sqe in sqes]
+        h.ring(pair)
+        await h.drain()
+        for record in records[:20]:
+            if record.done == 0:
+                found[max(record.dw0, 1).bit_length() - 1] += 1
+                seen += 1
+    await h.clocks(4)
+    for bucket, commits in enumerate(found):
+        h.firmware.dut.latency_index.value = bucket
+        await h.clocks(2)
+        assert h.firmware.value("latency_count") == commits, f"bucket {bucket}"
+    assert seen == 64 and sum(n > 0 for n in found) > 3
+
+
+@simulated
 @cocotb.parametrize(stall=[0.0, 0.25])
 async def random_commands_of_all_kinds(dut, stall):
     """All opcodes, resets in between; ranges of blocks do not overlap while they are under way."""

@@ -151,6 +151,22 @@ def test_a_transaction_is_hidden_before_its_commit(host):
     assert host.read(100) == data(100, 2)
 
 
+def test_log_page_c0_has_the_latencies_of_commits(host):
+    def latencies():
+        page = host.log(0xC0, 1024)
+        assert struct.unpack_from("<I", page, 512) == (32,)
+        return struct.unpack_from("<32I", page, 516)
+
+    before, took = latencies(), []
+    for n in range(6):
+        host.check("begin", host.command(NvmeOpcode.TX_BEGIN, nsid=1, dw2=n))
+        host.write(110 + n, data(110 + n, n), txid=n)
+        took.append(host.commit(n).dw0)
+    assert host.command(NvmeOpcode.TX_COMMIT, nsid=1, dw2=9).status == NvmeStatus.TX_INVALID
+    buckets = [clocks.bit_length() - 1 for clocks in took]
+    assert [now - was for was, now in zip(before, latencies(), strict=True)] == [buckets.count(b) for b in range(32)]
+
+
 def test_what_was_flushed_or_committed_survives_a_power_cut(host):
     host.write(200, data(200, 1, 4))
     host.write(300, data(300, 1))

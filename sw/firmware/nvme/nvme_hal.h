@@ -81,5 +81,8 @@ struct nvme_traffic {
     uint32_t blocks_read, blocks_written, reads, writes;
 };
 struct nvme_traffic nvme_hal_traffic(void);
+/* COMMITs since power on that took 2^bucket clocks or more, and less than twice that; modulo 2^32. */
+#define NVME_LATENCIES 32u
+uint32_t nvme_hal_latency(uint32_t bucket);
 
 #endif

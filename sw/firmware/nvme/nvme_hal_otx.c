@@ -115,6 +115,11 @@ struct nvme_traffic nvme_hal_traffic(void) {
                                  .writes = nvme_host_writes_read()};
 }
 
+uint32_t nvme_hal_latency(uint32_t bucket) {
+    nvme_latency_index_write(bucket);
+    return nvme_latency_count_read();
+}
+
 bool nvme_hal_own_start(const struct nvme_own *own) {
     if (nvme_own_busy_read()) return false;
     nvme_own_opcode_write(own->opcode);

@@ -97,5 +97,6 @@ void nvme_page_drive(const struct nvme_drive *d) {
     nvme_put(160, 4, d->mean_erases);
     nvme_put(164, 4, d->spare);
     nvme_put(168, 4, d->bad);
-    nvme_put(512, 4, 0); /* buckets of commit latency: hardware does not count them */
+    nvme_put(512, 4, NVME_LATENCIES);
+    for (uint32_t i = 0; i < NVME_LATENCIES; i++) nvme_put(516 + 4 * i, 4, nvme_hal_latency(i));
 }

@@ -100,6 +100,11 @@ bool nvme_hal_own_done(uint32_t *status, uint32_t *result) {
 
 struct nvme_traffic nvme_hal_traffic(void) { return fake.traffic; }
 
+uint32_t nvme_hal_latency(uint32_t bucket) {
+    CHECK(bucket < NVME_LATENCIES);
+    return fake.latency[bucket];
+}
+
 void power_on(void) {
     memset(&fake, 0, sizeof fake);
     memset(fake.memory, 0xa5, sizeof fake.memory);

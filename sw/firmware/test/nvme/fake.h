@@ -27,6 +27,7 @@ struct fake {
     struct nvme_failed failed;
     bool has_failed;
     struct nvme_traffic traffic;
+    uint32_t latency[NVME_LATENCIES];
     /* admin: a command to be taken, completions */
     uint32_t sqe[16];
     bool waits, full;

@@ -44,7 +44,9 @@ static void others(void) {
     CHECK(get(NVME_LOG_EFFECTS, 4096, 0) == 0);
     CHECK(got(4 * NVME_IDENTIFY, 4) == 1 && got(4 * NVME_FORMAT, 4) == 0x10003 && got(4 * 0x7f, 4) == 0);
     CHECK(got(1024 + 4 * NVME_OP_TX_WRITE, 4) == 3 && got(1024 + 4 * NVME_OP_READ, 4) == 1);
-    CHECK(get(NVME_LOG_DRIVE, 4096, 0) == 0);
+    for (uint32_t i = 0; i < NVME_LATENCIES; i++) fake.latency[i] = 7 * i + 1;
+    CHECK(get(NVME_LOG_DRIVE, 4096, 0) == 0 && got(512, 4) == NVME_LATENCIES && got(516 + 4 * NVME_LATENCIES, 4) == 0);
+    for (uint32_t i = 0; i < NVME_LATENCIES; i++) CHECK(got(516 + 4 * i, 4) == 7 * i + 1);
     CHECK(memcmp(at(BASE + 0x1000), "OTXDRIVE", 8) == 0 && got(12, 4) == 1 && got(16, 4) == 3 && got(40, 4) == 2);
     CHECK(got(44, 4) == 5 && got(48, 4) == 6 && got(52, 4) == 0xffffffff);
     CHECK(get(0x7f, 512, 0) == NVME_STATUS_LOG_PAGE_INVALID && get(0, 512, 0) == NVME_STATUS_LOG_PAGE_INVALID);

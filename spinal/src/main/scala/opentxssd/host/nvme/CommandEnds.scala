@@ -11,7 +11,7 @@ import spinal.lib._
   * Contract. `goes` is each command that is given to the core. Each `cpl` becomes an `end` in the clock in which it
   * comes: its status is that of NVMe, its DW0 the core's result, for what commits the clocks since `goes`. A Compare
   * that ended well and `differs` ends with COMPARE_FAILURE. A part that ended well of a slot that has more of them
-  * (`several`) is `again`, not an `end`; any `end` of one is `cancel`.
+  * (`several`) is `again`, not an `end`; any `end` of one is `cancel`. What commits and ends well is `took`.
   */
 class CommandEnds extends Component {
   import Nvme._
@@ -23,6 +23,7 @@ class CommandEnds extends Component {
   val again = master port Stream(UInt(slotBits bits))
   val cancel = master port Flow(UInt(slotBits bits))
   val end = master port Stream(CommandEnd())
+  val took = master port Flow(UInt(32 bits)) // clocks of a commit
 
   private val now = Reg(UInt(32 bits)) init 0
   now := now + 1
@@ -44,7 +45,10 @@ class CommandEnds extends Component {
   end.slot := of
   end.status := CommandEnds(cpl.status)
   when(compares && differs && well)(end.status := CommandEnds.refusal(NvmeStatus.COMPARE_FAILURE))
-  end.dw0 := Mux(commits.readAsync(of), now - since.readAsync(of), cpl.result)
+  private val commit = commits.readAsync(of)
+  end.dw0 := Mux(commit, now - since.readAsync(of), cpl.result)
+  took.valid := end.fire && commit && well
+  took.payload := end.dw0
 }
 
 /** Status of the core as NVMe has it (docs/reference/nvme.md, "Status"). */

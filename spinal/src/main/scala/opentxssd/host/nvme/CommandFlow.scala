@@ -32,6 +32,7 @@ class CommandFlow(lbas: BigInt) extends Component {
   val cpl = slave port Stream(Completion())
   val compares, differs = in port Bool()
   val end = master port Stream(CommandEnd())
+  val took = master port Flow(UInt(32 bits)) // clocks of a commit that ended well
 
   private val entry = new CommandEntry
   private val list = new PrpList
@@ -63,5 +64,6 @@ class CommandFlow(lbas: BigInt) extends Component {
   ends.differs := differs
   parts.again << ends.again
   parts.cancel << ends.cancel
+  took << ends.took
   end << StreamArbiterFactory().roundRobin.noLock.onArgs(ends.end, entry.refused, parts.end).stage()
 }

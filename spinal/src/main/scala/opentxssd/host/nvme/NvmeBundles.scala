@@ -48,6 +48,7 @@ case class NvmeState() extends Bundle {
   val transferring = Bool() // a transfer is under way
   // since reset; they wrap
   val hostReads, hostWrites, blocksRead, blocksWritten = UInt(32 bits)
+  val latencyCount = UInt(32 bits) // COMMITs in bucket `latencyIndex` (CommitLatencies.scala)
 }
 
 /** Administration. Master: firmware. */
@@ -57,6 +58,7 @@ case class NvmeFirmwarePort() extends Bundle with IMasterSlave {
   val eventsClear = Flow(Bits(NvmeEvent.FUNCTION_RESET + 1 bits)) // those whose bit is 1
   val context = Stream(QueueContext()) // taken when it is done
   val adminIndex = UInt(4 bits)
+  val latencyIndex = UInt(5 bits)
   val adminPop = Bool() // for a clock: the command has been read
   val adminCpl = Stream(AdminCompletion())
   val transfer = Flow(HostTransfer()) // while none is under way
@@ -66,7 +68,7 @@ case class NvmeFirmwarePort() extends Bundle with IMasterSlave {
   val failed = Stream(FailedCommand())
 
   override def asMaster(): Unit = {
-    out(control, adminIndex, adminPop, bufferNext)
+    out(control, adminIndex, latencyIndex, adminPop, bufferNext)
     in(state)
     master(eventsClear, context, adminCpl, transfer, bufferSeek, bufferWrite)
     slave(failed)

@@ -168,6 +168,11 @@ class NvmeController(p: OtxParam) extends Component {
   firmware.state.blocksRead := counter(reading, flow.counts.count)
   firmware.state.blocksWritten := counter(writing, flow.counts.count)
 
+  private val latencies = new CommitLatencies
+  latencies.took << flow.took
+  latencies.index := firmware.latencyIndex
+  firmware.state.latencyCount := latencies.count
+
   // CQEs, messages, firmware's transfers
   private val buffer = new FirmwareBuffer
   buffer.seek << firmware.bufferSeek
