@@ -155,7 +155,9 @@ class RandomHost:
         rest = list(range(address + first, address + size, PAGE))
         if len(rest) < 2:
             return address, rest[0] if rest else 0
-        where = LISTS + slot * 2 * PAGE + self.random.choice((0, 8, PAGE - 8, PAGE - 16, self.random.randrange(512) * 8))
+        where = (
+            LISTS + slot * 2 * PAGE + self.random.choice((0, 8, PAGE - 8, PAGE - 16, self.random.randrange(512) * 8))
+        )
         at, prp2 = where, where
         for i, entry in enumerate(rest):
             if at % PAGE == PAGE - 8 and i + 1 < len(rest):
@@ -226,12 +228,21 @@ class RandomHost:
         elif how == 1:
             opcode = r.choice((*NvmeOpcode, r.randrange(256)))
             tail = [r.choice((0, r.getrandbits(32), self.lba(), 1 << r.randrange(32))) for _ in range(6)]
-            data = pack(opcode, r.choice((1, 1, 1, 0, 2, 0xFFFFFFFF)), r.choice((0, r.randrange(32), r.getrandbits(32))), 0, 0, tail)
+            data = pack(
+                opcode,
+                r.choice((1, 1, 1, 0, 2, 0xFFFFFFFF)),
+                r.choice((0, r.randrange(32), r.getrandbits(32))),
+                0,
+                0,
+                tail,
+            )
         else:
             data = bytearray(self.right(slot, set(taken)))
             for _ in range(r.randrange(1, 4)):
                 data[r.choice((0, 0, 1, 4, 8, *range(40, 64)))] ^= 1 << r.randrange(8)
-        pointers = [r.choice((self.junk(), self.junk(), self.junk(PAGE), self.junk(1), r.getrandbits(64))) for _ in range(2)]
+        pointers = [
+            r.choice((self.junk(), self.junk(), self.junk(PAGE), self.junk(1), r.getrandbits(64))) for _ in range(2)
+        ]
         return bytes(data[:24]) + struct.pack("<QQ", *pointers) + bytes(data[40:])
 
     def admin(self):
@@ -364,7 +375,9 @@ class RandomHost:
                 for k, lba in enumerate(part):
                     block, values = data[k * BLOCK :][:BLOCK], self.may_be(lba)
                     if block not in values and ANYTHING not in values:
-                        self.fail(f"block {lba} is {block[:16].hex()}, and may be {[v and v[:16].hex() for v in values]}")
+                        self.fail(
+                            f"block {lba} is {block[:16].hex()}, and may be {[v and v[:16].hex() for v in values]}"
+                        )
                     self.values[lba] = {block}
         self.allow(self.host.buffer - PAGE, PAGE + MOST * BLOCK)
 
