@@ -7,7 +7,9 @@
 // page cache, synchronous=OFF), the journal is in memory, the transaction begins with the first write and is committed
 // by SQLITE_FCNTL_SYNC, which comes before each xSync and in place of it; xSync has nothing left to do.
 //
-// A lock that is given up while a transaction is open means that nobody wants it any more: ABORT.
+// A lock that is given up while a transaction is open means that nobody wants it any more: ABORT. So does the question
+// whether the pager's pages are still right, which comes when it begins anew: with locking_mode=EXCLUSIVE it keeps its
+// lock through a rollback.
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,6 +19,9 @@
 
 #include "files.h"
 #include "otx.h"
+
+enum { PAGER_ASKS_AT = 24, PAGER_ASKS_BYTES = 16 };      // that question: change counter and what is behind it
+enum { VERSIONS_AT = 18, WAL = 2, HEADER_BYTES = 100 };  // in the first page of a database: for writers, for readers
 
 static struct store *store_of(sqlite3_file *file) { return &((struct db_file *)file)->store; }
 
@@ -44,21 +49,37 @@ static int db_close(sqlite3_file *file) {
 
 static int db_read(sqlite3_file *file, void *data, int bytes, sqlite3_int64 offset) {
     struct store *s = store_of(file);
-    const int rc = code(s, store_read(s, data, (uint32_t)bytes, (uint64_t)offset), SQLITE_IOERR_READ);
+    int rc = SQLITE_OK;
+    if (offset == PAGER_ASKS_AT && bytes == PAGER_ASKS_BYTES) rc = code(s, store_abort(s), SQLITE_IOERR_READ);
+    if (!rc) rc = code(s, store_read(s, data, (uint32_t)bytes, (uint64_t)offset), SQLITE_IOERR_READ);
     const bool there = (uint64_t)offset + (uint32_t)bytes <= s->size;
     return rc || there ? rc : SQLITE_IOERR_SHORT_READ;
+}
+
+// A database that says so could not be opened here again: what a copy of one in WAL mode would leave.
+static bool wants_wal(const uint8_t *data, int bytes, sqlite3_int64 offset) {
+    return !offset && bytes >= HEADER_BYTES && (data[VERSIONS_AT] == WAL || data[VERSIONS_AT + 1] == WAL);
 }
 
 static int db_write(sqlite3_file *file, const void *data, int bytes, sqlite3_int64 offset) {
     struct store *s = store_of(file);
     if (((struct db_file *)file)->read_only) return SQLITE_READONLY;
+    if (wants_wal(data, bytes, offset))
+        return code(s, store_refuse(s, "a database in WAL mode: PRAGMA journal_mode=DELETE where it comes from"),
+                    SQLITE_IOERR_WRITE);
     return code(s, store_write(s, data, (uint32_t)bytes, (uint64_t)offset), SQLITE_IOERR_WRITE);
 }
 
+// Without an open transaction the pager makes the file shorter behind a COMMIT, which it would say has failed. A file
+// with more pages than its first one counts is whole, so the COMMIT holds, whatever becomes of this.
 static int db_truncate(sqlite3_file *file, sqlite3_int64 size) {
     struct store *s = store_of(file);
+    const bool behind = !s->open && !s->dropped && !s->lost && (uint64_t)size < s->size;
     if (((struct db_file *)file)->read_only) return SQLITE_READONLY;
-    return code(s, store_truncate(s, (uint64_t)size), SQLITE_IOERR_TRUNCATE);
+    const int rc = code(s, store_truncate(s, (uint64_t)size), SQLITE_IOERR_TRUNCATE);
+    if (!rc || !behind) return rc;
+    store_abort(s);
+    return SQLITE_OK;
 }
 
 static int db_sync(sqlite3_file *file, int flags) {
@@ -81,6 +102,7 @@ static int db_lock(sqlite3_file *file, int level) {
 static int db_unlock(sqlite3_file *file, int level) {
     struct db_file *f = (struct db_file *)file;
     if (level < f->level) f->level = level;
+    if (!f->store.open && !f->store.dropped) return SQLITE_OK;  // behind a COMMIT: that has not failed
     return code(&f->store, store_abort(&f->store), SQLITE_IOERR_UNLOCK);
 }
 

@@ -229,6 +229,95 @@ static void after_a_commit_of_which_nobody_knows_the_database_is_opened_again(vo
     refuse_everywhere(OTX_STATUS_WRITE_FAULT, true, "");
 }
 
+static const char many[] = "CREATE TABLE t(n INTEGER PRIMARY KEY, body UNIQUE); WITH RECURSIVE c(v) AS (SELECT 1 UNION "
+                           "ALL SELECT v + 1 FROM c WHERE v < 20) INSERT INTO t(body) SELECT randomblob(900) FROM c";
+
+static void a_rollback_without_a_journal_takes_everything_back(void) {
+    static const char *const locking[] = {"PRAGMA locking_mode=normal", "PRAGMA locking_mode=exclusive"};
+    for (int i = 0; i < 2; i++) {
+        fresh(500, "", "PRAGMA journal_mode=off; PRAGMA cache_size=2");
+        CHECK(!run(locking[i]) && !run(many));
+        const struct model_drive before = model;
+        CHECK(!run(
+            "BEGIN; DELETE FROM t WHERE n % 2; UPDATE t SET body = n; INSERT INTO t(body) VALUES(zeroblob(50000))"));
+        CHECK(model.writes > before.writes + 3);  // it did not fit into the cache
+        run("ROLLBACK");
+        CHECK(is("SELECT count(*) || ' ' || sum(length(body)) FROM t", "20 18000") && sound());
+        CHECK(!run("INSERT INTO t(body) VALUES('x')") && model_open_transactions() == 0);
+        model.off = true;
+        shut();
+        model_restart(0);
+        CHECK(!try_open("") && is("SELECT count(*) || ' ' || sum(length(body)) FROM t", "21 18001") && sound());
+        shut();
+    }
+}
+
+// The pager makes the file shorter when the COMMIT is over, in a transaction of its own.
+static void a_commit_holds_though_the_file_cannot_be_made_shorter(void) {
+    for (int gone = 0; gone < 2; gone++) {
+        int behind = 0, at, commands;
+        for (int fail = 1;; fail++) {
+            fresh(500, "", "PRAGMA auto_vacuum=full");
+            CHECK(!run(many) && !run("CREATE TABLE u AS SELECT zeroblob(200000) AS z"));
+            const int commits = model.commits;
+            at = model.commands + fail;
+            model.status = OTX_STATUS_WRITE_FAULT;
+            *(gone ? &model.cut_at : &model.fail_at) = at;
+            const bool good = !run("DROP TABLE u");
+            CHECK(good == (model.commits > commits));
+            const char *const tables = good ? "2" : "3";
+            commands = model.commands;
+            behind += good && gone && commands >= at;
+            if (!gone)
+                CHECK(is("SELECT count(*) FROM sqlite_schema", tables) && sound() &&
+                      !run("DELETE FROM t WHERE n > 10"));
+            model.off = true;
+            shut();
+            model_restart((unsigned)fail);
+            CHECK(!try_open("") && is("SELECT count(*) FROM t", gone ? "20" : "10") && sound());
+            CHECK(is("SELECT count(*) FROM sqlite_schema", tables) && !run("VACUUM") && sound());
+            shut();
+            if (commands < at) break;
+        }
+        CHECK(!gone || behind > 1);
+    }
+}
+
+// Its first page would say that it can be opened only by who has WAL.
+static void a_copy_of_a_database_in_wal_mode_is_refused_and_one_of_another_is_not(void) {
+    char folder[] = "/tmp/otx_sqlite_XXXXXX", path[60];
+    sqlite3 *from;
+    CHECK(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/db", folder);
+    CHECK(!sqlite3_open(path, &from));
+    CHECK(!sqlite3_exec(from, "PRAGMA journal_mode=wal; CREATE TABLE w AS SELECT 5 AS x", NULL, NULL, NULL));
+    fresh(500, "", "CREATE TABLE t(x); INSERT INTO t VALUES(1)");
+    for (int wal = 1; wal >= 0; wal--) {
+        if (!wal) CHECK(!sqlite3_exec(from, "PRAGMA journal_mode=delete", NULL, NULL, NULL));
+        sqlite3_backup *copy = sqlite3_backup_init(db, "main", from, "main");
+        const int rc = sqlite3_backup_step(copy, -1);
+        CHECK(wal ? rc != SQLITE_DONE && strstr(text("PRAGMA otx_status"), "WAL") : rc == SQLITE_DONE);
+        sqlite3_backup_finish(copy);
+        for (int again = 0; again < 2; again++) {
+            CHECK(is(wal ? "SELECT x FROM t" : "SELECT x FROM w", wal ? "1" : "5") && sound());
+            shut();
+            CHECK(!try_open(""));
+        }
+    }
+    shut();
+    sqlite3_close(from);
+    unlink(path), rmdir(folder);
+    // PRAGMA of a connection whose main database is elsewhere
+    fresh(500, "", "CREATE TABLE t(x); INSERT INTO t VALUES(1)");
+    shut();
+    CHECK(!sqlite3_open(":memory:", &db) && !run("ATTACH 'file:model?vfs=model' AS o; PRAGMA locking_mode=exclusive"));
+    CHECK(is("SELECT x FROM o.t", "1"));
+    run("PRAGMA journal_mode=wal");
+    shut();
+    CHECK(!try_open("") && is("SELECT x FROM t", "1") && !run("INSERT INTO t VALUES(2)") && sound());
+    shut();
+}
+
 static int batches(void) { return atoi(strstr(text("PRAGMA otx_status"), "batches") + 8); }
 
 static void one_insert_is_one_transaction_that_writes_each_page_once(void) {
@@ -436,6 +525,9 @@ static const struct check_test tests[] = {
     TEST(relaxed_commits_survive_up_to_one_of_them),
     TEST(a_transaction_of_which_a_command_is_refused_has_changed_nothing),
     TEST(after_a_commit_of_which_nobody_knows_the_database_is_opened_again),
+    TEST(a_rollback_without_a_journal_takes_everything_back),
+    TEST(a_commit_holds_though_the_file_cannot_be_made_shorter),
+    TEST(a_copy_of_a_database_in_wal_mode_is_refused_and_one_of_another_is_not),
 };
 
 static void logged(void *context, int rc, const char *words) {
