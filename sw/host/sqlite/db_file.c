@@ -144,11 +144,20 @@ static int pragma(struct store *s, char **words) {
 static int db_control(sqlite3_file *file, int what, void *argument) {
     struct store *s = store_of(file);
     switch (what) {
-        case SQLITE_FCNTL_BEGIN_ATOMIC_WRITE: return SQLITE_OK;  // the first write opens the transaction
+        case SQLITE_FCNTL_BEGIN_ATOMIC_WRITE:  // the first write opens the transaction
+            ((struct db_file *)file)->spilled = s->open || s->dropped;
+            return SQLITE_OK;
         case SQLITE_FCNTL_COMMIT_ATOMIC_WRITE:
             s->counts.batches += s->open;
             return code(s, store_commit(s), SQLITE_IOERR_COMMIT_ATOMIC);
-        case SQLITE_FCNTL_ROLLBACK_ATOMIC_WRITE: return code(s, store_abort(s), SQLITE_IOERR_ROLLBACK_ATOMIC);
+        case SQLITE_FCNTL_ROLLBACK_ATOMIC_WRITE:
+            // SQLite would write what was in the batch once more, and not what went before it: all fails until it
+            // unlocks
+            if (((struct db_file *)file)->spilled) {
+                if (s->open) store_refuse(s, "a transaction of which a part is lost");
+                return SQLITE_OK;
+            }
+            return code(s, store_abort(s), SQLITE_IOERR_ROLLBACK_ATOMIC);
         case SQLITE_FCNTL_SYNC:
             if (!argument) return code(s, store_commit(s), SQLITE_IOERR_FSYNC);
             // dropped at once: SQLite does not play the journal back, for it takes the super-journal for gone

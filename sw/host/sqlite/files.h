@@ -17,6 +17,7 @@ struct db_file {
     int locks[2];  // sockets that keep others from the area and the txid; -1: none
     int level;     // SQLite's lock
     bool read_only;
+    bool spilled;  // pages went to the drive before the batch began
 };
 
 // A journal or a temporary database: memory, gone when it is closed.

@@ -136,8 +136,7 @@ void store_close(struct store *s) {
 static int read_blocks(struct store *s, uint32_t block, uint32_t count, uint8_t *to) {
     s->counts.reads++;
     const int error = s->port.methods->read(s->port.context, lba_of(s, block), count, to, txid_of(s));
-    if (error < 0) return checked(s, error);
-    if (error) return say(s, error, s->port.methods->words(s->port.context, error));
+    if (error) return checked(s, error);
     for (uint32_t i = 0; i < s->run_blocks; i++) {  // what has not been sent is newer
         const uint32_t at = s->run + i - block;
         if (at < count) memcpy(to + (size_t)at * OTX_BLOCK, s->run_data + (size_t)i * OTX_BLOCK, OTX_BLOCK);

@@ -8,11 +8,11 @@
 //
 // Writes of neighbouring blocks go to the drive as one of up to 32; the last one commits with it.
 //
-// Calls return 0, what the port returned, or one of the errors below. A write, truncate or commit that failed in a
-// transaction has dropped it: the file is as it was after the last commit, and every call fails until the caller says
-// by store_abort that it knows. A read that failed changes nothing. When nobody knows what the drive has (it is gone;
-// or a commit failed, and its transaction is not open any more) the store is lost: every call fails until it is opened
-// again.
+// Calls return 0, what the port returned, or one of the errors below. A read, write, truncate or commit that failed in
+// a transaction has dropped it: the file is as it was after the last commit, and every call fails until the caller says
+// by store_abort that it knows. A read that failed elsewhere changes nothing. When nobody knows what the drive has
+// (gone; or a commit failed, and its transaction is not open any more) the store is lost: every call fails until it is
+// opened again.
 #ifndef OTX_STORE_H
 #define OTX_STORE_H
 

@@ -225,6 +225,31 @@ static void a_transaction_of_which_a_command_is_refused_has_changed_nothing(void
     refuse_everywhere(OTX_STATUS_WRITE_FAULT, false, "PRAGMA cache_size=2");
 }
 
+// Also in the batch of a COMMIT: SQLite tries that again without what went to the drive before it.
+static void a_command_that_fails_drops_what_went_before_the_batch_too(void) {
+    int refused = 0;
+    for (int fail = 1;; fail++) {
+        fresh(500, "", "PRAGMA journal_mode=memory; PRAGMA cache_size=3");
+        CHECK(!run("CREATE TABLE t(n INTEGER PRIMARY KEY, k UNIQUE, body)"));
+        model.reads_count = true;
+        model.fail_at = model.commands + fail;
+        model.status = fail % 2 ? OTX_STATUS_MEDIA_ERROR : OTX_STATUS_WRITE_FAULT;
+        const bool good = !run("WITH RECURSIVE c(v) AS (SELECT 1 UNION ALL SELECT v + 1 FROM c WHERE v < 40) "
+                               "INSERT INTO t(k, body) SELECT v, zeroblob(1500) FROM c");
+        const bool all = model.commands < model.fail_at;
+        model.fail_at = 0;
+        refused += !good;
+        CHECK(sound() && is("SELECT count(*) FROM t", good ? "40" : "0") && !run("INSERT INTO t(k) VALUES(99)"));
+        model.off = true;
+        shut();
+        model_restart(0);
+        CHECK(!try_open("") && sound() && is("SELECT count(*) FROM t", good ? "41" : "1"));
+        shut();
+        if (all) break;
+    }
+    CHECK(refused > 5);
+}
+
 static void after_a_commit_of_which_nobody_knows_the_database_is_opened_again(void) {
     refuse_everywhere(OTX_STATUS_WRITE_FAULT, true, "");
 }
@@ -525,6 +550,7 @@ static const struct check_test tests[] = {
     TEST(relaxed_commits_survive_up_to_one_of_them),
     TEST(a_transaction_of_which_a_command_is_refused_has_changed_nothing),
     TEST(after_a_commit_of_which_nobody_knows_the_database_is_opened_again),
+    TEST(a_command_that_fails_drops_what_went_before_the_batch_too),
     TEST(a_rollback_without_a_journal_takes_everything_back),
     TEST(a_commit_holds_though_the_file_cannot_be_made_shorter),
     TEST(a_copy_of_a_database_in_wal_mode_is_refused_and_one_of_another_is_not),
