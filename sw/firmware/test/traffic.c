@@ -63,17 +63,21 @@ void with_faults(void) {
     if (sim.g.lanes > 1) sim.fail_blocks = 8; /* a lane alone has no other one */
 }
 
-static bool is_reserve(uint32_t ppn) {
-    uint32_t id = ppn >> sim.g.page_bits, b = ftl_block_of(&sim.g, id);
-    return ftl_blocks_new_word(&drive.ftl, ftl_die_of(&sim.g, id), b / 32) >> b % 32 & 1u;
+bool log_names(uint32_t block_id) {
+    for (uint64_t i = drive.ftl.old_root.log_first; i < hw.head; i++) {
+        const struct ftl_entry *e = &hw.entry[i];
+        bool moves = e->kind == FTL_RELOCATE;
+        if ((moves || e->kind == FTL_MAP) && FTL_WORD_VALUE(e->location) >> sim.g.page_bits == block_id) return true;
+        if (moves && FTL_WORD_VALUE(e->arg) >> sim.g.page_bits == block_id) return true;
+    }
+    return false;
 }
 
 void reserve_is_unnamed(void) {
-    for (uint64_t i = drive.ftl.old_root.log_first; i < hw.head; i++) {
-        const struct ftl_entry *e = &hw.entry[i];
-        if (e->kind == FTL_MAP || e->kind == FTL_RELOCATE) CHECK(!is_reserve(FTL_WORD_VALUE(e->location)));
-        if (e->kind == FTL_RELOCATE) CHECK(!is_reserve(FTL_WORD_VALUE(e->arg)));
-    }
+    for (uint32_t die = 0; die < sim.g.dies; die++)
+        for (uint32_t b = 0; b < sim.g.blocks; b++)
+            if (ftl_blocks_new_word(&drive.ftl, die, b / 32) >> b % 32 & 1u)
+                CHECK(!log_names(ftl_block_id(&sim.g, die, b)));
 }
 
 void any_geometry(void) {

@@ -17,7 +17,8 @@ void any_geometry(void);
  * until the drive has opened: then it heals (NULL: it does not). `goes_bad` says whether there was one. */
 void histories_with_an_error(unsigned long seed, bool (*goes_bad)(void), void (*heals)(void));
 
-/* No entry that the next mount may replay names a block that is kept for it. */
+/* Whether an entry that the next mount may replay names a block; none names one that is kept for that mount. */
+bool log_names(uint32_t block_id);
 void reserve_is_unnamed(void);
 
 #endif
