@@ -12,7 +12,7 @@ ENV := . tools/env.sh &&
 quoted = '$(subst ','\'',$(1))'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup verilog drive-build run drive vm wave lint format synth area formal mutants campaign test docs block bench powercut soak dram bitstream clean
+.PHONY: help setup verilog drive-build run drive vfio vm wave lint format synth area formal mutants campaign test docs block bench powercut soak dram bitstream clean
 
 help: ## list the targets
 	@grep -hE '^[a-z][a-z0-9_-]*:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -31,6 +31,9 @@ run: setup ## the whole drive on real input: file system, power cut, transaction
 
 drive: setup ## serve the drive on build/otx.sock (NBD: drive, atomic) and build/otx.cmd (commands) until interrupted; PRESET=sim IMAGE=build/drive.nand
 	@$(ENV) tools/drive_build.sh $(PRESET) && exec python tools/drive.py $(PRESET) $(IMAGE)
+
+vfio: setup ## serve the drive with NVMe as a PCI device by vfio-user (QEMU 10.1 and later) on build/otx.vfio until interrupted; IMAGE=build/nvme.nand
+	@$(ENV) tools/drive_build.sh nvme untrained && exec python tools/vfio.py $(if $(filter file,$(origin IMAGE)),build/nvme.nand,$(IMAGE))
 
 vm: setup ## a virtual machine with Debian's kernel whose disk is the drive: its acceptance; SHELL=1: a console; CMD='...': one command
 	@$(ENV) tools/drive_build.sh nvme untrained && exec python -m tools.vm $(if $(VM_SHELL),shell,$(if $(CMD),command $(call quoted,$(CMD))))

@@ -27,7 +27,8 @@ struct Access {
 struct Read {
     uint64_t address;
     uint32_t length, done;
-    uint64_t ready;  // clock
+    uint64_t ready;                // clock
+    std::vector<uint8_t> fetched;  // the whole of it, if otx_host_elsewhere's function gave it
 };
 struct Write {
     uint64_t address;
@@ -45,6 +46,8 @@ struct Message {
 };
 
 std::vector<Region> regions;
+int (*elsewhere)(void *user, uint64_t address, void *bytes, uint32_t size, int write);
+void *elsewhere_user;
 uint64_t faults, seen, clock_now;
 bool msix_enable, msix_mask, function_reset, active;
 std::deque<Access> accesses;
@@ -63,8 +66,14 @@ uint8_t *memory_at(uint64_t address, uint64_t size) {
     for (const Region &r : regions)
         if (address >= r.address && size <= r.size && address - r.address <= r.size - size)
             return r.memory + (address - r.address);
-    faults++;
     return nullptr;
+}
+
+// Bytes that are not mapped: as ones if nobody has them.
+void access_elsewhere(uint64_t address, uint8_t *bytes, uint32_t size, bool write) {
+    if (elsewhere && !elsewhere(elsewhere_user, address, bytes, size, write)) return;
+    faults++;
+    if (!write) std::memset(bytes, 0xff, size);
 }
 
 uint32_t beat_bytes(uint32_t length, uint32_t done) { return length - done < 8 ? length - done : 8; }
@@ -72,23 +81,31 @@ uint32_t beat_bytes(uint32_t length, uint32_t done) { return length - done < 8 ?
 void put_read_data(Votx_sim_top &top) {
     top.dma_read_data_valid = !reads.empty() && reads.front().ready <= clock_now;
     if (!top.dma_read_data_valid) return;
-    const Read &r = reads.front();
+    Read &r = reads.front();
     const uint32_t n = beat_bytes(r.length, r.done);
     uint64_t word = 0;
     const uint8_t *from = memory_at(r.address + r.done, n);
-    if (from) std::memcpy(&word, from, n);
-    else word = ~uint64_t(0);
+    if (!from) {
+        if (r.fetched.empty()) {
+            r.fetched.resize(r.length);
+            access_elsewhere(r.address + r.done, r.fetched.data() + r.done, r.length - r.done, false);
+        }
+        from = r.fetched.data() + r.done;
+    }
+    std::memcpy(&word, from, n);
     top.dma_read_data_data = word;
     top.dma_read_data_last = r.done + n == r.length;
 }
 
-void finish_write(const Write &w) {
+void finish_write(Write &w) {
     if (w.message) {
         uint32_t data;
         std::memcpy(&data, w.bytes.data(), 4);
         messages.push_back({w.address, data});
     } else if (uint8_t *to = memory_at(w.address, w.length)) {
         std::memcpy(to, w.bytes.data(), w.length);
+    } else {
+        access_elsewhere(w.address, w.bytes.data(), w.length, true);
     }
 }
 
@@ -149,7 +166,7 @@ void passed() {
     }
     if (edge.read) {
         check(edge.read_address, edge.read_length);
-        reads.push_back({edge.read_address, edge.read_length, 0, clock_now + latency});
+        reads.push_back({edge.read_address, edge.read_length, 0, clock_now + latency, {}});
     }
     if (edge.write_data) {
         Write &w = writes.front();
@@ -197,6 +214,9 @@ void otx_host_map(uint64_t address, void *memory, uint64_t size) {
     regions.push_back({address, size, static_cast<uint8_t *>(memory)});
 }
 void otx_host_unmap() { regions.clear(); }
+void otx_host_elsewhere(int (*access)(void *, uint64_t, void *, uint32_t, int), void *user) {
+    elsewhere = access, elsewhere_user = user;
+}
 uint64_t otx_host_faults() { return faults; }
 
 int otx_host_message(uint64_t *address, uint32_t *data) {

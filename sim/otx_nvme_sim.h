@@ -22,7 +22,11 @@ int otx_bar_answer(uint64_t *data);  // takes the oldest answer: 1, or 0 if ther
 // Host memory: `size` bytes at bus address `address` are those at `memory`, until otx_host_unmap, which takes all away.
 void otx_host_map(uint64_t address, void *memory, uint64_t size);
 void otx_host_unmap(void);
-// Accesses of the drive to bytes that nobody has mapped, since it was opened: they read as ones, writes are lost.
+// Memory that is not mapped: `access` is called for it while clocks pass, once for a read or a write of the drive (of
+// at most 4 KiB, within a page), with `user`; it gives or takes the bytes and returns 0, or -1: nobody has them. NULL:
+// nobody has any. It must call nothing of these two headers.
+void otx_host_elsewhere(int (*access)(void *user, uint64_t address, void *bytes, uint32_t size, int write), void *user);
+// Accesses of the drive to bytes that nobody has, since it was opened: they read as ones, writes are lost.
 uint64_t otx_host_faults(void);
 
 // Takes the oldest message of an interrupt: 1, or 0 if there is none.

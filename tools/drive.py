@@ -57,7 +57,7 @@ def free_socket(path):
         except OSError:
             path.unlink(missing_ok=True)
             return
-    raise UsageError(f"another drive is served on {path.relative_to(ROOT)}")
+    raise UsageError(f"another drive is served on {path.relative_to(ROOT) if path.is_relative_to(ROOT) else path}")
 
 
 def main(args):

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 
 wrong=0
 refuse() { echo "$1"; wrong=1; }
-sources='py|sv|svh|v|scala|c|h|S|ld|cpp|hpp|sh|f|sby|xml|toml|lpf|xdc'
+sources='py|sv|svh|v|scala|c|h|S|ld|cpp|hpp|rs|sh|f|sby|xml|toml|lpf|xdc'
 while read -r file; do
   [[ -f $file ]] || continue
   head -3 "$file" | grep -q 'SPDX-License-Identifier: Apache-2.0' || refuse "$file: no licence line at its head"

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The other end of build/nvme/otx-pci: what QEMU's x-pci-proxy-dev says to it, and QEMU's qtest socket, in Python.
 
-`ProxyDrive` has what opentxssd.nvme.NvmeHost needs of a Drive and of its library, so the same host drives the PCI
-device. Time is the device's: `step` waits for it a moment, `clock` counts the steps.
+`ProxyDrive` is the Drive of an opentxssd.nvme.NvmeHost.
 """
 
 import ctypes
@@ -15,17 +14,17 @@ import struct
 import subprocess
 from pathlib import Path
 
+from cocotb_tests.system.remote_drive import RemoteDrive
 from opentxssd.nvme import BASE, MEMORY
 
 PROGRAM = Path(__file__).resolve().parents[2] / "build/nvme/otx-pci"
 SYNC_SYSMEM, RET, CONFIG_WRITE, CONFIG_READ, BAR_WRITE, BAR_READ, SET_IRQFD, DEVICE_RESET = range(8)
 BAR = 0xFE00_0000
-MSIX = 0x50
 
 
-class ProxyDrive:
+class ProxyDrive(RemoteDrive):
     def __init__(self, folder, *arguments):
-        self.lib, self.answers, self.messages, self.clock = self, [], [], 0
+        super().__init__()
         self.fd = os.memfd_create("guest")
         os.ftruncate(self.fd, MEMORY)
         self.memory = (ctypes.c_uint8 * MEMORY).from_buffer(mmap.mmap(self.fd, MEMORY))
@@ -78,13 +77,10 @@ class ProxyDrive:
         said = self.process.communicate()[1]
         return self.process.returncode, said
 
-    # What NvmeHost takes for a Drive and its library
-
-    def step(self, _clocks):
-        self.clock += 1000
+    def wait(self, seconds):
         waiting = [self.qtest or self.listener]
-        if not select.select(waiting, [], [], 0.002)[0]:
-            return 0
+        if not select.select(waiting, [], [], seconds)[0]:
+            return
         if not self.qtest:
             self.qtest = self.listener.accept()[0]
         self.text += self.qtest.recv(4096).decode()
@@ -92,36 +88,3 @@ class ProxyDrive:
         *lines, self.text = self.text.split("\n")
         for line in lines:
             self.messages.append(tuple(int(word, 16) for word in re.fullmatch(r"writel (\S+) (\S+)", line).groups()))
-        return len(lines)
-
-    def otx_bar_write(self, address, data, mask):
-        """With the accesses that QEMU makes of it: four or eight bytes."""
-        if mask == 255:
-            self.bar_write(address, data, 8)
-        else:
-            shift = 4 if mask == 0xF0 else 0
-            self.bar_write(address + shift, data >> 8 * shift & 0xFFFFFFFF, 4)
-
-    def otx_bar_read(self, address):
-        self.answers.append(self.bar_read(address, 8))
-
-    def otx_bar_answer(self, to):
-        if self.answers:
-            to._obj.value = self.answers.pop(0)
-            return 1
-        return 0
-
-    def otx_host_message(self, address, data):
-        if not self.messages:
-            return 0
-        address._obj.value, data._obj.value = self.messages.pop(0)
-        return 1
-
-    def otx_msix_control(self, enable, mask):
-        self.config_write(MSIX + 2, enable << 15 | mask << 14, 2)
-
-    def otx_host_map(self, *_):
-        pass
-
-    def otx_host_unmap(self):
-        pass

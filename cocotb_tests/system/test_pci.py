@@ -5,7 +5,8 @@ import signal
 
 import pytest
 
-from cocotb_tests.system.proxy_drive import BAR, MSIX, ProxyDrive
+from cocotb_tests.system.proxy_drive import BAR, ProxyDrive
+from cocotb_tests.system.remote_drive import MSIX
 from opentxssd import BLOCK
 from opentxssd.facts import NvmeOpcode
 from opentxssd.nvme import NvmeHost

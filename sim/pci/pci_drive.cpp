@@ -3,9 +3,23 @@
 
 namespace otx::pci {
 
+namespace {
+constexpr uint32_t csts_at = 0x1c, cc_at = 0x14;
+constexpr uint32_t ready = 1, shutdown = 0xc, shut = 0x8, shutdown_normal = 1 << 14;
+}  // namespace
+
 void Drive::config_write(uint32_t at, uint32_t value, uint32_t bytes) {
     config_.write(at, value, bytes);
-    otx_msix_control(config_.msix_enable(), config_.msix_mask());
+    control();
+}
+
+void Drive::want_messages(bool wanted) {
+    wanted_ = wanted;
+    control();
+}
+
+void Drive::control() {
+    otx_msix_control(wanted_ || config_.msix_enable(), config_.msix_mask());
     otx_step(2);  // masks and enables are seen before what comes next
     interrupts();
 }
@@ -33,10 +47,26 @@ void Drive::bar_write(uint32_t at, uint64_t value, uint32_t bytes) {
 
 void Drive::reset() {
     config_.reset();
-    otx_msix_control(0, 0);
     otx_function_reset();
-    otx_step(2);
-    interrupts();
+    control();
+    for (const uint64_t end = otx_clock() + resets; otx_clock() < end; interrupts()) otx_step(resets);
+}
+
+uint32_t Drive::csts() { return uint32_t(bar_read(csts_at, 4)); }
+
+bool Drive::settle() {
+    for (const uint64_t end = otx_clock() + settled; otx_clock() < end; otx_step(slice), interrupts())
+        if (!otx_host_active() && !(csts() & ready)) return true;
+    return false;
+}
+
+bool Drive::power_down() {
+    reset();
+    settle();
+    bar_write(cc_at, shutdown_normal, 4);  // CC.SHN, of a controller that is disabled
+    for (const uint64_t end = otx_clock() + powered_down; otx_clock() < end; otx_step(slice), interrupts())
+        if ((csts() & shutdown) == shut && !otx_busy()) return true;
+    return false;
 }
 
 bool Drive::run() {

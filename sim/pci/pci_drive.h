@@ -30,18 +30,35 @@ class Drive {
 
     void reset();  // of the function
 
+    // Messages are sent also while the capability's enable bit is 0: the host has said elsewhere that it wants them.
+    void want_messages(bool wanted);
+
+    // Orderly, whatever the host was at: the function is reset, what was under way ends, all is durable. What host
+    // memory there was should still be there. False: the drive has not said within some 50 million clocks that its
+    // power may go off.
+    bool power_down();
+    // What was under way ends, after a reset; nothing of host memory is used then. False: not within some clocks.
+    bool settle();
+
     // Lets some clocks pass if there is something to do; false: the drive is idle.
     bool run();
 
   private:
     void interrupts();
+    void control();
+    uint32_t csts();
 
     static constexpr uint64_t slice = 400;       // clocks between looks at the host
     static constexpr uint64_t linger = 50'000;   // clocks after the last transfer in any case: firmware reacts
     static constexpr uint64_t most = 1'000'000;  // if only something waits in the drive that no FLUSH has asked for
 
+    static constexpr uint64_t resets = 100;          // clocks in which the MSI-X table is emptied, and some
+    static constexpr uint64_t settled = 30'000'000;  // longer than host_timeout_us
+    static constexpr uint64_t powered_down = 50'000'000;
+
     Config config_;
     Raise raise_;
+    bool wanted_ = false;
 };
 
 }  // namespace otx::pci

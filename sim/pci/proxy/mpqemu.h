@@ -7,6 +7,7 @@
 #ifndef OTX_PCI_MPQEMU_H
 #define OTX_PCI_MPQEMU_H
 
+#include "fd_socket.h"
 #include "guest_memory.h"
 #include "pci_drive.h"
 
@@ -19,10 +20,9 @@ class Mpqemu {
     // One message, which must be there or come; false: QEMU has gone.
     bool serve();
     // Whether QEMU has said something; waits up to so many milliseconds.
-    bool waiting(int milliseconds) const;
+    bool waiting(int milliseconds) const { return readable(fd_, milliseconds); }
 
   private:
-    bool get(void *to, size_t bytes, int *fds, size_t *count);
     void reply(uint64_t value);
     uint64_t config(const void *payload, bool write);
     uint64_t bar(const void *payload, bool write);

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mpqemu.h"
 
-#include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
@@ -41,40 +36,16 @@ enum Command {
     SET_IRQFD,
     DEVICE_RESET,
 };
-constexpr size_t most_fds = 8, most_payload = 256;
+constexpr size_t most_payload = 256;
 
 }  // namespace
-
-bool Mpqemu::get(void *to, size_t bytes, int *fds, size_t *count) {
-    for (size_t done = 0; done < bytes;) {
-        alignas(cmsghdr) char control[CMSG_SPACE(most_fds * sizeof(int))];
-        iovec part = {static_cast<char *>(to) + done, bytes - done};
-        msghdr message = {};
-        message.msg_iov = &part, message.msg_iovlen = 1;
-        message.msg_control = control, message.msg_controllen = sizeof control;
-        const ssize_t n = recvmsg(fd_, &message, MSG_CMSG_CLOEXEC);
-        if (n <= 0) return false;
-        done += size_t(n);
-        for (cmsghdr *c = CMSG_FIRSTHDR(&message); c; c = CMSG_NXTHDR(&message, c)) {
-            if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
-            const size_t came = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-            for (size_t i = 0; i < came; i++) {
-                int fd;
-                std::memcpy(&fd, CMSG_DATA(c) + i * sizeof fd, sizeof fd);
-                if (*count < most_fds) fds[(*count)++] = fd;
-                else close(fd);
-            }
-        }
-    }
-    return true;
-}
 
 void Mpqemu::reply(uint64_t value) {
     struct {
         Header header;
         uint64_t value;
     } answer = {{RET, 0, sizeof value}, value};
-    if (send(fd_, &answer, sizeof answer, MSG_NOSIGNAL) != ssize_t(sizeof answer)) std::perror("mpqemu: reply");
+    if (!send_all(fd_, &answer, sizeof answer)) std::perror("mpqemu: reply");
 }
 
 uint64_t Mpqemu::config(const void *payload, bool write) {
@@ -95,20 +66,20 @@ uint64_t Mpqemu::bar(const void *payload, bool write) {
 }
 
 bool Mpqemu::serve() {
-    int fds[most_fds];
-    size_t count = 0;
+    std::vector<Fd> fds;
     Header header;
     alignas(8) uint8_t payload[most_payload];
-    if (!get(&header, sizeof header, fds, &count)) return false;
-    if (header.size > sizeof payload || !get(payload, header.size, fds, &count)) return false;
+    if (!receive(fd_, &header, sizeof header, fds)) return false;
+    if (header.size > sizeof payload || !receive(fd_, payload, header.size, fds)) return false;
     switch (header.command) {
         case SYNC_SYSMEM: {
             Memory m;
             std::memcpy(&m, payload, sizeof m);
             memory_.clear();
-            for (size_t i = 0; i < count; i++)
-                if (!memory_.add(m.address[i], m.size[i], m.offset[i], fds[i])) std::perror("mpqemu: guest memory");
-            return true;
+            for (size_t i = 0; i < fds.size() && i < std::size(m.address); i++)
+                if (const int error = memory_.add({m.address[i], m.size[i], true}, fds[i], m.offset[i]))
+                    std::fprintf(stderr, "mpqemu: guest memory: %s\n", std::strerror(error));
+            break;
         }
         case PCI_CFGWRITE: reply(config(payload, true)); break;
         case PCI_CFGREAD: reply(config(payload, false)); break;
@@ -121,13 +92,7 @@ bool Mpqemu::serve() {
         case SET_IRQFD: break;
         default: std::fprintf(stderr, "mpqemu: command %d is not known\n", header.command);
     }
-    std::for_each(fds, fds + count, close);
     return true;
-}
-
-bool Mpqemu::waiting(int milliseconds) const {
-    pollfd p = {fd_, POLLIN, 0};
-    return poll(&p, 1, milliseconds) > 0;
 }
 
 }  // namespace otx::pci
