@@ -51,7 +51,7 @@ GROUPS = [
     Group("build", 310, " && ".join(f"tools/drive_build.sh {preset}" for preset in PRESETS), after=("verilog",)),
     Group(
         "system",
-        330,
+        375,
         "python -m pytest -q --junitxml=build/system.xml cocotb_tests/system",
         "system.xml",
         after=("build",),
