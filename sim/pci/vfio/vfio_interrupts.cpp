@@ -27,7 +27,7 @@ void Interrupts::restore() {
 }
 
 void Interrupts::clear() {
-    for (Vector &v : vectors_) v = {};
+    for (Vector &v : vectors_) v = Vector();
     restore();
 }
 
