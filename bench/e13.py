@@ -18,7 +18,7 @@ from bench.result import Check, Result
 from opentxssd.sqlite import OPEN, Database, DrivePort, library
 
 TITLE = "SQLite inserts: transactions of the drive against a journal"
-SETTLE = 1_500_000  # clocks after the boot: blocks are erased ahead
+SETTLE = 8_000_000  # clocks after the boot: all blocks that are erased ahead are, two dies at a time, 1.5 ms each
 PAPER, TARGET = 2.75, 2.75  # barrier-enabled stack over ext4, durable, server SSD; order only 73
 PAPER_ORDER = 73
 OURS, DELETE, TRUNCATE, WAL = "our VFS", "journal, DELETE", "journal, TRUNCATE", "WAL"
