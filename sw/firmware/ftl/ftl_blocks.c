@@ -211,8 +211,8 @@ void ftl_blocks_close(struct ftl *f, uint32_t block_id) {
     ftl_age_close(f, block_id);
 }
 
-bool ftl_blocks_is_open(struct ftl *f, uint32_t block_id) {
-    return has(f, SET_LIVE, block_id) && !has(f, SET_DATA, block_id);
+uint32_t ftl_blocks_live_open_word(struct ftl *f, uint32_t die, uint32_t word) {
+    return *word_of(f, SET_LIVE, die, word) & ~*word_of(f, SET_DATA, die, word);
 }
 
 void ftl_blocks_none_data(struct ftl *f) { clear(f, SET_DATA); }

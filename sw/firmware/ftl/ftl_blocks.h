@@ -102,12 +102,13 @@ void ftl_blocks_relieve(struct ftl *f, uint32_t rested, uint32_t worn);
 
 /* A block of LIVE gets no further page of a host: it becomes DATA. */
 void ftl_blocks_close(struct ftl *f, uint32_t block_id);
-/* In LIVE and not in DATA. DATA := nothing. */
-bool ftl_blocks_is_open(struct ftl *f, uint32_t block_id);
+/* DATA := nothing. */
 void ftl_blocks_none_data(struct ftl *f);
 /* Before ftl_blocks_settle(): of 32 blocks of a die those in DATA. */
 uint32_t ftl_blocks_open_word(struct ftl *f, uint32_t die, uint32_t word);
 bool ftl_blocks_is_data(struct ftl *f, uint32_t block_id);
+/* Of 32 blocks of a die those that are in LIVE and not in DATA: blocks 32 * word to 32 * word + 31. */
+uint32_t ftl_blocks_live_open_word(struct ftl *f, uint32_t die, uint32_t word);
 /* It is not to be collected: what it holds stays there for this session. */
 void ftl_blocks_set_aside(struct ftl *f, uint32_t block_id);
 /* Nothing of a block is needed any more: it is free, unless it is bad. */

@@ -86,12 +86,16 @@ static enum ftl_error store_directory(struct ftl *f, struct store *s, uint32_t d
 
 static enum ftl_error store_wear(struct ftl *f, struct ftl_writer *w, uint32_t *ppns) {
     enum ftl_error error = FTL_OK;
-    for (uint32_t n = 0; n < ftl_erases_pages(&f->geometry) && error == FTL_OK; n++) {
-        struct ftl_write write = {.kind = FTL_KIND_WEAR, .number = n, .frame = f->io.wear_frame + n, .ppn = ppns + n};
-        ftl_map_blocks_drop(f, ppns + n);
-        ftl_wear_say_open(f, n);
+    uint32_t pages = ftl_erases_pages(&f->geometry), said = 0;
+    for (; said < pages && error == FTL_OK; said++) {
+        struct ftl_write write = {
+            .kind = FTL_KIND_WEAR, .number = said, .frame = f->io.wear_frame + said, .ppn = ppns + said};
+        ftl_map_blocks_drop(f, ppns + said);
+        ftl_wear_say_open(f, said);
         error = ftl_writer_put(f, w, &write);
-        if (error == FTL_OK) error = ftl_writer_drain(f, w);
+    }
+    if (error == FTL_OK) error = ftl_writer_drain(f, w);
+    for (uint32_t n = 0; n < said; n++) {
         ftl_wear_plain(f, n);
         if (error == FTL_OK) ftl_map_blocks_put(f, ppns[n]);
     }

@@ -13,38 +13,44 @@ void ftl_wear_none(uint32_t *root) {
     for (uint32_t n = 0; n < FTL_MAX_WEAR_PAGES; n++) root[FTL_ROOT_WEAR + n] = FTL_NO_PPN;
 }
 
+static uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
+
 void ftl_wear_say_open(struct ftl *f, uint32_t n) {
     const struct ftl_geometry *g = &f->geometry;
-    uint32_t *words = hal_frame(f->io.wear_frame + n), at = n * FTL_PAGE_WORDS, die = at / g->blocks,
-             block = at % g->blocks;
-    for (uint32_t i = 0; i < FTL_PAGE_WORDS && die < g->dies; i++) {
-        if (ftl_blocks_is_open(f, ftl_block_id(g, die, block))) words[i] |= FTL_WEAR_OPEN;
-        if (++block == g->blocks) block = 0, die++;
+    uint32_t *words = hal_frame(f->io.wear_frame + n), first = n * FTL_PAGE_WORDS, die = first / g->blocks,
+             block = first % g->blocks;
+    for (uint32_t i = 0, n_here; i < FTL_PAGE_WORDS && die < g->dies;
+         i += n_here) { /* blocks of one word of the sets */
+        n_here = least(least(32 - block % 32, g->blocks - block), FTL_PAGE_WORDS - i);
+        uint32_t bits = ftl_blocks_live_open_word(f, die, block / 32) >> block % 32;
+        for (uint32_t k = 0; k < n_here && bits != 0; k++, bits >>= 1)
+            if (bits & 1u) words[i + k] |= FTL_WEAR_OPEN;
+        block += n_here;
+        if (block == g->blocks) block = 0, die++;
     }
 }
 
 void ftl_wear_plain(struct ftl *f, uint32_t n) {
-    for (uint32_t i = 0; i < FTL_PAGE_WORDS; i++) hal_frame(f->io.wear_frame + n)[i] &= ~FTL_WEAR_OPEN;
+    uint32_t *words = hal_frame(f->io.wear_frame + n);
+    for (uint32_t i = 0; i < FTL_PAGE_WORDS; i++) words[i] &= ~FTL_WEAR_OPEN;
 }
 
 /* Blocks that a wear page calls open become DATA. */
 static void take_open(struct ftl *f, uint32_t n) {
     const struct ftl_geometry *g = &f->geometry;
-    for (uint32_t i = 0, at = n * FTL_PAGE_WORDS; i < FTL_PAGE_WORDS && at < g->dies * g->blocks; i++, at++)
-        if (hal_frame(f->io.wear_frame + n)[i] & FTL_WEAR_OPEN)
+    uint32_t *words = hal_frame(f->io.wear_frame + n), at = n * FTL_PAGE_WORDS;
+    for (uint32_t i = 0; i < FTL_PAGE_WORDS; i++, at++) {
+        if (words[i] & FTL_WEAR_OPEN && at < g->dies * g->blocks)
             ftl_blocks_close(f, ftl_block_id(g, at / g->blocks, at % g->blocks));
-    for (uint32_t i = 0; i < FTL_PAGE_WORDS; i++) {
-        uint32_t *word = hal_frame(f->io.wear_frame + n) + i;
-        *word = FTL_ERASES(*word); /* ages are of one session */
+        words[i] = FTL_ERASES(words[i]); /* ages are of one session */
     }
 }
 
-/* Reads wear page n. False: it cannot be read, or is another one. */
-static bool load_page(struct ftl *f, uint32_t n, uint32_t ppn) {
+/* The oldest read is that of wear page n. False: it cannot be read, or is another one. */
+static bool is_page(struct ftl *f, uint32_t n) {
     const struct ftl_root *r = &f->old_root;
-    struct hal_nand_op o = {.op = HAL_READ, .ppn = ppn, .frame = f->io.wear_frame + n};
     struct hal_nand_done d;
-    ftl_io_one(&f->io, &o, &d);
+    ftl_io_get(&f->io, &d);
     return d.status == FTL_PAGE_OK && d.kind == FTL_KIND_WEAR && d.lpn == n && d.sequence == r->map_sequence &&
            d.generation == r->map_generation;
 }
@@ -52,15 +58,19 @@ static bool load_page(struct ftl *f, uint32_t n, uint32_t ppn) {
 void ftl_wear_load(struct ftl *f, void (*holds)(struct ftl *f, uint32_t ppn)) {
     const struct ftl_geometry *g = &f->geometry;
     const uint32_t *ppns = hal_frame(f->old_root.frame) + FTL_ROOT_WEAR;
-    uint32_t pages = ftl_erases_pages(g), mean = 0;
+    uint32_t pages = ftl_erases_pages(g), mean = 0, put = 0;
     bool known[FTL_MAX_WEAR_PAGES];
     if (f->old_root.version < 7) return;
     for (uint32_t n = 0; n < pages; n++) {
-        uint32_t block = ppns[n] >> g->page_bits;
-        known[n] = ppns[n] != FTL_NO_PPN && ftl_block_exists(g, block);
+        known[n] = ppns[n] != FTL_NO_PPN && ftl_block_exists(g, ppns[n] >> g->page_bits);
         if (known[n]) holds(f, ppns[n]);
-        if (f->wear.loaded) continue;
-        known[n] = known[n] && load_page(f, n, ppns[n]);
+    }
+    for (uint32_t n = 0; n < pages && !f->wear.loaded; n++) {
+        for (; put < pages && ftl_io_room(&f->io); put++) { /* reads go ahead */
+            struct hal_nand_op o = {.op = HAL_READ, .ppn = ppns[put], .frame = f->io.wear_frame + put};
+            if (known[put]) ftl_io_put(&f->io, &o);
+        }
+        known[n] = known[n] && is_page(f, n);
         if (known[n]) take_open(f, n);
         if (!known[n]) f->wear.lost += ppns[n] != FTL_NO_PPN;
         else if (mean == 0) { /* of the first page: enough for a page that nobody can read */
