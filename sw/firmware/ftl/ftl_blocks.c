@@ -159,9 +159,10 @@ uint32_t ftl_blocks_good(struct ftl *f) {
 
 uint32_t ftl_blocks_count_bad(struct ftl *f) {
     uint32_t n = 0;
-    for (uint32_t die = 0; die < f->geometry.dies; die++)
-        for (uint32_t w = 0; w < f->blocks.words && !ftl_die_is_out(&f->geometry, die); w++)
-            n += count_ones(*word_of(f, SET_BAD, die, w));
+    for (uint32_t die = 0; die < f->geometry.dies; die++) {
+        if (ftl_die_is_out(&f->geometry, die)) continue;
+        for (uint32_t w = 0; w < f->blocks.words; w++) n += count_ones(*word_of(f, SET_BAD, die, w));
+    }
     return n;
 }
 
@@ -196,12 +197,17 @@ void ftl_blocks_none_live(struct ftl *f) {
     clear(f, SET_LIVE);
 }
 
-static void count_free(struct ftl *f) {
+/* Counts the free blocks and marks those of a die in a walk: each word of a set is an access to far memory. */
+static void count_free(struct ftl *f, bool mark) {
     struct ftl_blocks *b = &f->blocks;
     b->total = 0;
     for (uint32_t die = 0; die < f->geometry.dies; die++) {
         b->free[die] = 0;
-        for (uint32_t w = 0; w < b->words; w++) b->free[die] += count_ones(~closed(f, die, w));
+        for (uint32_t w = 0; w < b->words; w++) {
+            uint32_t free = ~closed(f, die, w);
+            b->free[die] += count_ones(free);
+            if (mark && free != 0) *word_of(f, SET_DATA, die, w) |= free;
+        }
         b->total += b->free[die];
     }
 }
@@ -314,8 +320,7 @@ static void keep_reserve(struct ftl *f, bool (*clean)(struct ftl *f, uint32_t bl
 }
 
 static void mark_free(struct ftl *f, uint64_t head) {
-    for (uint32_t die = 0; die < f->geometry.dies; die++)
-        for (uint32_t w = 0; w < f->blocks.words; w++) *word_of(f, SET_DATA, die, w) |= ~closed(f, die, w);
+    count_free(f, true);
     f->blocks.marked = head;
     f->blocks.unnamed_missing = false;
 }
@@ -327,9 +332,8 @@ void ftl_blocks_mark_free(struct ftl *f, uint64_t head) {
 void ftl_blocks_settle(struct ftl *f, bool (*clean)(struct ftl *f, uint32_t block_id)) {
     clear(f, SET_BUSY);
     f->blocks.settled = true;
-    count_free(f);
+    count_free(f, false);
     keep_reserve(f, clean);
-    count_free(f);
     mark_free(f, f->old_root.log_first);
 }
 

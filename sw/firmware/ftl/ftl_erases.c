@@ -13,8 +13,10 @@ uint32_t *ftl_erases(const struct ftl *f, uint32_t die, uint32_t block) {
 void ftl_erases_init(struct ftl *f, uint32_t first_frame) {
     f->io.wear_frame = first_frame;
     f->wear = (struct ftl_wear){0};
-    for (uint32_t n = 0; n < ftl_erases_pages(&f->geometry); n++)
-        for (uint32_t i = 0; i < FTL_PAGE_WORDS; i++) hal_frame(first_frame + n)[i] = 0;
+    for (uint32_t n = 0; n < ftl_erases_pages(&f->geometry); n++) {
+        uint32_t *words = hal_frame(first_frame + n);
+        for (uint32_t i = 0; i < FTL_PAGE_WORDS; i++) words[i] = 0;
+    }
 }
 
 uint32_t ftl_erases_of(const struct ftl *f, uint32_t block_id) {

@@ -63,6 +63,7 @@ static enum ftl_error store_directory(struct ftl *f, struct store *s, uint32_t d
         if (m % 32 == 0) s->bits = hal_map_changed(m / 32, true);
         bool due = s->whole || lost || s->bits >> m % 32 & 1u || ftl_map_blocks_leaves(f, own[0]) ||
                    ftl_map_blocks_leaves(f, own[1]);
+        if (!due && own[0] == FTL_NO_PPN && own[1] == FTL_NO_PPN) continue; /* all NONE, as the load has left it */
         struct ftl_write write = {
             .kind = FTL_KIND_MAP, .number = m, .frame = due ? FTL_FRAME_POOL + ring : FTL_FRAME_MAP(f)};
         /* more frames than operations; after a failure one page at a time, so no frame is filled that is still to be
@@ -122,6 +123,7 @@ enum ftl_error ftl_map_store(struct ftl *f, struct ftl_root *root) {
     enum ftl_error error = FTL_OK;
     struct hal_map_task none = {.op = HAL_MAP_CLEAR};
     hal_map_start(&none);
+    (void)hal_map_wait();
     plan(f, root, &s);
     for (uint32_t d = 0; d < g->directories && error == FTL_OK; d++)
         error = store_directory(f, &s, d, root_words + FTL_ROOT_DIRECTORY + d);

@@ -32,7 +32,8 @@ void ftl_wear_say_open(struct ftl *f, uint32_t n) {
 
 void ftl_wear_plain(struct ftl *f, uint32_t n) {
     uint32_t *words = hal_frame(f->io.wear_frame + n);
-    for (uint32_t i = 0; i < FTL_PAGE_WORDS; i++) words[i] &= ~FTL_WEAR_OPEN;
+    for (uint32_t i = 0; i < FTL_PAGE_WORDS; i++)
+        if (words[i] & FTL_WEAR_OPEN) words[i] &= ~FTL_WEAR_OPEN;
 }
 
 /* Blocks that a wear page calls open become DATA. */
@@ -40,9 +41,11 @@ static void take_open(struct ftl *f, uint32_t n) {
     const struct ftl_geometry *g = &f->geometry;
     uint32_t *words = hal_frame(f->io.wear_frame + n), at = n * FTL_PAGE_WORDS;
     for (uint32_t i = 0; i < FTL_PAGE_WORDS; i++, at++) {
-        if (words[i] & FTL_WEAR_OPEN && at < g->dies * g->blocks)
+        uint32_t word = words[i], erases = FTL_ERASES(word); /* ages are of one session */
+        if (word == erases) continue;
+        words[i] = erases;
+        if (word & FTL_WEAR_OPEN && at < g->dies * g->blocks)
             ftl_blocks_close(f, ftl_block_id(g, at / g->blocks, at % g->blocks));
-        words[i] = FTL_ERASES(words[i]); /* ages are of one session */
     }
 }
 
@@ -74,9 +77,9 @@ void ftl_wear_load(struct ftl *f, void (*holds)(struct ftl *f, uint32_t ppn)) {
         if (known[n]) take_open(f, n);
         if (!known[n]) f->wear.lost += ppns[n] != FTL_NO_PPN;
         else if (mean == 0) { /* of the first page: enough for a page that nobody can read */
-            uint32_t last = g->dies * g->blocks - n * FTL_PAGE_WORDS, sum = 0;
-            if (last > FTL_PAGE_WORDS) last = FTL_PAGE_WORDS;
-            for (uint32_t i = 0; i < last; i++) sum += hal_frame(f->io.wear_frame + n)[i];
+            uint32_t last = least(g->dies * g->blocks - n * FTL_PAGE_WORDS, FTL_PAGE_WORDS), sum = 0;
+            const uint32_t *words = hal_frame(f->io.wear_frame + n);
+            for (uint32_t i = 0; i < last; i++) sum += words[i];
             mean = sum / last;
         }
     }

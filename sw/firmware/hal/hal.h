@@ -42,9 +42,13 @@ bool hal_nand_done(struct hal_nand_done *done);
 
 /* The 1,024 words of a frame; the map, one word per LPN; the work area of a txid, tx_slots * 4 words, free until
  * hal_enable(). */
+#ifdef HAL_FIXED_MEMORIES
+#include "hal_memories.h"
+#else
 uint32_t *hal_frame(uint32_t frame);
 uint32_t *hal_map(void);
 uint32_t *hal_tx_area(uint32_t txid);
+#endif
 
 /* Erased blocks for the drive. Room: bit per die or lane, set when one more fits. */
 uint64_t hal_data_room(void);

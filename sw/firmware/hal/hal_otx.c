@@ -38,12 +38,6 @@ bool hal_nand_done(struct hal_nand_done *done) {
     return true;
 }
 
-uint32_t *hal_frame(uint32_t frame) { return (uint32_t *)(OTX_FRAME_BASE + frame * 4096u); }
-
-uint32_t *hal_map(void) { return (uint32_t *)OTX_TABLE_BASE; }
-
-uint32_t *hal_tx_area(uint32_t txid) { return (uint32_t *)(OTX_TX_BASE + txid * (65536u * 16u)); }
-
 uint64_t hal_data_room(void) {
 #if OTX_DIES > 32
     return (uint64_t)otx_free_block_room_hi_read() << 32 | otx_free_block_room_lo_read();

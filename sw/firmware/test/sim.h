@@ -88,6 +88,7 @@ struct sim {
     bool takes_nothing;                         /* the host takes no completions */
     uint32_t memory_bad;                        /* the so-manieth task of a mount meets an error of a memory; 0: none */
     uint32_t memory_hit;                        /* which kind of task it was */
+    uint32_t map_stored;                        /* pages of the map that STORE has looked at */
     bool busy;                                  /* a command of the host is under way */
     uint32_t clocks, clocks_per_ask;            /* what hal_clocks() says, and how far it goes on when it is asked */
     uint32_t health[32], data_pages, log_pages; /* what hal_health() was told; counters of the hardware */

@@ -88,6 +88,7 @@ void hal_map_start(const struct hal_map_task *to) {
     CHECK((to->page + (to->op == HAL_MAP_FILL ? to->frame : 0)) * FTL_PAGE_WORDS < sim.g.lbas);
     CHECK(to->frame < sim.g.frames || to->op == HAL_MAP_FILL);
     (void)hal_map_wait();
+    sim.map_stored += to->op == HAL_MAP_STORE;
     task = *to;
     under_way = true;
 }

@@ -74,6 +74,21 @@ static void mount_writes_what_changed(void) {
     CHECK(all < mounts * PAGES);
 }
 
+/* What a mount has filled with NONE and its log does not name is neither looked at nor counted again. */
+static void mount_looks_at_pages_that_may_name_something(void) {
+    sim_new(2, 2, 160, 16, PAGES * FTL_PAGE_WORDS);
+    mounted();
+    for (uint32_t i = 0; i < 2; i++) {
+        write_one(2 * i);
+        drive_cut_dropping_all();
+        uint32_t stored = sim.map_stored;
+        CHECK(sim_mount(&drive.ftl) == FTL_OK);
+        CHECK(sim.map_stored - stored == i + 1 && page_of(2) != page_of(0));
+        drive_judge();
+        drive_start();
+    }
+}
+
 /* The first checkpoint after a mount goes on in two blocks that the mount has opened, and the next ones there, too. */
 static void checkpoints_go_on_in_open_blocks(void) {
     big_drive(0);
@@ -397,6 +412,7 @@ static void random_histories_of_a_larger_map(void) {
 const struct test changed_map_tests[] = {
     {"changed-map: a checkpoint writes what changed", checkpoint_writes_what_changed},
     {"changed-map: a mount writes what changed", mount_writes_what_changed},
+    {"changed-map: a mount looks at pages that may name something", mount_looks_at_pages_that_may_name_something},
     {"changed-map: checkpoints go on in open blocks", checkpoints_go_on_in_open_blocks},
     {"changed-map: empty pages are named by nobody", empty_pages_are_named_by_nobody},
     {"changed-map: blocks of the map are bounded", blocks_of_the_map_are_bounded},
