@@ -308,6 +308,39 @@ static void blocks_that_are_named_become_no_reserve(void) {
     CHECK(unnamed > 10 && named > 10);
 }
 
+/* Calls `what` for each block, with whether the next mount's reserve has it. */
+static void of_reserve(void (*what)(uint32_t die, uint32_t block, bool kept)) {
+    for (uint32_t die = 0; die < sim.g.dies; die++)
+        for (uint32_t b = 0; b < sim.g.blocks; b++)
+            what(die, b, ftl_blocks_new_word(&drive.ftl, die, b / 32) >> b % 32 & 1u);
+}
+
+static uint32_t lagging;
+static void wear_out(uint32_t die, uint32_t block, bool kept) {
+    if (!kept) *ftl_erases(&drive.ftl, die, block) += 1000;
+}
+static void count_lagging(uint32_t die, uint32_t block, bool kept) {
+    lagging += kept && FTL_ERASES(*ftl_erases(&drive.ftl, die, block)) < 1000;
+}
+
+/* All blocks but those of the reserve are worn, and the blocks that were free at the mount have been in use. */
+static void reserve_that_lags_changes_places(void) {
+    sim_new(1, 1, 96, 8, 64);
+    sim.g.checkpoint_pages = 8;
+    mounted();
+    write_hot(1200, 2);
+    of_reserve(wear_out);
+    lagging = 0;
+    of_reserve(count_lagging);
+    uint32_t before = lagging;
+    write_hot(1200, 2);
+    lagging = 0;
+    of_reserve(count_lagging);
+    if (getenv("SHOW")) printf("wear: %u of the reserve lag, %u before\n", lagging, before);
+    CHECK(before == reserve() && lagging + 3 <= before);
+    reserve_is_unnamed();
+}
+
 /* Overwritten for long, in few sessions that end in order: no block lags for as long as the power is on, and counts are
  * nearly true. */
 static void long_sessions_wear_all_blocks_alike(void) {
@@ -348,6 +381,7 @@ const struct test wear_tests[] = {
     {"wear: cold pages move to the most worn block", cold_pages_move_to_the_most_worn_block},
     {"wear: a root of the format before has no counts", older_root_begins_with_nothing},
     {"wear: blocks that are named become no reserve", blocks_that_are_named_become_no_reserve},
+    {"wear: a reserve that lags changes places", reserve_that_lags_changes_places},
     {"wear: cold blocks wear like the others", cold_blocks_wear_like_the_others},
     {"wear: long sessions wear all blocks alike", long_sessions_wear_all_blocks_alike},
     {0},
