@@ -43,9 +43,9 @@ static void take_open(struct ftl *f, uint32_t n) {
     for (uint32_t i = 0; i < FTL_PAGE_WORDS; i++, at++) {
         uint32_t word = words[i], erases = FTL_ERASES(word); /* ages are of one session */
         if (word == erases) continue;
-        words[i] = erases;
         if (word & FTL_WEAR_OPEN && at < g->dies * g->blocks)
-            ftl_blocks_close(f, ftl_block_id(g, at / g->blocks, at % g->blocks));
+            ftl_blocks_close(f, ftl_block_id(g, at / g->blocks, at % g->blocks)); /* which stamps the word */
+        words[i] = erases;
     }
 }
 
@@ -79,7 +79,7 @@ void ftl_wear_load(struct ftl *f, void (*holds)(struct ftl *f, uint32_t ppn)) {
         else if (mean == 0) { /* of the first page: enough for a page that nobody can read */
             uint32_t last = least(g->dies * g->blocks - n * FTL_PAGE_WORDS, FTL_PAGE_WORDS), sum = 0;
             const uint32_t *words = hal_frame(f->io.wear_frame + n);
-            for (uint32_t i = 0; i < last; i++) sum += words[i];
+            for (uint32_t i = 0; i < last; i++) sum += FTL_ERASES(words[i]);
             mean = sum / last;
         }
     }

@@ -87,11 +87,13 @@ static void counts_survive_cuts(void) {
     }
 }
 
-/* Of no block the count in memory says that it is open: pages on NAND do. */
+/* After a mount words of counts are nothing but counts: no block is called open, none has an age of this session. */
 static bool counts_are_plain(void) {
     for (uint32_t die = 0; die < sim.g.dies; die++)
-        for (uint32_t b = 0; b < sim.g.blocks; b++)
-            if (*ftl_erases(&drive.ftl, die, b) & FTL_WEAR_OPEN) return false;
+        for (uint32_t b = 0; b < sim.g.blocks; b++) {
+            uint32_t word = *ftl_erases(&drive.ftl, die, b);
+            if (word != FTL_ERASES(word)) return false;
+        }
     return true;
 }
 
