@@ -111,7 +111,12 @@ static void one_round(struct nvme *n) {
     }
     switch (n->state) {
         case NVME_DISABLED:
-            if (NVME_CC_EN(cc) && !own_runs(n)) enable(n, cc);
+            if (NVME_CC_EN(cc)) {
+                if (!own_runs(n)) enable(n, cc);
+            } else if (!NVME_CC_SHN(cc) && n->csts & NVME_CSTS_SHUTTING && !own_runs(n)) {
+                n->shutdown = 0; /* it is taken back, by a reset of the function */
+                set_csts(n, 0);
+            }
             break;
         case NVME_STOPPING:
             if (!stopped(n)) break;

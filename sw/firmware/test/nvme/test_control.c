@@ -119,6 +119,24 @@ static void a_shutdown_of_a_disabled_controller_is_not_the_next_one(void) {
     }
 }
 
+/* CC.SHN goes back to 0 while EN is 0, as by a reset of the function: nothing goes on for ever. */
+static void a_shutdown_that_is_taken_back_ends(void) {
+    for (uint32_t begun = 0; begun < 12; begun++) {
+        enabled();
+        fake.cc = 0;
+        rounds(20);
+        fake.cc = 1u << 14;
+        rounds(begun);
+        fake.cc = 0;
+        rounds(20);
+        CHECK(!(fake.csts & NVME_CSTS_SHUTTING) && !fake.working && !fake.own_open);
+        uint32_t before = fake.owns;
+        fake.cc = 0x00464001;
+        rounds(100);
+        CHECK(fake.csts == (NVME_CSTS_RDY | NVME_CSTS_SHUT) && fake.owns == before + 4);
+    }
+}
+
 static void an_admin_queue_of_too_many_entries_is_fatal(void) {
     for (uint32_t shift = 0; shift <= 16; shift += 16) {
         power_on();
@@ -143,6 +161,7 @@ const struct test control_tests[] = {
     {"shutdown waits for its own checkpoint", shutdown_waits_for_its_checkpoint},
     {"a drive that only reads shuts down at once", a_reading_drive_shuts_down_at_once},
     {"a reset in the middle of a shutdown ends it", reset_amid_a_shutdown},
+    {"a shutdown that is taken back ends", a_shutdown_that_is_taken_back_ends},
     {"a shutdown of a disabled controller is not the next one",
      a_shutdown_of_a_disabled_controller_is_not_the_next_one},
     {"an admin queue of more than 1,024 entries is fatal", an_admin_queue_of_too_many_entries_is_fatal},
