@@ -124,7 +124,7 @@ BAD = {
     "a map of what cannot be read": (vfio.DMA_MAP, struct.pack("<IIQQQ", 32, 2, 0, 0, PAGE), errno.EINVAL),
     "a map with an unknown flag": (vfio.DMA_MAP, struct.pack("<IIQQQ", 32, 7, 0, 0, PAGE), errno.EINVAL),
     "a map of what is there": (vfio.DMA_MAP, struct.pack("<IIQQQ", 32, 3, 0, BASE + PAGE, PAGE), errno.EEXIST),
-    "a map from before into it": (vfio.DMA_MAP, struct.pack("<IIQQQ", 32, 3, 0, BASE - 1, 2), errno.EEXIST),
+    "a map from before into it": (vfio.DMA_MAP, struct.pack("<IIQQQ", 32, 3, 0, BASE - PAGE, 2 * PAGE), errno.EEXIST),
     "an unmap of a part": (vfio.DMA_UNMAP, struct.pack("<IIQQ", 24, 0, BASE, PAGE), errno.ENOENT),
     "an unmap with an unknown flag": (vfio.DMA_UNMAP, struct.pack("<IIQQ", 24, 1, BASE, MEMORY), errno.EINVAL),
     "an unmap of all with an address": (vfio.DMA_UNMAP, struct.pack("<IIQQ", 24, 2, BASE, MEMORY), errno.EINVAL),
@@ -157,7 +157,11 @@ def test_what_cannot_be_is_refused_and_the_drive_goes_on(client):
     assert refused(client.map, 0, 2 * PAGE, PAGE, fds=spare[:1]) == errno.EINVAL
     client.map(0, PAGE, PAGE, fds=spare[:1])
     assert refused(client.set_irqs, EVENTFD | TRIGGER, 0, 3, spare) == errno.EINVAL, "two events for three"
-    for fd in spare:
+    device = os.open("/dev/zero", os.O_RDWR)
+    assert refused(client.map, 8 * PAGE, PAGE, fds=[device]) == errno.EINVAL, "no file"
+    assert refused(client.map, 8 * PAGE, PAGE // 2, fds=spare[:1]) == errno.EINVAL, "half a page"
+    assert refused(client.map, 3 * PAGE // 2, PAGE, fds=spare[:1]) == errno.EINVAL, "in the middle of a page"
+    for fd in (*spare, device):
         os.close(fd)
 
 

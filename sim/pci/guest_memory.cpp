@@ -42,8 +42,8 @@ int GuestMemory::add(const Region &r, const Fd &fd, uint64_t offset) {
     if (fd) {
         struct stat file;
         if (fstat(fd.get(), &file)) return errno;
-        if (S_ISREG(file.st_mode) && (r.size > uint64_t(file.st_size) || offset > uint64_t(file.st_size) - r.size))
-            return EINVAL;
+        // a device has no size
+        if (r.size > uint64_t(file.st_size) || offset > uint64_t(file.st_size) - r.size) return EINVAL;
         const uint64_t before = offset % uint64_t(sysconf(_SC_PAGESIZE));
         const int protection = r.writable ? PROT_READ | PROT_WRITE : PROT_READ;
         mapped.length = r.size + before;

@@ -13,6 +13,7 @@ namespace {
 constexpr char capabilities[] =
     R"({"capabilities":{"max_msg_fds":16,"max_data_xfer_size":1048576,"max_dma_maps":1024}})";
 constexpr size_t most_maps = 1024;
+constexpr uint64_t page = 4096;  // of NVMe's memory (CC.MPS 0)
 constexpr uint16_t major_version = 0, minor_version = 1;
 
 uint64_t region_size(uint32_t index) {
@@ -100,7 +101,8 @@ int Device::version(const Message &m, Bytes &reply) {
 int Device::dma_map(Message &m) {
     DmaMap map;
     if (!m.begins_with(map) || m.fds.size() > 1 || map.flags & ~(map_readable | map_writable)) return EINVAL;
-    if (!(map.flags & map_readable)) return EINVAL;  // none that the drive could use
+    if (!(map.flags & map_readable)) return EINVAL;      // none that the drive could use
+    if ((map.address | map.size) % page) return EINVAL;  // as with VFIO; a transfer stays in one region
     if (memory_.regions() >= most_maps) return ENOSPC;
     const bool writable = map.flags & map_writable;
     return memory_.add({map.address, map.size, writable}, m.fds.empty() ? Fd() : std::move(m.fds[0]), map.offset);
