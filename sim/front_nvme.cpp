@@ -2,7 +2,8 @@
 // The front end `nvme`: otx_nvme_sim.h at the ports of otx_nvme's transport (docs/interfaces/nvme.md).
 //
 // A read of host memory is answered `latency` clocks after it was asked for, at the earliest, with what is there then;
-// eight may be open. A write is in host memory when its last beat has come. One beat each clock.
+// eight may be open. One of bytes that nobody has ends with an error. A write is in host memory when its last beat has
+// come. One beat each clock.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -29,6 +30,7 @@ struct Read {
     uint32_t length, done;
     uint64_t ready;                // clock
     std::vector<uint8_t> fetched;  // the whole of it, if otx_host_elsewhere's function gave it
+    bool failed;                   // nobody has all of it
 };
 struct Write {
     uint64_t address;
@@ -69,11 +71,11 @@ uint8_t *memory_at(uint64_t address, uint64_t size) {
     return nullptr;
 }
 
-// Bytes that are not mapped: as ones if nobody has them.
-void access_elsewhere(uint64_t address, uint8_t *bytes, uint32_t size, bool write) {
-    if (elsewhere && !elsewhere(elsewhere_user, address, bytes, size, write)) return;
+// Bytes that are not mapped; false: nobody has them.
+bool access_elsewhere(uint64_t address, uint8_t *bytes, uint32_t size, bool write) {
+    if (elsewhere && !elsewhere(elsewhere_user, address, bytes, size, write)) return true;
     faults++;
-    if (!write) std::memset(bytes, 0xff, size);
+    return false;
 }
 
 uint32_t beat_bytes(uint32_t length, uint32_t done) { return length - done < 8 ? length - done : 8; }
@@ -87,14 +89,15 @@ void put_read_data(Votx_sim_top &top) {
     const uint8_t *from = memory_at(r.address + r.done, n);
     if (!from) {
         if (r.fetched.empty()) {
-            r.fetched.resize(r.length);
-            access_elsewhere(r.address + r.done, r.fetched.data() + r.done, r.length - r.done, false);
+            r.fetched.resize(r.length, 0xff);
+            r.failed = !access_elsewhere(r.address + r.done, r.fetched.data() + r.done, r.length - r.done, false);
         }
         from = r.fetched.data() + r.done;
     }
     std::memcpy(&word, from, n);
     top.dma_read_data_data = word;
     top.dma_read_data_last = r.done + n == r.length;
+    top.dma_read_data_error = top.dma_read_data_last && r.failed;
 }
 
 void finish_write(Write &w) {
@@ -166,7 +169,7 @@ void passed() {
     }
     if (edge.read) {
         check(edge.read_address, edge.read_length);
-        reads.push_back({edge.read_address, edge.read_length, 0, clock_now + latency, {}});
+        reads.push_back({edge.read_address, edge.read_length, 0, clock_now + latency, {}, false});
     }
     if (edge.write_data) {
         Write &w = writes.front();

@@ -78,6 +78,7 @@ void put_write_beat(Votx_sim_top &top) {
             top.wdata_request = it->number;
             top.wdata_data = word;
             top.wdata_last = it->beat == beats - 1;
+            top.wdata_error = 0;
         }
     }
     top.wdata_valid = offered != nullptr;

@@ -11,22 +11,24 @@ from litex.soc.interconnect import stream
 from litex.soc.interconnect.csr import CSRStatus, CSRStorage
 from migen import Cat, ClockSignal, If, Instance, ResetSignal, Signal
 
-from opentxssd.facts import layout
+from opentxssd.facts import NvmeEvent, layout
 from soc import streams
 from soc.own_command import OwnCommand
 
-BAR_REQ, DMA_READ, DMA_BEAT, DMA_WRITE = map(layout, ("BarRequest", "DmaRead", "DmaBeat", "DmaWrite"))
+BAR_REQ, DMA_READ, DMA_READ_BEAT = map(layout, ("BarRequest", "DmaRead", "DmaReadBeat"))
+DMA_WRITE, DMA_BEAT = map(layout, ("DmaWrite", "DmaBeat"))
 CONTEXT, COMPLETION, TRANSFER, FAILED = map(
     layout, ("QueueContext", "AdminCompletion", "HostTransfer", "FailedCommand")
 )
 COMPLETIONS = 4
+EVENTS = max(NvmeEvent) + 1
 
 # The transport's side: name, fields, whether otx_nvme takes (True) or gives (False), the one field that is the payload.
 TRANSPORT = [
     ("bar_req", BAR_REQ, True, None),
     ("bar_rsp", [("data", 64)], False, "data"),
     ("dma_read", DMA_READ, False, None),
-    ("dma_read_data", DMA_BEAT, True, None),
+    ("dma_read_data", DMA_READ_BEAT, True, None),
     ("dma_write", DMA_WRITE, False, None),
     ("dma_write_data", DMA_BEAT, False, None),
 ]
@@ -79,7 +81,7 @@ class OtxNvme(LiteXModule):
         return value
 
     def control(self):
-        cleared = CSRStorage(5, name="events_clear", description="Events whose bit is 1 are cleared by a write.")
+        cleared = CSRStorage(EVENTS, name="events_clear", description="Events whose bit is 1 are cleared by a write.")
         self.events_clear = cleared
         csts = self.storage("csts", 4, "CSTS: RDY, CFS, SHST from bit 0 on.")
         coalesce = self.storage("coalesce", 16, "Feature 08h: threshold in 7:0, time in 15:8.")
@@ -89,7 +91,7 @@ class OtxNvme(LiteXModule):
             ("aqa", 32, "AQA."),
             ("asq", 64, "ASQ."),
             ("acq", 64, "ACQ."),
-            ("events", 5, "What the host has done: a bit for each NvmeEvent."),
+            ("events", EVENTS, "What the host has done: a bit for each NvmeEvent."),
             ("quiet", 1, "Nothing of a controller that was disabled is under way."),
             ("host_reads", 32, "Read commands since power on, modulo 2^32."),
             ("host_writes", 32, "Write commands."),
@@ -145,6 +147,7 @@ class OtxNvme(LiteXModule):
         return ports | {
             "i_transfer_valid": self.strobe("transfer_go", "A write begins the transfer."),
             "o_transferring": self.status("transferring", 1, "A transfer is under way."),
+            "o_transfer_failed": self.status("transfer_failed", 1, "The last one could not read host memory."),
             "i_buffer_seek_valid": seek.re,
             "i_buffer_seek_payload": seek.storage,
             "i_buffer_write_valid": write.re,

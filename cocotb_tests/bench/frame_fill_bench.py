@@ -2,7 +2,8 @@
 """FrameFill between models of the command queue, the host, the frame pool, frame memory and the command executor.
 
 What is checked as it happens: commands without data keep their order; each command comes once; a WRITE that succeeds
-has its frames, in order, with its data; one that is ABORTED had a host that stopped, and for as long as `timeout` says;
+has its frames, in order, with its data; one that is ABORTED had a host that stopped, and for as long as `timeout` says,
+or a block that the host could not give, and then no block is owed any more;
 a frame that was given back is written by nobody who had it before.
 """
 
@@ -49,6 +50,7 @@ class FrameFillBench(Stepper):
         self.ended = []  # commands that wait for their frames
         self.fetches, self.taken, self.freed = [], 0, {}
         self.asked = {}  # request -> tag
+        self.errors = {}  # tag -> clock of a beat that said that the host cannot give it
 
     async def begin(self, timeout=1):
         import cocotb
@@ -75,15 +77,16 @@ class FrameFillBench(Stepper):
     def submit(self, opcode=WRITE, count=1, **more):
         tag = self.tags.pop(0)
         cmd = dict.fromkeys(ports("HostCmd"), 0) | dict(opcode=opcode, count=count, tag=tag) | more
-        self.active[tag] = cmd | dict(stamps=[self.stamp + 1 + n for n in range(count)], stopped=False)
+        self.active[tag] = cmd | dict(unread=(), stamps=[self.stamp + 1 + n for n in range(count)], stopped=False)
         self.stamp += count
         self.cmd.queue.append(cmd)
         self.results.pop(tag, None)
         return tag
 
-    def write(self, count=1, stop=None, **more):
-        """`stop`: after so many beats no more come."""
+    def write(self, count=1, stop=None, unread=(), **more):
+        """`stop`: after so many beats no more come; `unread`: blocks that the host cannot give."""
         tag = self.submit(WRITE, count, **more)
+        self.active[tag]["unread"] = unread
         if stop is not None:
             self.host.stopped[tag] = stop
             self.active[tag]["stopped"] = True
@@ -99,10 +102,14 @@ class FrameFillBench(Stepper):
             return  # of one that has ended meanwhile
         self.asked[beat["request"]] = tag
         self.last[tag] = clock
-        self.host.wanted(tag, beat["request"], words(c["stamps"][beat["block"]]))
+        late = clock - self.errors.get(tag, clock)
+        assert late < 20 or self.requests.stall, f"a block is asked for {late} clocks behind one that could not be given"
+        self.host.wanted(tag, beat["request"], words(c["stamps"][beat["block"]]), beat["block"] in c["unread"])
 
     def beat(self, beat, clock):
         self.last[self.asked.get(beat["request"])] = clock
+        if beat["error"]:
+            self.errors[self.asked.get(beat["request"])] = clock
 
     # -- frames
     def frame_taken(self, beat, clock):
@@ -126,18 +133,24 @@ class FrameFillBench(Stepper):
         else:
             assert self.fetches.pop(0) == (tag, c["count"])
             if status == Status.SUCCESS:
+                assert not c["unread"], f"{c} has a block that the host could not give"
                 got = [self.memory.page(f) for f in frames]
                 assert got == [words(s) for s in c["stamps"]], f"the data of {c} is not whole"
             elif status == Status.ABORTED:
-                assert c["stopped"] and self.timeout.value
+                assert c["unread"] or c["stopped"] and self.timeout.value
                 since = clock - self.last.get(tag, 0)
-                assert self.host.mixed or since > self.timeout.value * UNIT, f"{c} aborted after {since} clocks"
+                owed = [r for r in self.host.open if r["tag"] == tag]
+                if tag not in self.errors or owed and c["stopped"]:
+                    assert self.host.mixed or since > self.timeout.value * UNIT, f"{c} aborted after {since} clocks"
+                else:
+                    assert not owed, "a block that was asked for has not come"
             else:
                 bad = any(f in self.memory.bad for f in frames)
                 assert status == (Status.WRITE_FAULT if bad else Status.READ_ONLY), c
         self.give_back(frames)
         self.results[tag] = (status, clock)
         self.host.completed(tag)
+        self.errors.pop(tag, None)
         self.asked = {request: t for request, t in self.asked.items() if t != tag}
         self.tags.append(tag)
 

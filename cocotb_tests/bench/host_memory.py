@@ -9,10 +9,17 @@ PAGE, MOST_OPEN = 4096, 8
 
 
 class HostPages:
-    """A grant is (address, length): bytes that may be read, or written."""
+    """A grant is (address, length): bytes that may be read, or written. Of pages in `failing` nothing can be read, and
+    each read of them is counted in `failed`."""
 
     def __init__(self):
         self.pages, self.readable, self.writable = {}, {}, {}
+        self.failing, self.failed = set(), 0
+
+    def fails(self, address, length):
+        """Whether bytes of it cannot be read."""
+        pages = range(address >> 12, (address + length - 1 >> 12) + 1)
+        return any(page in self.failing for page in pages)
 
     # contents
 
@@ -76,7 +83,7 @@ class HostMemory(HostPages):
         self.read_bytes = self.written_bytes = 0
         self.reads = stepper.add(Sink(dut, "dma_read", ports("DmaRead"), self._read, stall, rng))
         stepper.add(self)
-        self.data = stepper.add(Source(dut, "dma_read_data", ports("DmaBeat"), stall, rng))
+        self.data = stepper.add(Source(dut, "dma_read_data", ports("DmaReadBeat"), stall, rng))
         self.done = stepper.add(Sink(dut, "dma_write", ports("DmaWrite"), self._write, stall, rng))
         self.done_data = stepper.add(Sink(dut, "dma_write_data", ports("DmaBeat"), self._beat, stall, rng))
 
@@ -100,10 +107,13 @@ class HostMemory(HostPages):
     def drive(self):
         while self.open and self.open[0][0] <= self.clock + 1 and len(self.data.queue) < 2:
             _, address, length = self.open.pop(0)
-            raw = self.get(address, length)
+            error = int(self.fails(address, length))
+            self.failed += error
+            raw = self.rng.randbytes(length) if error else self.get(address, length)
             raw += self.rng.randbytes(-length % 8)  # what is behind the last byte means nothing
             words = [int.from_bytes(raw[i : i + 8], "little") for i in range(0, len(raw), 8)]
-            self.data.queue += [dict(data=w, last=int(i == len(words) - 1)) for i, w in enumerate(words)]
+            ends = [int(i == len(words) - 1) for i in range(len(words))]
+            self.data.queue += [dict(data=w, last=e, error=e & error) for w, e in zip(words, ends, strict=True)]
 
     def sample(self, clock):
         self.clock = clock

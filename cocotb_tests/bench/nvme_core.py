@@ -32,7 +32,7 @@ class Core:
         command = beat | dict(at=clock)
         self.accepts(command)
         status, result = self.answer(command)
-        command.update(status=status, result=result, left=[], fetched={}, delivered={})
+        command.update(status=status, result=result, left=[], fetched={}, delivered={}, unread=set())
         if status == Status.SUCCESS and command["opcode"] in (Opcode.WRITE, Opcode.READ):
             command["left"] = list(range(command["count"]))
             self.rng.shuffle(command["left"])
@@ -93,6 +93,11 @@ class Core:
         command, block, beats = self.requests[beat["request"]]
         beats.append(beat["data"])
         assert beat["last"] == (len(beats) == BEATS), f"{len(beats)} beats of a block"
+        assert beat["last"] or not beat["error"], "an error in the middle of a block"
         if beat["last"]:
-            command["fetched"][block] = b"".join(b.to_bytes(8, "little") for b in beats)
+            if beat["error"]:
+                command["unread"].add(block)
+                command.update(left=[], status=Status.ABORTED)
+            else:
+                command["fetched"][block] = b"".join(b.to_bytes(8, "little") for b in beats)
             del self.requests[beat["request"]]

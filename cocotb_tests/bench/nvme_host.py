@@ -17,6 +17,7 @@ from cocotb_tests.models.nvme_commands import (
     Drive,
     PrpOffset,
     Sqe,
+    Unreadable,
     meaning,
     means,
     parts_of,
@@ -92,6 +93,7 @@ class Host(Stepper):
         self.pairs, self.rings, self.events, self.open_parts = {}, {}, [], []
         self.statuses, self.next_page, self.cid = {}, 0x1_0000_0000, 0
         self.ended = 0
+        self.unreadable = 0.0  # share of the pages of new buffers and lists that cannot be read
 
     def connect(self, dut, stall, latency, jitter):
         self.bar = Bar(self, dut, stall, self.rng)
@@ -193,6 +195,14 @@ class Host(Stepper):
     def buffer(self, length, offset=0, raw=None, list_at=None):
         """PRPs of a new buffer of that length, `offset` bytes into its first page; its pages are in no order.
         `list_at`: where in its page a list begins. With `raw` it has that data."""
+        first = self.next_page
+        prps = self._buffer(length, offset, raw, list_at)
+        if self.unreadable:
+            pages = range(first >> 12, self.next_page >> 12)
+            self.memory.failing |= {page for page in pages if self.rng.random() < self.unreadable}
+        return prps
+
+    def _buffer(self, length, offset, raw, list_at):
         pages = [self.pages(1) for _ in range(-(-(offset + length) // PAGE))]
         self.rng.shuffle(pages)
         prp1, left = pages[0] + offset, raw if raw is not None else self.rng.randbytes(length)
@@ -250,13 +260,17 @@ class Host(Stepper):
         """The bytes of host memory that it names."""
         sqe, what, memory = record.sqe, record.meaning, self.memory
         try:
-            record.pieces, record.lists = pieces(sqe.prp1, sqe.prp2, what.length, memory.word)
+            record.pieces, record.lists = pieces(sqe.prp1, sqe.prp2, what.length, memory.word, memory.fails)
         except PrpOffset as wrong:
             record.status, record.parts, record.lists = NvmeStatus.PRP_OFFSET | DO_NOT_RETRY, [], wrong.lists
+        except Unreadable as wrong:
+            record.status, record.parts, record.lists = NvmeStatus.TRANSFER_ERROR, [], wrong.lists
         record.readable = list(record.lists)
         if what.data == "ranges":
             raw = b"".join(memory.get(*piece) for piece in record.pieces)
-            record.parts, record.after = parts_of(raw, self.drive_.lbas, what.commands[0])
+            record.parts, record.after = parts_of(
+                raw, self.drive_.lbas, what.commands[0], lambda at: self._fails(record, at, 16)
+            )
         if what.data == "read":
             record.writable = list(record.pieces)
             record.around = [self._around(p) for p in record.pieces]
@@ -264,6 +278,16 @@ class Host(Stepper):
             record.readable += record.pieces
         memory.allow(memory.readable, record.readable)
         memory.allow(memory.writable, record.writable)
+
+    def _fails(self, record, first, length):
+        """Whether any of these bytes of what a command names cannot be read."""
+        at = 0
+        for address, size in record.pieces:
+            begin, end = max(first, at), min(first + length, at + size)
+            if begin < end and self.memory.fails(address + begin - at, end - begin):
+                return True
+            at += size
+        return False
 
     def _around(self, piece):
         """The page of a piece, as it is now, without the piece."""
@@ -374,6 +398,11 @@ class Host(Stepper):
             if record.meaning.data == "compare" and want == NvmeStatus.SUCCESS:
                 same = self._of_host(record) == self._of_core(record)
                 want = want if same else NvmeStatus.COMPARE_FAILURE | DO_NOT_RETRY
+                if self._fails(record, 0, record.meaning.length):
+                    want = NvmeStatus.TRANSFER_ERROR
+            for block in [*command["fetched"], *command["unread"]]:
+                fails = self._fails(record, BLOCK * block, BLOCK)
+                assert (block in command["unread"]) == fails, f"{sqe}: block {block} fails: {fails}"
         assert record.done == want, f"{sqe}: status {record.done:#x}, not {want:#x}"
         self.statuses[want] = self.statuses.get(want, 0) + 1
         if want == NvmeStatus.SUCCESS and record.meaning.data in ("read", "write"):

@@ -19,9 +19,10 @@ class WriteData:
         self.wdata, self.rng, self.mixed, self.late, self.stopped = wdata, rng, 0.0, 0.0, {}
         self.open, self.old, self.current, self.dropped = [], [], None, 0
 
-    def wanted(self, tag, request, words):
+    def wanted(self, tag, request, words, error=False):
+        """`error`: the host cannot give that block, and says so with the last beat."""
         assert len(words) == BEATS and all(r["request"] != request for r in self.open), "a number that is under way"
-        self.open.append(dict(tag=tag, request=request, words=list(words)))
+        self.open.append(dict(tag=tag, request=request, words=list(words), error=error))
 
     def completed(self, tag):
         self.old += [r for r in self.open if r["tag"] == tag]
@@ -50,7 +51,8 @@ class WriteData:
             if r is None:
                 return
             words = r["words"]
-            self.wdata.queue.append(dict(request=r["request"], data=words.pop(0), last=int(not words)))
+            word, last = words.pop(0), not words
+            self.wdata.queue.append(dict(request=r["request"], data=word, last=int(last), error=int(last and r["error"])))
             if r["tag"] in self.stopped and r in self.open:
                 self.stopped[r["tag"]] -= 1
             if not words:

@@ -45,6 +45,30 @@ async def a_write_whose_data_stops_is_aborted_in_time(dut, beats, timeout):
 
 
 @simulated
+async def a_block_that_the_host_cannot_give_ends_its_write_alone(dut):
+    """Also without a timeout, in whatever order they come, and no further block of it is asked for."""
+    b = await FrameFillBench(dut).begin(0)
+    for mixed in (0.0, 0.05):
+        b.host.mixed = mixed
+        for unread in range(4):
+            tags = [b.write(4), b.write(4, unread=[unread]), b.write(1, unread=[0]), b.write(3)]
+            assert await b.ends(*tags) == [SUCCESS, ABORTED, ABORTED, SUCCESS]
+    b.host.mixed, start = 0.0, b.clock
+    assert await b.ends(b.write(32, unread=[0])) == [ABORTED]
+    assert b.clock - start < 3 * BEATS, "the rest of it is fetched"
+    assert await b.ends(b.write(2, unread=[0, 1])) == [ABORTED]
+    assert await b.ends(b.write(3)) == [SUCCESS]
+    await b.quiet()
+
+
+@simulated
+async def one_that_stops_behind_a_block_that_it_cannot_give_ends_in_time(dut):
+    b = await FrameFillBench(dut).begin(2)
+    assert await b.ends(b.write(3, stop=BEATS + 9, unread=[0]), b.write(2)) == [ABORTED, SUCCESS]
+    await b.quiet()
+
+
+@simulated
 async def without_a_timeout_a_write_waits_for_ever(dut):
     b = await FrameFillBench(dut).begin(0)
     tag = b.write(1, stop=7)
@@ -242,7 +266,8 @@ async def random_run(dut, count, stall, seed, mixed, timeout):
             blocks = rng.choice([1, 1, 1, 2, 3, 8])
             await b.until(lambda blocks=blocks: b.room(blocks), 100_000)
             stop = rng.choice([0, 1, 31, 32, 511, rng.randrange(BEATS * blocks)]) if rng.random() < 0.5 else None
-            b.write(blocks, stop if stop is None or stop < BEATS * blocks else 0)
+            unread = [rng.randrange(blocks)] if rng.random() < 0.2 else []
+            b.write(blocks, stop if stop is None or stop < BEATS * blocks else 0, unread)
         if rng.random() < 0.02:
             await b.quiet()
         for status, _ in b.results.values():

@@ -142,7 +142,7 @@ async def a_completion_that_is_not_taken_keeps_its_tag_and_its_slot(dut):
 @simulated
 async def beats_of_write_data_pass(dut):
     b = await Bench(dut, stall=0.3).begin()
-    sent = [dict(request=n, data=n * n, last=int(n == 511)) for n in range(BEATS)]
+    sent = [dict(request=n, data=n * n, last=int(n == 511), error=n % 2) for n in range(BEATS)]
     b.data.queue += list(sent)
     await b.until(lambda: len(b.beats) == BEATS)
     assert b.beats == sent

@@ -162,10 +162,13 @@ def meaning(sqe, drive, queue_priority=2):
     return Meaning(commands=[trim], data="ranges", length=((sqe.slba & 0xFF) + 1) * 16)
 
 
-def parts_of(raw, lbas, trim):
-    """(TRIMs of the ranges of Dataset Management, the status when they have ended well)."""
+def parts_of(raw, lbas, trim, unreadable=lambda at: False):
+    """(TRIMs of the ranges of Dataset Management, the status when they have ended well); `unreadable(at)`: the range
+    that begins at that byte."""
     found = []
-    for _, blocks, lba in struct.iter_unpack("<IIQ", raw):
+    for n, (_, blocks, lba) in enumerate(struct.iter_unpack("<IIQ", raw)):
+        if unreadable(16 * n):
+            return found, NvmeStatus.TRANSFER_ERROR
         if lba + blocks > lbas:
             return found, NvmeStatus.LBA_RANGE | DO_NOT_RETRY
         for at in range(0, blocks, MAX_BLOCKS):
@@ -199,9 +202,17 @@ class PrpOffset(Exception):
         self.lists = list(lists)
 
 
-def pieces(prp1, prp2, length, read):
+class Unreadable(Exception):
+    """A list cannot be read; `lists` may have been asked for."""
+
+    def __init__(self, lists):
+        super().__init__()
+        self.lists = list(lists)
+
+
+def pieces(prp1, prp2, length, read, fails=lambda address, length: False):
     """[(address, length)] of the bytes that PRPs name, and [(address, length)] of the lists; `read(address)` gives a
-    64-bit word of host memory."""
+    64-bit word of host memory, `fails(address, length)` says that bytes of it cannot be read."""
     if prp1 % 4:
         raise PrpOffset
     found, lists = [(prp1, min(length, PAGE - prp1 % PAGE))], []
@@ -216,6 +227,8 @@ def pieces(prp1, prp2, length, read):
             chained = entries > room
             count = room if chained else entries
             lists.append((at, count * 8))
+            if fails(*lists[-1]):
+                raise Unreadable(lists)
             for i in range(count - chained):
                 page = read(at + 8 * i)
                 if page % PAGE:

@@ -100,6 +100,64 @@ async def prps_with_an_offset_that_must_not_be_are_refused(dut):
     assert h.statuses == {wrong: 36, NvmeStatus.SUCCESS: 1}
 
 
+def unreadable(h, *addresses):
+    h.memory.failing |= {address >> 12 for address in addresses}
+
+
+UNREAD = NvmeStatus.TRANSFER_ERROR  # may succeed another time
+
+
+@simulated
+async def a_write_of_which_a_page_cannot_be_read_writes_nothing(dut):
+    """Whichever page; its neighbours in the queue are not touched, and what the core has of it is told to be wrong."""
+    h, pair = await ready(dut, pace=1.0)
+    for offset in (0, 4, 2048, 4092):
+        for op in (WRITE, NvmeOpcode.TX_WRITE):
+            bad = []
+            for n in range(3 + (offset != 0)):
+                sqe = h.move(op, 16 * n, 3, offset)
+                record = h.submit(pair, sqe)
+                unreadable(h, record.pieces[n][0])
+                bad.append(record)
+                h.submit(pair, h.move(op, 16 * n + 8, 2, offset))
+            h.ring(pair)
+            await h.drain()
+            assert all(r.done == UNREAD for r in bad)
+    assert h.statuses == {UNREAD: 30, 0: 30} and h.memory.failed >= 30
+    assert all(lba % 16 >= 8 for lba in h.core.blocks)
+
+
+@simulated
+async def a_list_that_cannot_be_read_ends_its_command_before_the_core_has_it(dut):
+    h, pair = await ready(dut)
+    for op in (WRITE, READ, NvmeOpcode.COMPARE):
+        for at, over in ((64, False), (PAGE - 16, False), (PAGE - 16, True)):
+            sqe = h.move(op, 8, 6, 4, list_at=at)
+            where = h.memory.word(sqe.prp2 + 8) if over else sqe.prp2
+            if at == 64:
+                spoil(h, sqe.prp2, 8)  # what it says is not looked at
+            unreadable(h, where)
+            records = [h.submit(pair, s) for s in (sqe, h.move(WRITE, 40, 4, 4), h.move(READ, 40, 4))]
+            h.ring(pair)
+            await h.drain()
+            assert [r.done for r in records] == [UNREAD, 0, 0] and records[0].command is None
+    assert 8 not in h.core.blocks
+
+
+@simulated
+async def firmware_hears_that_host_memory_cannot_be_read(dut):
+    h, _ = await ready(dut)
+    page = h.pages(1)
+    h.memory.put(page, bytes(range(256)))
+    h.memory.allow(h.memory.readable, [(page, PAGE)])
+    for fails in (False, True, False):
+        h.memory.failing = {page >> 12} if fails else set()
+        await h.firmware.transfer(page, 8, 64, to_host=False)
+        assert h.firmware.value("transfer_failed") == fails
+        if not fails:
+            assert await h.firmware.read_buffer(8, 16) == bytes(range(64))
+
+
 @simulated
 async def fields_of_reads_and_writes_are_checked(dut):
     h, pair = await ready(dut)
@@ -182,11 +240,13 @@ async def a_request_of_a_write_that_has_ended_reads_nothing(dut):
 @simulated
 @cocotb.parametrize(stall=[0.0, 0.25])
 async def random_reads_and_writes(dut, stall):
-    """Each command has blocks of its own while it is under way; some fail, some blocks cannot be read."""
+    """Each command has blocks of its own while it is under way; some fail, some blocks cannot be read, and some pages
+    of the host."""
     h = await Host(dut, SEED, stall, latency=10, jitter=50, pace=0.5).begin()
     rng = h.rng
     await h.start()
     pairs = [await h.create(q, rng.choice([3, 8, 20])) for q in (1, 3, 8)]
+    h.unreadable = 0.05
     outcomes = (Status.SUCCESS,) * 6 + (Status.MEDIA_ERROR, Status.WRITE_FAULT, Status.CAPACITY, Status.TX_FULL)
     h.core.answer = lambda c: (outcomes[c["lba"] * 7 % 10] if c["lba"] % 3 == 0 else Status.SUCCESS, 0)
     left = amount(60, 600)
@@ -213,7 +273,7 @@ async def random_reads_and_writes(dut, stall):
                 h.consume(ring)
     await h.drain()
     h.interrupts_follow()
-    assert len(h.statuses) > 2 and h.memory.written_bytes > 2 * BLOCK
+    assert len(h.statuses) > 2 and h.statuses[UNREAD] and h.memory.written_bytes > 2 * BLOCK
 
 
 def test_nvme_data():

@@ -73,6 +73,19 @@ async def the_first_range_past_the_end_ends_the_command(dut):
 
 
 @simulated
+async def the_first_range_that_cannot_be_read_ends_the_command(dut):
+    """One in the first page, on the border, in the second page."""
+    h, pair = await ready(dut)
+    h.core.blocks = {lba: b"x" * BLOCK for lba in range(LBAS)}
+    for n, (offset, page, gone) in enumerate(((0, 0, 0), (4064, 1, 2), (4072, 0, 0), (4072, 1, 1))):
+        sqe = deallocate(h, [(200 * n + 10 * i, 2) for i in range(4)], offset)
+        h.memory.failing = {(sqe.prp1, sqe.prp2)[page] >> 12}
+        assert await do(h, pair, sqe) == [NvmeStatus.TRANSFER_ERROR]
+        assert [200 * n + 10 * i not in h.core.blocks for i in range(4)] == [i < gone for i in range(4)]
+    assert await do(h, pair, deallocate(h, [(0, LBAS)])) == [0]
+
+
+@simulated
 async def a_part_that_fails_ends_the_command(dut):
     h, pair = await ready(dut)
     h.core.answer = lambda c: (Status.READ_ONLY if c["lba"] >= 96 else Status.SUCCESS, 0)
@@ -102,6 +115,26 @@ async def what_is_compared_is_data_of_the_drive_with_that_of_the_host(dut):
     assert await do(h, pair, h.move(COMPARE, 40, 3, raw=raw), h.move(COMPARE, 40, 3, raw=other[0])) == [0, DIFFERS]
     same = [h.move(COMPARE, 40, 1, raw=raw[:BLOCK]) for _ in range(TAGS)]
     assert set(await do(h, pair, *same)) == {0}, "each slot forgets the one before"
+
+
+@simulated
+async def a_compare_with_memory_that_cannot_be_read_says_so(dut):
+    """Whichever of its pages; a core's error comes first, and each slot forgets the one before."""
+    h, pair = await ready(dut, pace=0.7)
+    raw = h.rng.randbytes(3 * BLOCK)
+    h.core.blocks = {40 + i: raw[i * BLOCK : (i + 1) * BLOCK] for i in range(3)}
+    for n, offset in ((0, 0), (2, 0), (0, 4), (3, 4), (1, 4092)):
+        sqe = h.move(COMPARE, 40, 3, offset, raw=raw)
+        same = [h.move(COMPARE, 40, 3, offset, raw=raw) for _ in range(2)]
+        record = h.submit(pair, sqe)
+        h.memory.failing = {record.pieces[n][0] >> 12}
+        assert await do(h, pair, *same) == [0, 0] and record.done == NvmeStatus.TRANSFER_ERROR
+    h.core.answer = lambda c: (Status.MEDIA_ERROR, 0)
+    record = h.submit(pair, h.move(COMPARE, 40, 3))
+    h.memory.failing = {address >> 12 for address, _ in record.pieces}
+    assert await do(h, pair) == [] and record.done == NvmeStatus.READ_ERROR | DO_NOT_RETRY
+    h.core.answer = lambda c: (Status.SUCCESS, 0)
+    assert set(await do(h, pair, *(h.move(COMPARE, 40, 1, raw=raw[:BLOCK]) for _ in range(TAGS)))) == {0}
 
 
 @simulated
@@ -207,7 +240,7 @@ async def random_commands_of_all_kinds(dut, stall):
     rng = h.rng
     numbers, bad = (Opcode.QUERY, Opcode.CHECKPOINT), Status.MEDIA_ERROR
     h.core.answer = lambda c: (bad * (c["lba"] % 9 == 5), c["lba"] * (c["opcode"] in numbers))
-    ended = 0
+    ended, h.unreadable = 0, 0.04
     for _ in range(amount(3, 12)):
         await h.start(weighted=rng.random() < 0.5)
         pairs = [await h.create(q, rng.choice([4, 9, 20]), priority=q % 4) for q in (1, 2, 7)]
@@ -230,7 +263,7 @@ async def random_commands_of_all_kinds(dut, stall):
             h.interrupts_follow()
         await h.stop()
         ended += h.ended
-    assert ended > 40 and len(h.statuses) > 4
+    assert ended > 40 and len(h.statuses) > 4 and h.statuses[NvmeStatus.TRANSFER_ERROR]
 
 
 def test_nvme_parts():

@@ -7,7 +7,8 @@ Of the SQEs two fifths are right, a fifth is right but for some bits, a fifth ha
 one of ten goes to the admin queue. They go to four queues of different lengths in batches of up to 12. After a batch:
 
 - each SQE has exactly one CQE, of its queue and its identifier (NvmeHost.poll), within CLOCKS;
-- right ones have the status that they must have;
+- right ones have the status that they must have; of some a page of data or the list is at NOWHERE: those change nothing,
+  and say so;
 - a byte of host memory that no SQE of the batch names is as it was, and what a right READ names is data of its blocks:
   of some write that may be visible by then. Bytes that other SQEs name are in JUNK, and may be anything;
 - each block that an SQE names has what it had, or what one of them writes; a few others have what they had.
@@ -37,6 +38,7 @@ except ImportError as e:
 PAGE, CLOCKS, BATCH, MOST = 4096, 60_000_000, 12, 32
 MEMORY = 8 << 20
 LISTS, SOURCE, TARGET, JUNK = (BASE + at * (1 << 20) for at in (1, 2, 4, 7))  # 1 MiB, 2, 3, 1
+NOWHERE = BASE + (1 << 40)  # that, and the MiB behind it, nobody has
 SLOT = 36 * BLOCK  # of a right command, in SOURCE or TARGET
 QUEUES = {1: 64, 2: 7, 3: 16, 4: 1024}
 WORD = 0xF0_0000_0000_0001  # no address that is mapped or may be in a list, and no LBA
@@ -201,6 +203,8 @@ class RandomHost:
             if opcode in FROM_HOST:
                 self.new_source(address, blocks)
             prps = self.put_list(slot, address, blocks * BLOCK)
+            if opcode in FROM_HOST and r.random() < 0.08:
+                prps = self.nowhere(*prps)
             tail[2] |= (opcode == op.WRITE and r.random() < 0.2) << 30
         elif opcode == op.DATASET_MANAGEMENT:
             at = LISTS + (2 * BATCH + slot) * PAGE
@@ -211,6 +215,16 @@ class RandomHost:
         elif opcode not in ZEROES | {op.FLUSH_RANGE}:
             tail = [0] * 6
         return pack(opcode, 1, dw2, *prps, tail)
+
+    def nowhere(self, prp1, prp2):
+        """The same of which the first page, or the second one, or the list, cannot be read."""
+        if prp2 and self.random.random() < 0.5:
+            return prp1, NOWHERE + prp2 % PAGE
+        return NOWHERE + prp1 % PAGE, prp2
+
+    @staticmethod
+    def unreadable(sqe):
+        return any(NOWHERE <= prp < NOWHERE + (1 << 20) for prp in (sqe.prp1, sqe.prp2))
 
     def new_source(self, address, blocks):
         """Fresh data there; what it is in the end is read from memory when the SQE goes."""
@@ -317,8 +331,8 @@ class RandomHost:
 
     def judge_status(self, sqe, result):
         op, status = NvmeOpcode, result.status
-        allowed = {NvmeStatus.SUCCESS}
-        if sqe.opcode == op.COMPARE:
+        allowed = {NvmeStatus.TRANSFER_ERROR if self.unreadable(sqe) else NvmeStatus.SUCCESS}
+        if sqe.opcode == op.COMPARE and not self.unreadable(sqe):
             allowed |= {NvmeStatus.COMPARE_FAILURE}
         if sqe.opcode >= op.TX_BEGIN and sqe.opcode not in {op.QUERY, op.BARRIER, op.FLUSH_RANGE}:
             allowed |= TX_STATUSES
@@ -393,9 +407,11 @@ class RandomHost:
             if right and sqe.opcode in TO_HOST:
                 extents, _ = self.extents(sqe, sqe.blocks * BLOCK)
                 named += extents
-            data = self.data_of(sqe, right) if right and sqe.opcode == NvmeOpcode.COMPARE else None
+            fails = right and self.unreadable(sqe)
+            data = self.data_of(sqe, right) if right and not fails and sqe.opcode == NvmeOpcode.COMPARE else None
             if not admin:
-                self.expect(sqe, right)
+                if not fails:
+                    self.expect(sqe, right)
                 touched |= set(self.names(sqe))
             sent.append([sqe, 0 if admin else r.choice((1, 1, 2, 3, 4)), right, extents, data])
         for sqe, queue, *_ in sent:
@@ -412,7 +428,7 @@ class RandomHost:
             self.counts[result.status] = self.counts.get(result.status, 0) + 1
             if right:
                 self.judge_status(sqe, result)
-            if right and sqe.opcode == NvmeOpcode.COMPARE:
+            if data is not None:
                 self.judge_compare(sqe, result.status, data)
             if extents and result.status == NvmeStatus.SUCCESS:
                 self.judge_data(sqe, extents)

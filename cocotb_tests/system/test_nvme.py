@@ -7,11 +7,12 @@ import pytest
 
 from opentxssd import BLOCK, Drive
 from opentxssd.facts import NvmeOpcode, NvmeStatus, Query
-from opentxssd.nvme import Admin, NvmeHost
+from opentxssd.nvme import BASE, Admin, NvmeHost
 from soc import geometry
 
 pytestmark = pytest.mark.forked
 LBAS = geometry.preset("nvme").lbas
+NOWHERE = BASE + (1 << 40)  # nobody has that
 
 
 @pytest.fixture(scope="module")
@@ -125,6 +126,60 @@ def test_compares_go_beside_reads_and_other_compares(host):
         opcode = NvmeOpcode.READ if n % 3 == 0 else NvmeOpcode.COMPARE
         keys.append(host.submit(opcode, 1 + n % 2, nsid=1, dw10=lba, dw12=1, **host.pages(2 * BLOCK, at)))
     assert not any(host.wait(key).status for key in keys)
+
+
+def unread(host, opcode, lba, blocks, **fields):
+    """That command ends with a transfer error, which may be another one the next time."""
+    size = blocks * BLOCK
+    result = host.command(opcode, nsid=1, dw10=lba, dw12=blocks - 1, **host.pages(size) | fields)
+    assert (result.status, result.again) == (NvmeStatus.TRANSFER_ERROR, True)
+
+
+def test_memory_that_nobody_has_ends_its_command_and_changes_nothing(host):
+    old, new = data(96, 7, 8), data(96, 8, 8)
+    host.write(96, old)
+    host.put(host.buffer, new)
+    before = host.lib.otx_host_faults()
+    lists = host.pages(8 * BLOCK)["prp2"]
+    for entry in (0, 3, 6):  # a page of data
+        host.pages(8 * BLOCK)
+        host.put(lists + 8 * entry, NOWHERE.to_bytes(8, "little"))
+        fields = dict(prp1=host.buffer, prp2=lists)
+        for opcode in (NvmeOpcode.WRITE, NvmeOpcode.TX_WRITE, NvmeOpcode.COMPARE):
+            result = host.command(opcode, nsid=1, dw2=11 * (opcode >= 0x80), dw10=96, dw12=7, **fields)
+            assert (result.status, result.again) == (NvmeStatus.TRANSFER_ERROR, True), opcode
+    for opcode in (NvmeOpcode.WRITE, NvmeOpcode.READ, NvmeOpcode.COMPARE):
+        unread(host, opcode, 96, 8, prp2=NOWHERE)  # the list
+    for opcode in (NvmeOpcode.WRITE, NvmeOpcode.COMPARE):
+        unread(host, opcode, 96, 1, prp1=NOWHERE)
+        unread(host, opcode, 96, 2, prp2=NOWHERE)
+    fields = dict(nsid=1, dw10=1, dw11=4, prp1=NOWHERE)
+    assert host.command(NvmeOpcode.DATASET_MANAGEMENT, **fields).status == NvmeStatus.TRANSFER_ERROR
+    assert host.command(NvmeOpcode.TX_COMMIT, nsid=1, dw2=11).status == NvmeStatus.TX_INVALID, "it was never opened"
+    many = dict(nsid=0xFFFFFFFF, prp1=host.buffer, dw10=(3 * 1024 - 1) << 16 | 2)
+    assert host.admin(Admin.GET_LOG_PAGE, prp2=NOWHERE, **many).status == NvmeStatus.TRANSFER_ERROR
+    assert host.lib.otx_host_faults() - before == 9 + 3 + 4 + 1 + 1
+    errors = host.log(1, 256)
+    assert [struct.unpack_from("<H", errors, 64 * i + 12)[0] for i in (0, 2)] == [2 * NvmeStatus.TRANSFER_ERROR] * 2
+    assert host.read(96, 8) == old
+    host.write(104, new, fua=True)
+    host.drive.power_cut(1)
+    host.drive.power_on()
+    again(host)
+    assert host.read(96, 8) == old and host.read(104, 8) == new
+
+
+def test_a_queue_that_cannot_be_read_is_fatal_until_a_reset(host):
+    host.write(96, data(96, 9))
+    host.check("delete SQ", host.admin(Admin.DELETE_SQ, dw10=2))
+    host.check("create SQ", host.admin(Admin.CREATE_SQ, prp1=NOWHERE, dw10=63 << 16 | 2, dw11=2 << 16 | 1))
+    event = host.submit(Admin.ASYNC_EVENT, 0)
+    host.write32(0x1000 + 8 * 2, 1)
+    assert host.wait_csts(2, 2) & 1
+    assert host.wait(event).dw0 == 0x01_03_00
+    again(host)
+    assert host.read(96) == data(96, 9)
+    assert struct.unpack_from("<HHH", host.log(1, 64), 8) == (0xFFFF, 0xFFFF, 2 * NvmeStatus.TRANSFER_ERROR)
 
 
 @pytest.mark.parametrize("offset", [0, 4, 2048, 4092])

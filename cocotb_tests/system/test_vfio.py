@@ -12,8 +12,8 @@ from cocotb_tests.system import vfio_drive as vfio
 from cocotb_tests.system.remote_drive import MSIX
 from cocotb_tests.system.vfio_drive import CONFIG, EVENTFD, MASK, NONE, TRIGGER, UNMASK, Gone, Refused, Served
 from opentxssd import BLOCK
-from opentxssd.facts import NvmeOpcode
-from opentxssd.nvme import BASE, MEMORY, NvmeHost
+from opentxssd.facts import NvmeOpcode, NvmeStatus
+from opentxssd.nvme import BASE, MEMORY, Admin, NvmeHost
 
 PAGE = 4096
 
@@ -281,6 +281,50 @@ def test_memory_to_be_read_only_is_not_written(client):
     host.put(last, b"\x44" * BLOCK)
     host.command(NvmeOpcode.READ, prp1=far, nsid=1, dw10=41)
     assert host.get(last, BLOCK) == b"\x44" * BLOCK
+
+
+def unread(host, opcode, lba, blocks, **fields):
+    result = host.command(opcode, nsid=1, dw10=lba, dw12=blocks - 1, **host.pages(blocks * BLOCK) | fields)
+    return result.status == NvmeStatus.TRANSFER_ERROR and result.again
+
+
+def memory_that_fails_changes_nothing(host, nowhere):
+    """Data and list of commands at addresses of which nothing can be read."""
+    old = bytes(range(256)) * (4 * BLOCK // 256)
+    host.write(50, old)
+    host.put(host.buffer, bytes(4 * BLOCK))
+    for opcode in (NvmeOpcode.WRITE, NvmeOpcode.COMPARE):
+        assert unread(host, opcode, 50, 1, prp1=nowhere) and unread(host, opcode, 50, 2, prp2=nowhere)
+        assert unread(host, opcode, 50, 4, prp2=nowhere), "a list"
+    assert host.read(50, 4) == old
+    host.write(50, old[::-1])
+    assert host.read(50, 4) == old[::-1]
+
+
+def test_memory_that_is_not_shared_ends_its_command(client):
+    memory_that_fails_changes_nothing(started(client), BASE + (1 << 32))
+
+
+def test_memory_behind_the_end_of_a_region_ends_its_command(client):
+    memory_that_fails_changes_nothing(started(client), BASE + MEMORY)
+
+
+def test_memory_that_the_client_answers_with_an_error_ends_its_command(server):
+    drive = unshared(server)
+    far = BASE + (1 << 32)
+    drive.map(far, 1 << 20)  # which it has not
+    memory_that_fails_changes_nothing(started(drive), far)
+    drive.close()
+
+
+def test_a_queue_in_memory_that_is_not_shared_is_fatal_until_a_reset(client):
+    host = started(client)
+    host.check("create CQ", host.admin(Admin.CREATE_CQ, prp1=host.buffer, dw10=7 << 16 | 2, dw11=1))
+    host.check("create SQ", host.admin(Admin.CREATE_SQ, prp1=BASE + (1 << 32), dw10=7 << 16 | 2, dw11=2 << 16 | 1))
+    host.write32(0x1000 + 8 * 2, 1)
+    assert host.wait_csts(2, 2) & 1
+    host = started(client)
+    host.flush()
 
 
 def unshared(server, limit=1 << 20):

@@ -86,9 +86,16 @@ static void command(struct nvme *n) {
     if (a.waits || a.silent) return;
     if (a.status) {
         nvme_log_error(n, &(struct nvme_failed){.cid = (uint16_t)c->cid, .status = (uint16_t)a.status});
-        a.status |= NVME_DO_NOT_RETRY;
+        if (a.status != NVME_STATUS_TRANSFER_ERROR) a.status |= NVME_DO_NOT_RETRY;
     }
     nvme_hal_complete(c->cid, a.status, a.dw0);
+}
+
+/* Hardware goes no further: an entry of a submission queue could not be read, and nobody knows whose command it is. */
+static void unread(struct nvme *n) {
+    nvme_log_error(n, &(struct nvme_failed){.queue = NVME_NO_QUEUE, .cid = NVME_NO_COMMAND, .status = NVME_STATUS_TRANSFER_ERROR});
+    nvme_event_unread(n);
+    set_csts(n, n->csts | NVME_CSTS_CFS);
 }
 
 /* A command of the firmware's own that has ended is forgotten. */
@@ -126,6 +133,7 @@ static void one_round(struct nvme *n) {
             break;
         case NVME_ENABLED:
             nvme_event_doorbell(n, events);
+            if (events >> NVME_EVENT_SQE_UNREAD & 1) unread(n);
             if (nvme_hal_room()) nvme_events_step(n);
             if (nvme_hal_room() && !(n->csts & NVME_CSTS_SHUTTING)) command(n);
             break;

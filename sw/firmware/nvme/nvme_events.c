@@ -32,6 +32,8 @@ void nvme_event_doorbell(struct nvme *n, uint32_t events) {
     else if (events >> NVME_EVENT_DOORBELL_VALUE & 1) tell(n, NVME_EVENT_ERROR, 1, NVME_LOG_ERRORS);
 }
 
+void nvme_event_unread(struct nvme *n) { tell(n, NVME_EVENT_ERROR, NVME_EVENT_PERSISTENT, NVME_LOG_ERRORS); }
+
 void nvme_event_read(struct nvme *n, uint32_t log) {
     if (log == NVME_LOG_ERRORS) n->masked &= ~(1u << NVME_EVENT_ERROR);
     if (log == NVME_LOG_SMART) n->masked &= ~(1u << NVME_EVENT_SMART), n->told = 0;

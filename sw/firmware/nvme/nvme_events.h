@@ -19,6 +19,8 @@ struct nvme_answer nvme_abort(const struct nvme_command *c);
 uint32_t nvme_warnings(const struct nvme_drive *d);
 /* The host has done something that is an error, by enum nvme_event. */
 void nvme_event_doorbell(struct nvme *n, uint32_t events);
+/* An entry of a submission queue could not be read. */
+void nvme_event_unread(struct nvme *n);
 /* A log page was read, and its events may come again. */
 void nvme_event_read(struct nvme *n, uint32_t log);
 /* One round: looks at the warnings, completes a request. */

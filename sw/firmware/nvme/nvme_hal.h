@@ -37,9 +37,10 @@ void nvme_hal_complete(uint32_t cid, uint32_t status, uint32_t dw0);
 void nvme_hal_put(uint32_t word, uint32_t value);
 uint32_t nvme_hal_get(uint32_t word);
 /* Moves `bytes` (a multiple of 4) between byte `at` of the buffer and host memory; returns when they are there. Both
- * addresses are multiples of 4, and no 4 KiB border of the host's is passed. */
+ * addresses are multiples of 4, and no 4 KiB border of the host's is passed. False: the host's memory could not be read,
+ * and the buffer has anything there. */
 void nvme_hal_to_host(uint64_t address, uint32_t at, uint32_t bytes);
-void nvme_hal_from_host(uint64_t address, uint32_t at, uint32_t bytes);
+bool nvme_hal_from_host(uint64_t address, uint32_t at, uint32_t bytes) __attribute__((warn_unused_result));
 
 /* A queue: number 0 is the admin queue's. `valid` false clears it, and nvme_hal_queue_busy() says true until nothing of
  * it is under way. One at a time. */
@@ -62,6 +63,8 @@ void nvme_hal_modes(bool write_through, bool streams);
 struct nvme_failed {
     uint16_t queue, cid, status;
 };
+#define NVME_NO_QUEUE 0xffffu /* in the error log: of no one queue, of no one command */
+#define NVME_NO_COMMAND 0xffffu
 bool nvme_hal_failed(struct nvme_failed *failed);
 /* Weights of the queues' priorities, 0's based, and a burst as a power of two, as the feature has them. */
 void nvme_hal_arbitration(uint32_t word);

@@ -72,7 +72,10 @@ static void transfer(uint64_t address, uint32_t at, uint32_t bytes, bool to_host
 }
 
 void nvme_hal_to_host(uint64_t address, uint32_t at, uint32_t bytes) { transfer(address, at, bytes, true); }
-void nvme_hal_from_host(uint64_t address, uint32_t at, uint32_t bytes) { transfer(address, at, bytes, false); }
+bool nvme_hal_from_host(uint64_t address, uint32_t at, uint32_t bytes) {
+    transfer(address, at, bytes, false);
+    return !nvme_transfer_failed_read();
+}
 
 void nvme_hal_queue(const struct nvme_queue *q) {
     while (nvme_context_busy_read()) {} /* of a queue that is set: some clocks */

@@ -71,6 +71,7 @@ enum nvme_feature {
 
 /* Asynchronous events (section 5.2): type in 2:0, information in 15:8, log page in 23:16. */
 #define NVME_EVENT_ERROR 0u
+#define NVME_EVENT_PERSISTENT 3u /* of the drive itself, and of no one command */
 #define NVME_EVENT_SMART 1u
 #define NVME_EVENT_RELIABILITY 0u
 #define NVME_EVENT_SPARE 2u

@@ -6,13 +6,13 @@
 #define PAGE 4096u
 #define SCRATCH (PAGE - 8u)
 
-/* Entry of a list; the buffer's last bytes are zero again. */
-static uint64_t entry(uint64_t address) {
-    nvme_hal_from_host(address, SCRATCH, 8);
-    uint64_t value = nvme_hal_get(SCRATCH / 4) | (uint64_t)nvme_hal_get(SCRATCH / 4 + 1) << 32;
+/* Entry of a list; false: it could not be read. The buffer's last bytes are zero again. */
+static bool entry(uint64_t address, uint64_t *value) {
+    bool here = nvme_hal_from_host(address, SCRATCH, 8);
+    *value = nvme_hal_get(SCRATCH / 4) | (uint64_t)nvme_hal_get(SCRATCH / 4 + 1) << 32;
     nvme_hal_put(SCRATCH / 4, 0);
     nvme_hal_put(SCRATCH / 4 + 1, 0);
-    return value;
+    return here;
 }
 
 /* Within one page of the host's. Behind the buffer's end come zeroes. */
@@ -39,10 +39,10 @@ uint32_t nvme_send(const struct nvme_command *c, uint32_t from, uint32_t bytes) 
         uint64_t page = c->prp2;
         if (bytes - first > PAGE) {
             if (left > PAGE && list % PAGE == SCRATCH) { /* the last entry of a page of the list names the next one */
-                list = entry(list);
+                if (!entry(list, &list)) return NVME_STATUS_TRANSFER_ERROR;
                 if (list & 7) return NVME_STATUS_PRP_OFFSET;
             }
-            page = entry(list);
+            if (!entry(list, &page)) return NVME_STATUS_TRANSFER_ERROR;
             list += 8;
             if (page % PAGE) return NVME_STATUS_PRP_OFFSET;
         }

@@ -58,8 +58,10 @@ static uint8_t *transfer(uint64_t address, uint32_t where, uint32_t bytes) {
 void nvme_hal_to_host(uint64_t address, uint32_t where, uint32_t bytes) {
     memcpy(transfer(address, where, bytes), (uint8_t *)fake.buffer + where, bytes);
 }
-void nvme_hal_from_host(uint64_t address, uint32_t where, uint32_t bytes) {
-    memcpy((uint8_t *)fake.buffer + where, transfer(address, where, bytes), bytes);
+bool nvme_hal_from_host(uint64_t address, uint32_t where, uint32_t bytes) {
+    const uint8_t *from = transfer(address, where, bytes);
+    memcpy((uint8_t *)fake.buffer + where, from, bytes);
+    return fake.unreadable != address;
 }
 
 void nvme_hal_queue(const struct nvme_queue *q) {
@@ -151,7 +153,7 @@ uint32_t admin_at(struct fields f) {
     for (uint32_t i = 0; i < 2000 && !fake.completions; i++) rounds(1);
     CHECK(fake.completions == 1 && fake.completion[0].cid == cid);
     answer = fake.completion[0];
-    if (answer.status) CHECK(answer.status & NVME_DO_NOT_RETRY);
+    if (answer.status && answer.status != NVME_STATUS_TRANSFER_ERROR) CHECK(answer.status & NVME_DO_NOT_RETRY);
     return answer.status & 0x7ff;
 }
 

@@ -18,6 +18,7 @@ struct fake {
     uint64_t asq, acq;
     bool quiet, working;
     uint8_t memory[MEMORY];
+    uint64_t unreadable; /* an address of which nothing can be read */
     uint32_t buffer[NVME_BUFFER_WORDS];
     struct nvme_queue queue[2][NVME_QUEUES + 1]; /* submission, completion */
     uint32_t busy;                               /* rounds for which a context is busy, each time */

@@ -105,6 +105,26 @@ static void reset_amid_a_format(void) {
     CHECK(fake.csts == 0 && !fake.own_open && fake.completions == 0);
 }
 
+static void an_entry_that_cannot_be_read(void) {
+    enabled();
+    request(7);
+    fake.events = 1u << NVME_EVENT_SQE_UNREAD;
+    rounds(2);
+    CHECK(fake.csts == (NVME_CSTS_RDY | NVME_CSTS_CFS));
+    CHECK(fake.completions == 1 && fake.completion[0].cid == 7 && fake.completion[0].dw0 == 0x010300);
+    read_log(NVME_LOG_ERRORS, 0);
+    CHECK(got(0, 8) == 1 && got(8, 8) == 0xffff0008ffffffff && got(24, 4) == 0);
+    fake.cc |= 1u << 14; /* a shutdown is possible, and CFS stays */
+    rounds(200);
+    CHECK(fake.csts == (NVME_CSTS_RDY | NVME_CSTS_CFS | NVME_CSTS_SHUT));
+    fake.cc = 0, fake.events = 1u << NVME_EVENT_DISABLED | 1u << NVME_EVENT_SQE_UNREAD;
+    rounds(4);
+    CHECK(fake.csts == 0);
+    fake.cc = 0x00460001;
+    rounds(4);
+    CHECK(fake.csts == NVME_CSTS_RDY && nvme.errors == 1);
+}
+
 const struct test event_tests[] = {
     {"a warning completes a request once, until SMART is read", warnings},
     {"a wrong doorbell completes a request once, until the error log is read", doorbells},
@@ -112,5 +132,6 @@ const struct test event_tests[] = {
     {"nothing is completed while the completion queue is full, and nothing is lost", a_full_queue},
     {"Abort takes nothing back; Format deallocates all blocks, durably", abort_and_format},
     {"a reset in the middle of Format ends it", reset_amid_a_format},
+    {"an entry of a queue that cannot be read is fatal until a reset, and told", an_entry_that_cannot_be_read},
     {0},
 };

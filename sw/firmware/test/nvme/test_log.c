@@ -86,11 +86,33 @@ static void lists(void) {
                                    .prp2 = list}) == NVME_STATUS_PRP_OFFSET);
 }
 
+/* Neither an entry that names a page nor the one that names the next page of the list; and what is read then is not
+ * what was left of it. */
+static void lists_that_cannot_be_read(void) {
+    enabled();
+    uint64_t list = BASE + 0x20000 - 16, next = BASE + 0x30000;
+    memcpy(at(list), &(uint64_t){BASE + 0x40000}, 8);
+    memcpy(at(list + 8), &next, 8);
+    for (uint32_t i = 0; i < 2; i++) memcpy(at(next + 8 * i), &(uint64_t){BASE + 0x50000 + 0x2000 * i}, 8);
+    struct fields f = {
+        .opcode = NVME_GET_LOG_PAGE, .dw10 = (14336 / 4 - 1) << 16 | NVME_LOG_DRIVE, .prp1 = BASE + 0x1800, .prp2 = list};
+    for (uint32_t i = 0; i < 3; i++) {
+        fake.unreadable = i < 2 ? list + 8 * i : next;
+        CHECK(admin_at(f) == NVME_STATUS_TRANSFER_ERROR);
+        fake.unreadable = 0;
+        CHECK(admin_at(f) == 0 && memcmp(at(BASE + 0x1800), "OTXDRIVE", 8) == 0);
+        static const uint8_t zeroes[4096];
+        CHECK(memcmp(at(BASE + 0x50000), zeroes, 4096) == 0);
+    }
+    CHECK(nvme.errors == 3 && nvme.error[NVME_ERRORS - 1].status == NVME_STATUS_TRANSFER_ERROR);
+}
+
 const struct test log_tests[] = {
     {"SMART has the drive's health and the hosts' traffic, also when counters wrap", smart},
     {"the error log has the last failures of all queues, the newest first", errors},
     {"firmware slot, effects, the report of the start; no others", others},
     {"a log page is read from any multiple of 4, with zeroes behind its end", windows},
     {"a long read goes by a list of PRPs over two pages", lists},
+    {"a list that cannot be read is a transfer error, and the next command goes", lists_that_cannot_be_read},
     {0},
 };

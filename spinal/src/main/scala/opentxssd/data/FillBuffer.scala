@@ -26,7 +26,8 @@ case class FillAnswer(placeBits: Int) extends Bundle {
   * dropped. `awaited`: slots that have not got all of theirs. `held`: slots that have not moved all to the frame; only
   * one that is not may be opened. 32 beats that are here go to the frame as one AXI burst (`begun`, in the clock in
   * which it is decided), and its response is `answered`. So a slow host never holds the memory's write channel.
-  * `came`: a beat for a slot is here; `blocked`: it waits for memory, and so do those of all others.
+  * `came`: a beat for a slot is here; `blocked`: it waits for memory, and so do those of all others. `failed`: a beat
+  * with an error was taken for that place.
   * `close` (a bit for each place): no more beats are taken for it and no burst begins, from the next clock on; an
   * `open` in the same clock is undone. Its slots are not to be opened before each burst that has begun is answered.
   *
@@ -45,6 +46,7 @@ class FillBuffer(p: OtxParam, places: Int) extends Component {
   val wdata = slave port Stream(WriteBeat())
   val came = master port Flow(UInt(slotBits bits))
   val blocked = out port Bool()
+  val failed = master port Flow(UInt(placeBits bits))
   val axi = master port Axi4WriteOnly(p.axi)
   val begun = master port Flow(UInt(placeBits bits))
   val answered = master port Flow(FillAnswer(placeBits))
@@ -68,6 +70,8 @@ class FillBuffer(p: OtxParam, places: Int) extends Component {
   came.payload := slot
   blocked := beat.valid && !beat.ready
   private val kept = beat.fire && wanted
+  failed.valid := kept && beat.error
+  failed.payload := slot >> 1
   data.write(slot @@ received(slot)(5 downto 0), beat.data, kept)
   when(kept) {
     received(slot) := received(slot) + 1

@@ -25,6 +25,9 @@ case class FilledCmd() extends Bundle {
   * hears of `fetched` (rule epoch-issue, docs/interfaces/command-queue.md). `takes`: a command without data has a place
   * to wait in `filled`; `takesWrites`: a WRITE has one here, and one to wait in then.
   *
+  * A host that cannot give a block says so with its last beat (`error`). Then nothing more is asked of that WRITE, and
+  * when the blocks that were asked for have come, whatever they are, it ends as ABORTED with the frames that it took.
+  *
   * A host that stops. Of the requests whose beats have not all come the oldest one is looked at: when none of its beats
   * came for `timeout` times 256 clocks, and up to 256 more, its WRITE ends as ABORTED with the frames that it took; 0:
   * never. Then the next one is the oldest, and its clocks begin. So it is right for a host that answers requests in
@@ -60,7 +63,7 @@ class FrameFill(p: OtxParam) extends Component {
   axi << buffer.axi
 
   // What is known of the WRITE in each place
-  private val busy, aborted, abandoned, bad = Reg(Bits(places bits)) init 0
+  private val busy, aborted, broken, abandoned, bad = Reg(Bits(places bits)) init 0
   private val commands = Mem(HostCmd(), places)
   private val tags = Vec.fill(places)(Reg(UInt(5 bits)))
   private val blocks, asked = Vec.fill(places)(Reg(UInt(6 bits)))
@@ -75,6 +78,7 @@ class FrameFill(p: OtxParam) extends Component {
   when(ways(1).fire) {
     busy(place) := True
     aborted(place) := False
+    broken(place) := False
     abandoned(place) := False
     bad(place) := False
     tags(place) := ways(1).tag.resize(5)
@@ -85,9 +89,10 @@ class FrameFill(p: OtxParam) extends Component {
   // Ask: a frame and a request for each block
   private val wants = Vec(each { n =>
     val slot = Mux(asked(n).lsb, buffer.held(2 * n + 1), buffer.held(2 * n))
-    busy(n) && !aborted(n) && !abandoned(n) && asked(n) =/= blocks(n) && !slot
+    busy(n) && !aborted(n) && !broken(n) && !abandoned(n) && asked(n) =/= blocks(n) && !slot
   }).asBits
   when(fault && !free.valid)(abandoned := abandoned | wants)
+  when(buffer.failed.valid)(broken(buffer.failed.payload) := True)
   private val turn = RegInit(B(1, places bits)) // the place behind the last one that asked
   private val asking = OHMasking.roundRobin(wants, turn)
   private val asker = OHToUInt(asking)
@@ -142,7 +147,8 @@ class FrameFill(p: OtxParam) extends Component {
 
   // Hand over: the frames, then the command
   private val ended = Vec(each { n =>
-    busy(n) && aborted(n).mux(flying(n) === 0, owed(n) === 0 && (asked(n) === blocks(n) || abandoned(n)))
+    val asksNoMore = asked(n) === blocks(n) || abandoned(n) || broken(n)
+    busy(n) && aborted(n).mux(flying(n) === 0, owed(n) === 0 && asksNoMore)
   }).asBits
   private val handTurn = RegInit(B(1, places bits))
   private val next = OHMasking.roundRobin(ended, handTurn)
@@ -170,7 +176,7 @@ class FrameFill(p: OtxParam) extends Component {
   whole.status := StatusCode(Status.SUCCESS)
   when(abandoned(hand))(whole.status := StatusCode(Status.READ_ONLY))
   when(bad(hand))(whole.status := StatusCode(Status.WRITE_FAULT))
-  when(aborted(hand))(whole.status := StatusCode(Status.ABORTED))
+  when(aborted(hand) || broken(hand))(whole.status := StatusCode(Status.ABORTED))
   when(whole.fire) {
     handing := False
     busy(hand) := False

@@ -10,7 +10,8 @@ import spinal.lib._
   *
   * Contract. `goes` is each command that is given to the core. Each `cpl` becomes an `end` in the clock in which it
   * comes: its status is that of NVMe, its DW0 the core's result, for what commits the clocks since `goes`. A Compare
-  * that ended well and `differs` ends with COMPARE_FAILURE. A part that ended well of a slot that has more of them
+  * that ended well and `differs` ends with COMPARE_FAILURE, one whose data of the host is `unread` with TRANSFER_ERROR.
+  * A part that ended well of a slot that has more of them
   * (`several`) is `again`, not an `end`; any `end` of one is `cancel`. What commits and ends well is `took`.
   */
 class CommandEnds extends Component {
@@ -19,7 +20,7 @@ class CommandEnds extends Component {
   val goes = slave port Flow(HostCmd())
   val cpl = slave port Stream(Completion())
   val several = in port Bits(slots bits)
-  val compares, differs = in port Bool() // of the slot of `cpl`
+  val compares, differs, unread = in port Bool() // of the slot of `cpl`
   val again = master port Stream(UInt(slotBits bits))
   val cancel = master port Flow(UInt(slotBits bits))
   val end = master port Stream(CommandEnd())
@@ -45,6 +46,7 @@ class CommandEnds extends Component {
   end.slot := of
   end.status := CommandEnds(cpl.status)
   when(compares && differs && well)(end.status := CommandEnds.refusal(NvmeStatus.COMPARE_FAILURE))
+  when(compares && unread && well)(end.status := NvmeStatus.TRANSFER_ERROR)
   private val commit = commits.readAsync(of)
   end.dw0 := Mux(commit, now - since.readAsync(of), cpl.result)
   took.valid := end.fire && commit && well

@@ -16,7 +16,7 @@ case class SlotInfo() extends Bundle {
   *
   * Contract. One command after another, so that commands reach `cmd` in the order in which they come; one in four
   * clocks or more. Its PRPs are stored before, a list is read (`list`). A command that is refused, also for an entry of
-  * its list, or for which nothing is to be done, goes to `refused`; one that comes, or waits, while `killing` too, and
+  * its list or a list that could not be read, or for which nothing is to be done, goes to `refused`; one that comes, or waits, while `killing` too, and
   * neither reaches the core. Of a command of several parts the first one, or the list of ranges, goes from here, the
   * others are those of `parts`; what has an order waits while any is under way there (`several`). `owner` and `info`
   * are there from the clock before on. `counts`: a command with data goes.
@@ -32,7 +32,7 @@ class CommandEntry extends Component {
   val first = master port Flow(FirstPrp())
   val second = master port Flow(LaterPrp())
   val list = master port Stream(ListOf())
-  val listBad = in port Bool()
+  val listBad, listUnread = in port Bool()
   val cmd = master port Stream(HostCmd())
   val parts = master port Flow(PartsLeft())
   val refused = master port Stream(CommandEnd())
@@ -45,7 +45,7 @@ class CommandEntry extends Component {
   private val ranges = RegNext(c.kind === DataKind.RANGES)
   private val ordered = RegNext(c.cmd.order =/= Order.SIMPLE || c.cmd.barrier || c.cmd.opcode === Opcode.BARRIER)
   private val waits = ordered && several && !ranges
-  private val wrongList = Reg(Bool())
+  private val wrongList, unreadList = Reg(Bool())
   slot := c.cmd.tag.resized
   owner.valid := command.valid && step === 0
   owner.payload := c.owner
@@ -65,12 +65,14 @@ class CommandEntry extends Component {
   switch(step) {
     is(0) {
       wrongList := False
+      unreadList := False
       when(command.valid)(step := 1)
     }
     is(1)(step := Mux(bad, U(4), Mux(longList, U(2), U(3))))
     is(2)(when(list.ready) {
       wrongList := listBad
-      step := Mux(listBad || killing, U(4), U(3))
+      unreadList := listUnread
+      step := Mux(listBad || listUnread || killing, U(4), U(3))
     })
     is(3) {
       when(command.ready)(step := 0)
@@ -103,6 +105,7 @@ class CommandEntry extends Component {
   when(!c.nothing) {
     refused.status := (B"1000" ##
       Mux(c.status =/= 0, c.status, Mux(wrongList, U(NvmeStatus.PRP_OFFSET), U(NvmeStatus.ABORT_REQUESTED)))).asUInt
+    when(unreadList)(refused.status := NvmeStatus.TRANSFER_ERROR) // may be read another time
   }
   command.ready := cmd.fire || refused.fire || step === 3 && ranges
 }

@@ -9,7 +9,7 @@ import spinal.lib._
   *
   * Contract. Each `command` that is taken has exactly one `end`, which its slot's next command comes behind. What it
   * asks of the core goes to `cmd` with its slot as the tag, one at a time, and each `cpl` is that of the slot's last
-  * one. `killing`: what is not on its way to the core ends. `compares`, `differs`: of the slot of `cpl`.
+  * one. `killing`: what is not on its way to the core ends. `compares`, `differs`, `unread`: of the slot of `cpl`.
   * Reset forgets all.
   */
 class CommandFlow(lbas: BigInt) extends Component {
@@ -25,12 +25,12 @@ class CommandFlow(lbas: BigInt) extends Component {
   val first = master port Flow(FirstPrp())
   val later = master port Flow(LaterPrp())
   val listRead = master port Stream(DmaRead())
-  val listData = slave port Stream(DmaBeat())
+  val listData = slave port Stream(DmaReadBeat())
   val range = master port Stream(BytesOf())
-  val ranges = slave port Stream(DmaBeat())
+  val ranges = slave port Stream(DmaReadBeat())
   val cmd = master port Stream(HostCmd())
   val cpl = slave port Stream(Completion())
-  val compares, differs = in port Bool()
+  val compares, differs, unread = in port Bool()
   val end = master port Stream(CommandEnd())
   val took = master port Flow(UInt(32 bits)) // clocks of a commit that ended well
 
@@ -50,6 +50,7 @@ class CommandFlow(lbas: BigInt) extends Component {
   later.payload := Mux(list.later.valid, list.later.payload, entry.second.payload)
   list.go << entry.list
   entry.listBad := list.bad
+  entry.listUnread := list.unread
   listRead << list.read
   list.data << listData
   parts.begin << entry.parts
@@ -62,6 +63,7 @@ class CommandFlow(lbas: BigInt) extends Component {
   ends.several := parts.several
   ends.compares := compares
   ends.differs := differs
+  ends.unread := unread
   parts.again << ends.again
   parts.cancel << ends.cancel
   took << ends.took

@@ -25,7 +25,7 @@ case class PartsLeft() extends Bundle {
   * Contract. `begin`: a slot has parts, which is `several(slot)` until the last one has gone to `cmd`; the first step
   * of one with ranges is taken here, others wait for `again`, that the part under way has ended. A range comes by
   * `range`, 16 bytes of what the PRPs name, when its turn comes. A range that is past the end ends the command with
-  * LBA_RANGE, the last one with success, if its last part has not (`end`). `cancel`: the slot has ended otherwise.
+  * LBA_RANGE, one that could not be read with TRANSFER_ERROR, the last one with success, if its last part has not (`end`). `cancel`: the slot has ended otherwise.
   * `killing`: no part begins any more. Slots take turns, and one that waits for its range holds up the others. Reset
   * forgets all.
   */
@@ -38,7 +38,7 @@ class CommandParts(lbas: BigInt) extends Component {
   val killing = in port Bool()
   val several = out port Bits(slots bits)
   val range = master port Stream(BytesOf())
-  val ranges = slave port Stream(DmaBeat())
+  val ranges = slave port Stream(DmaReadBeat())
   val cmd = master port Stream(HostCmd())
   val end = master port Stream(CommandEnd())
 
@@ -63,7 +63,7 @@ class CommandParts(lbas: BigInt) extends Component {
   private val slot = Reg(UInt(slotBits bits))
   private val now = Reg(Rest())
   private val high = Reg(Bool())
-  private val past = Reg(Bool())
+  private val past, unread = Reg(Bool())
   private val count = Mux(now.left > OtxParam.maxBlocks, U(OtxParam.maxBlocks), now.left.resize(6))
   private val lastPart = RegNext(now.left <= OtxParam.maxBlocks && now.index === now.ranges)
   private val found = rests.readSync(line.io.pop.payload)
@@ -79,6 +79,7 @@ class CommandParts(lbas: BigInt) extends Component {
       now := found
       high := False
       past := False
+      unread := False
       step := 2
     }
     is(2) { // what is next
@@ -97,6 +98,7 @@ class CommandParts(lbas: BigInt) extends Component {
       } otherwise {
         now.lba := ranges.data(31 downto 0).asUInt
         past := ranges.data(63 downto 32) =/= 0
+        unread := ranges.error
         step := 7
       }
     })
@@ -106,6 +108,7 @@ class CommandParts(lbas: BigInt) extends Component {
         past := True
         step := 5
       }
+      when(unread)(step := 5)
       high := False
     }
   }
@@ -131,6 +134,7 @@ class CommandParts(lbas: BigInt) extends Component {
   end.slot := slot
   end.dw0 := 0
   end.status := Mux(past, U(CommandEnds.refusal(NvmeStatus.LBA_RANGE), 15 bits), U(0, 15 bits))
+  when(unread)(end.status := NvmeStatus.TRANSFER_ERROR)
 
   when(stops)(open(slot) := False)
   when(cancel.valid)(open(cancel.payload) := False)

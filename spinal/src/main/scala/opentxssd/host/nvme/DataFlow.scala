@@ -10,7 +10,7 @@ import spinal.lib._
   * Contract. `info`, `first` and `later` are what is known of a slot. What the core asks for is read from host memory,
   * what it delivers is written there, or compared with what is there; `range` reads 16 bytes of what a slot names.
   * `ending`: the slot whose completion comes; it waits while `holds`, until the writes of all blocks that have begun
-  * stand before what is written next, and a comparison has ended. `compares`, `differs`: of that slot.
+  * stand before what is written next, and a comparison has ended. `compares`, `differs`, `unread`: of that slot.
   */
 class DataFlow extends Component {
   import Nvme._
@@ -23,11 +23,11 @@ class DataFlow extends Component {
   val goes = slave port Flow(HostCmd())
   val ended = in port Bool()
   val ending = in port UInt(slotBits bits)
-  val holds, compares, differs = out port Bool()
+  val holds, compares, differs, unread = out port Bool()
   val range = slave port Stream(BytesOf())
-  val ranges = master port Stream(DmaBeat())
+  val ranges = master port Stream(DmaReadBeat())
   val read = master port Stream(DmaRead())
-  val readData = slave port Stream(DmaBeat())
+  val readData = slave port Stream(DmaReadBeat())
   val write = master port Stream(DmaWrite())
   val writeData = master port Stream(DmaBeat())
   val busy = out port Bool()
@@ -74,6 +74,7 @@ class DataFlow extends Component {
   writeData << delivery.data
   compares := isCompared(ending)
   differs := delivery.differs(ending)
+  unread := delivery.unread(ending)
   delivery.ending := ending
   holds := delivery.pending || compares && delivery.comparing
   busy := reads.busy || delivery.busy

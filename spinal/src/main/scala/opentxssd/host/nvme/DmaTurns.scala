@@ -8,13 +8,13 @@ import spinal.lib._
   *
   * Contract. Of the readers that want something the first goes; its bytes come back to it, in the order of its reads.
   * At most eight reads are open. A reader whose bytes wait for it holds up the others' bytes. Latency: a clock each
-  * way. Reset forgets open reads: none may be open then.
+  * way. An error comes with the last beat of its read. Reset forgets open reads: none may be open then.
   */
 class DmaReads(readers: Int) extends Component {
   val wants = Vec(slave(Stream(DmaRead())), readers)
-  val gets = Vec(master(Stream(DmaBeat())), readers)
+  val gets = Vec(master(Stream(DmaReadBeat())), readers)
   val dma = master port Stream(DmaRead())
-  val dmaData = slave port Stream(DmaBeat())
+  val dmaData = slave port Stream(DmaReadBeat())
   val busy = out port Bool()
 
   private val arbiter = StreamArbiterFactory().lowerFirst.noLock.build(DmaRead(), readers)

@@ -8,7 +8,8 @@ import spinal.lib._
   *
   * Contract. `seek` sets the index, `put` writes a word there and adds one to it, `next` adds one; `word` is that of
   * the index, two clocks after it changed. `transfer` begins one, of `length` bytes from word `first` on, two clocks
-  * for 64 bits from the host and five to it; until it has ended (`busy`) the buffer is its own. Reset ends it.
+  * for 64 bits from the host and five to it; until it has ended (`busy`) the buffer is its own; `failed`, from then to the next
+  * one: host memory could not be read, and the buffer has anything there. Reset ends it.
   */
 class FirmwareBuffer extends Component {
   val seek = slave port Flow(UInt(10 bits))
@@ -16,9 +17,9 @@ class FirmwareBuffer extends Component {
   val next = in port Bool()
   val word = out port Bits(32 bits)
   val transfer = slave port Flow(HostTransfer())
-  val busy = out port Bool()
+  val busy, failed = out port Bool()
   val read = master port Stream(DmaRead())
-  val readData = slave port Stream(DmaBeat())
+  val readData = slave port Stream(DmaReadBeat())
   val write = master port Stream(DmaWrite())
   val writeData = master port Stream(DmaBeat())
 
@@ -35,6 +36,10 @@ class FirmwareBuffer extends Component {
     under := True
   }
   busy := under
+  private val unread = RegInit(False)
+  failed := unread
+  when(transfer.valid && !under)(unread := False)
+  when(readData.fire && readData.error)(unread := True)
   read.valid := begins && !now.toHost
   read.address := now.address
   read.length := now.length

@@ -23,17 +23,17 @@ object HostRead {
   *
   * Contract. `want` is a multiple of eight bytes. Its bytes go to the output of its kind, in the order of the wants, at
   * one beat a clock. Reads leave eight clocks after `want` was taken; a want on two pages is two of them, and the
-  * second one begins with the upper half of a beat when the first has an odd number of words. Four wants are under way
-  * at most.
+  * second one begins with the upper half of a beat when the first has an odd number of words. An error of either comes
+  * with the last beat of the want. Four wants are under way at most.
   */
 class HostReads extends Component {
   val want = slave port Stream(HostRead())
   val ask = master port Stream(BytesOf())
   val answer = slave port Flow(Pieces())
   val read = master port Stream(DmaRead())
-  val data = slave port Stream(DmaBeat())
+  val data = slave port Stream(DmaReadBeat())
   val wdata = master port Stream(WriteBeat())
-  val compared, range = master port Stream(DmaBeat())
+  val compared, range = master port Stream(DmaReadBeat())
   val busy = out port Bool()
 
   private case class Open() extends Bundle {
@@ -70,17 +70,22 @@ class HostReads extends Component {
   // words of both pieces, one behind the other
   private val now = open.io.pop
   private val second, holds = RegInit(False) // the second piece comes; a word waits
+  private val failed = RegInit(False) // the first one could not be read
   private val held = Reg(Bits(32 bits))
   private val one = data.last && now.odd // one word in this beat
-  private val joined = Stream(DmaBeat())
+  private val joined = Stream(DmaReadBeat())
   joined.valid := data.valid && now.valid && (holds || !one)
   joined.data := Mux(holds, data.data(31 downto 0) ## held, data.data)
   joined.last := data.last && (second || !now.two)
+  joined.error := joined.last && (failed || data.error)
   data.ready := now.valid && (joined.ready || !holds && one)
   when(data.fire) {
     held := Mux(holds, data.data(63 downto 32), data.data(31 downto 0))
     holds := holds ^ one
-    when(data.last)(second := now.two && !second)
+    when(data.last) {
+      second := now.two && !second
+      failed := now.two && !second && data.error
+    }
   }
   now.ready := joined.fire && joined.last
 
@@ -89,6 +94,7 @@ class HostReads extends Component {
   wdata.request := now.request
   wdata.data := joined.data
   wdata.last := joined.last
+  wdata.error := joined.error
   compared << outs(1)
   range << outs(2)
   busy := step =/= 0 || now.valid || open.io.occupancy =/= 0

@@ -12,7 +12,7 @@ case class NvmeHost() extends Bundle with IMasterSlave {
   val barReq = Stream(BarRequest())
   val barRsp = Stream(Bits(64 bits))
   val dmaRead = Stream(DmaRead())
-  val dmaReadData = Stream(DmaBeat())
+  val dmaReadData = Stream(DmaReadBeat())
   val dmaWrite = Stream(DmaWrite())
   val dmaWriteData = Stream(DmaBeat())
   val msixEnable, msixMask = Bool() // of the MSI-X capability's message control
@@ -40,12 +40,13 @@ case class NvmeControl() extends Bundle {
 case class NvmeState() extends Bundle {
   val cc, aqa = Bits(32 bits)
   val asq, acq = Bits(64 bits)
-  val events = Bits(NvmeEvent.FUNCTION_RESET + 1 bits) // until they are cleared
+  val events = Bits(NvmeEvent.SQE_UNREAD + 1 bits) // until they are cleared
   val quiet = Bool() // nothing of a controller that was disabled is under way
   val adminValid = Bool() // an admin command is here
   val adminWord = Bits(32 bits) // that of `adminIndex`
   val bufferWord = Bits(32 bits) // that of the buffer's index; two clocks after it changed
   val transferring = Bool() // a transfer is under way
+  val transferFailed = Bool() // the last one could not read host memory
   // since reset; they wrap
   val hostReads, hostWrites, blocksRead, blocksWritten = UInt(32 bits)
   val latencyCount = UInt(32 bits) // COMMITs in bucket `latencyIndex` (CommitLatencies.scala)
@@ -55,7 +56,7 @@ case class NvmeState() extends Bundle {
 case class NvmeFirmwarePort() extends Bundle with IMasterSlave {
   val control = Ports.bare(NvmeControl())
   val state = Ports.bare(NvmeState())
-  val eventsClear = Flow(Bits(NvmeEvent.FUNCTION_RESET + 1 bits)) // those whose bit is 1
+  val eventsClear = Flow(Bits(NvmeEvent.SQE_UNREAD + 1 bits)) // those whose bit is 1
   val context = Stream(QueueContext()) // taken when it is done
   val adminIndex = UInt(4 bits)
   val latencyIndex = UInt(5 bits)

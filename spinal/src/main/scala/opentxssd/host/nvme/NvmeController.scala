@@ -17,7 +17,8 @@ import spinal.lib._
   * command is, and the interrupt is sent behind it. Only what a SQE names is read or written, and queues, and what
   * firmware asks for.
   *
-  * Latency and what is not done: docs/interfaces/nvme.md. Errors: a status in the CQE, and the next command. When CC.EN
+  * Latency and what is not done: docs/interfaces/nvme.md. Errors: a status in the CQE, and the next command; a SQE that cannot
+  * be read stops all until CC.EN is cleared. When CC.EN
   * is cleared nothing is fetched any more, all queues are gone, what the core has ends without CQEs, and then it is
   * `quiet`. Reset loses all.
   */
@@ -111,6 +112,8 @@ class NvmeController(p: OtxParam) extends Component {
   reads.wants(0) << submissions.read
   intake.beats << reads.gets(0)
   intake.fetched << submissions.fetched
+  intake.stop := gone
+  registers.unread := intake.unread
   submissions.arrived << intake.arrived
   mailbox.beats << intake.admin
   mailbox.fetches := submissions.fetched.fire && submissions.fetched.payload.queue === 0
@@ -149,6 +152,7 @@ class NvmeController(p: OtxParam) extends Component {
   data.ended := cpl.fire
   flow.compares := data.compares
   flow.differs := data.differs
+  flow.unread := data.unread
   completions.ends << flow.end
   hostData <> data.core
   reads.wants(3) << data.read
@@ -181,6 +185,7 @@ class NvmeController(p: OtxParam) extends Component {
   buffer.transfer << firmware.transfer
   firmware.state.bufferWord := buffer.word
   firmware.state.transferring := buffer.busy
+  firmware.state.transferFailed := buffer.failed
   reads.wants(2) << buffer.read
   buffer.readData << reads.gets(2)
   private val messages = msix.message.map { m =>

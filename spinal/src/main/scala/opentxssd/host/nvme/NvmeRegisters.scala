@@ -21,10 +21,11 @@ class NvmeRegisters extends Component {
   val functionReset = in port Bool()
   val control = in port NvmeControl()
   val wrong = in port Bits(2 bits) // doorbell register, value
-  val eventsClear = slave port Flow(Bits(NvmeEvent.FUNCTION_RESET + 1 bits))
+  val unread = in port Bool() // for a clock: a SQE could not be read
+  val eventsClear = slave port Flow(Bits(NvmeEvent.SQE_UNREAD + 1 bits))
   val cc, aqa = out port Bits(32 bits)
   val asq, acq = out port Bits(64 bits)
-  val events = out port Bits(NvmeEvent.FUNCTION_RESET + 1 bits)
+  val events = out port Bits(NvmeEvent.SQE_UNREAD + 1 bits)
   val disabled = out port Bool() // for a clock: EN went from 1 to 0
   val submitted, completed = master port Flow(Doorbell()) // new tails of submission, heads of completion queues
   val table = master port TableAccess()
@@ -68,12 +69,13 @@ class NvmeRegisters extends Component {
 
   private val eventsReg = Reg(cloneOf(events)) init 0
   events := eventsReg
-  private val now = Vec(Bool(), NvmeEvent.FUNCTION_RESET + 1)
+  private val now = Vec(Bool(), NvmeEvent.SQE_UNREAD + 1)
   now(NvmeEvent.CC_CHANGED) := on(2) && newCc =/= ccReg
   now(NvmeEvent.DISABLED) := disabled
   now(NvmeEvent.DOORBELL_REGISTER) := wrong(0)
   now(NvmeEvent.DOORBELL_VALUE) := wrong(1)
   now(NvmeEvent.FUNCTION_RESET) := functionReset
+  now(NvmeEvent.SQE_UNREAD) := unread
   eventsReg := (eventsReg & ~eventsClear.payload.andMask(eventsClear.valid)) | now.asBits
 
   // doorbells, DSTRD 0

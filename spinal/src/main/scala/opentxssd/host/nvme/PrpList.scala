@@ -14,25 +14,25 @@ case class ListOf() extends Bundle {
 /** Reads the PRP list of a command into the store.
   *
   * Contract. `go` is taken when the list has been read, `bad` says then that an entry has an offset that it must not
-  * have. A list that does not fit in what is left of its page goes on at the beginning of the page that the last entry
+  * have, `unread` that the list could not be read. A list that does not fit in what is left of its page goes on at the beginning of the page that the last entry
   * there names. Entries behind a bad one are not used. One list at a time: one read of host memory, or two.
   */
 class PrpList extends Component {
   val go = slave port Stream(ListOf())
-  val bad = out port Bool()
+  val bad, unread = out port Bool()
   val read = master port Stream(DmaRead())
-  val data = slave port Stream(DmaBeat())
+  val data = slave port Stream(DmaReadBeat())
   val later = master port Flow(LaterPrp())
 
   private val step = Reg(UInt(2 bits)) init 0
   private val address = Reg(UInt(64 bits))
   private val left = Reg(UInt(6 bits)) // entries that have not come
   private val entry = Reg(UInt(5 bits))
-  private val wrong = Reg(Bool())
+  private val wrong, failed = Reg(Bool())
   private val room = U(512, 10 bits) - address(11 downto 3) // words in this page
   private val chained = Reg(Bool()) // the last word of this read is a page of the list
   private val words = Reg(UInt(6 bits))
-  private val chains = chained && !wrong && data.data(11 downto 0) === 0
+  private val chains = chained && !wrong && !data.error && data.data(11 downto 0) === 0
   private val ends = RegNext(step === 3 && data.valid && data.last && !chains, False)
   switch(step) {
     is(0) {
@@ -40,6 +40,7 @@ class PrpList extends Component {
       left := go.entries
       entry := 0
       wrong := False
+      failed := False
       when(go.valid && !ends)(step := 1)
     }
     is(1) {
@@ -52,6 +53,7 @@ class PrpList extends Component {
       words := words - 1
       val chain = chained && data.last
       when(data.data(11 downto 0) =/= 0)(wrong := True)
+      when(data.error)(failed := True)
       when(!chain) {
         entry := entry + 1
         left := left - 1
@@ -64,6 +66,7 @@ class PrpList extends Component {
   }
   go.ready := ends
   bad := wrong
+  unread := failed
   read.valid := step === 2
   read.address := address
   read.length := (words @@ U(0, 3 bits)).resized

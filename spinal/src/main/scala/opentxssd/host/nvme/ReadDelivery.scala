@@ -12,7 +12,7 @@ import spinal.lib._
   * when the first of two has an odd number of words it takes a beat more. Their writes are wanted ten clocks after the
   * first beat, while the block before is on its way. `compares` says of the slot `slot` whether its blocks are
   * compared: then the host's come by `compare` and `compared`, and a word that is not the same makes `differs` of the
-  * slot, until `forget`. `pending`: a block has begun whose writes are not wanted yet; `comparing`: one of the slot
+  * slot, one that could not be read `unread`, until `forget`. `pending`: a block has begun whose writes are not wanted yet; `comparing`: one of the slot
   * `ending` that is not compared yet: of other slots the core may keep the rest until the completion is taken.
   */
 class ReadDelivery extends Component {
@@ -26,10 +26,10 @@ class ReadDelivery extends Component {
   val write = master port Stream(DmaWrite())
   val data = master port Stream(DmaBeat())
   val compare = master port Stream(HostRead())
-  val compared = slave port Stream(DmaBeat())
+  val compared = slave port Stream(DmaReadBeat())
   val forget = slave port Flow(UInt(slotBits bits))
   val ending = in port UInt(slotBits bits)
-  val differs = out port Bits(slots bits)
+  val differs, unread = out port Bits(slots bits)
   val pending, comparing, busy = out port Bool()
 
   private case class Block() extends Bundle {
@@ -134,13 +134,19 @@ class ReadDelivery extends Component {
   }
   private val mine = line.zipWithIndex.map { case (of, i) => compareds > i && of === ending }.orR
   private val just = RegNext(compared1, False)
-  comparing := mine || just || RegNext(just, False) // until `differs` knows
+  comparing := mine || just || RegNext(just, False) // until `differs` and `unread` know
 
-  private val bad = Reg(Bits(slots bits)) init 0
+  private val bad, failed = Reg(Bits(slots bits)) init 0
   private val was = RegNext(unequal, False)
+  private val failedWas = RegNext(both && compared.error, False)
   private val wasSlot = RegNext(split.slot)
   when(was)(bad(wasSlot) := True)
-  when(forget.valid)(bad(forget.payload) := False)
+  when(failedWas)(failed(wasSlot) := True)
+  when(forget.valid) {
+    bad(forget.payload) := False
+    failed(forget.payload) := False
+  }
   differs := bad
+  unread := failed
   busy := pending || split.valid || splits.io.occupancy =/= 0 || front.valid || beats.io.occupancy =/= 0
 }

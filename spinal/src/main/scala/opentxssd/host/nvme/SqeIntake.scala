@@ -19,14 +19,20 @@ case class Sqe() extends Bundle {
   * Contract. For each entry of `fetched`, in order, eight `beats` come, which are always taken: eight SQEs have a place
   * here, and `fetched` waits when they are on their way or here. Those of the admin queue go on to `admin`, an I/O
   * command becomes one `sqe`, a clock after its last beat went through the line. `arrived` for a clock when the last
-  * beat of either has. Reset forgets all.
+  * beat of either has.
+  *
+  * A SQE that could not be read (`error` with its last beat) is no command: nobody knows whose. It is `unread`, for a
+  * clock, and it and all behind it stay here until `stop`. Then they go on, for they have slots to give back: whoever
+  * takes them does nothing of what is stopped. Reset forgets all.
   */
 class SqeIntake extends Component {
   val fetched = slave port Stream(Fetched())
-  val beats = slave port Stream(DmaBeat())
+  val beats = slave port Stream(DmaReadBeat())
+  val stop = in port Bool()
   val admin = master port Stream(DmaBeat())
   val sqe = master port Stream(Sqe())
   val arrived = master port Flow(Fetched())
+  val unread = out port Bool()
   val busy = out port Bool()
 
   private val line = StreamFifo(Fetched(), 8)
@@ -37,9 +43,11 @@ class SqeIntake extends Component {
   private val beat = Reg(UInt(3 bits)) init 0
   private val taken = Reg(Sqe())
 
-  private val waiting = StreamFifo(Bits(64 bits), 64)
-  waiting.io.push << beats.translateWith(beats.data)
-  private val words = waiting.io.pop
+  private val waiting = StreamFifo(Bits(65 bits), 64)
+  waiting.io.push << beats.translateWith(beats.error ## beats.data)
+  private val holds = waiting.io.pop.valid && waiting.io.pop.payload.msb && !stop
+  unread := holds.rise(False)
+  private val words = waiting.io.pop.haltWhen(holds).map(_(63 downto 0))
   admin.valid := words.valid && now.valid && ofAdmin
   admin.data := words.payload
   admin.last := beat.andR
