@@ -17,11 +17,13 @@ a CQE behind its data. A completion does not overtake a write that the core has 
 as they may.
 
 Reset. While `link_up` is 0 (power-on reset, hot reset, a lost link) the function is reset, LitePCIe's endpoint too, and
-what was under way is lost: no write is sent, and reads are answered as `DmaReads` says. The 7-series block has no
+what was under way is lost: no write is sent, and reads fail. The 7-series block has no
 function level reset.
 
-What LitePCIe 2024.12 has no way for: a completion with an error ends no read, so the controller waits until the link
-goes down; a request with 64 address bits, an I/O or a locked one gets no answer, so BAR 0 must not be 64 bits wide.
+Errors. A read that the host answers with an error status, or with poisoned data, fails (`DmaReads`). One that it does
+not answer waits until the link goes down.
+
+What LitePCIe 2024.12 has no way for: a request with 64 address bits, an I/O or a locked one gets no answer, so BAR 0 must not be 64 bits wide.
 """
 
 from litepcie.core.crossbar import LitePCIeCrossbar
@@ -83,24 +85,18 @@ class Endpoint(LiteXModule):
         )
 
 
-def give_up_clocks(g):
-    """After so many clocks the drive has given up every WRITE whose host has stopped (decision 038), with a tenth."""
-    return 4 * 256 * g.host_timeout * 11 // 10
-
-
 class NvmeEndpoint(LiteXModule):
     """`nvme`: what has `transport`, `msix_enable`, `msix_mask` and `function_reset`; `quiet`: a signal of it."""
 
-    def __init__(self, phy, nvme, quiet, give_up):
+    def __init__(self, phy, nvme, quiet):
         assert phy.bar0_mask == ~(BAR_BYTES - 1) & 0xFFFF_FFFF, "BAR 0 has 16 KiB"
-        assert give_up > 0, "a drive that waits for a host for ever cannot end what a reset has cut off"
         down, off = Signal(reset=1), Signal()
         self.sync += down.eq(~phy.link_up)
         self.receive = ResetInserter()(TlpReceive(phy.data_width))
         self.endpoint = ResetInserter()(Endpoint(self.receive.source, phy.bar0_mask))
         port, ends = self.endpoint.crossbar, nvme.transport
         wrote, over = Signal(), Signal()  # over: the core is quiet, and no write of it waits here
-        self.reads = DmaReads(port.get_master_port(read_only=True), phy, down, over, give_up)
+        self.reads = DmaReads(port.get_master_port(read_only=True), phy, down, over)
         self.writes = DmaWrites(port.get_master_port(write_only=True), phy, off, down, wrote)
         # all requests; with a constant the choice would be a process that no simulator begins
         requests = port.get_slave_port(lambda address: address < BAR_BYTES)

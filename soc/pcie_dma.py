@@ -7,9 +7,11 @@ LitePCIe 2024.12 loses the last word. Its controller gives each request a tag an
 requests. A read crosses no border of 4 KiB, so no request does. Requests wait while the host has not set Bus Master
 Enable.
 
-When the link goes down (`down`) answers to the reads that are open do not come any more. The core gets zeros for them,
-and for others of the controller that was, but only after `give_up` clocks: by then the drive has given up the WRITEs
-that wait for that data (`host_timeout`). `cut` is 1 from the moment the link goes down until the core is `quiet`, its
+A read of which a request was answered with an error (TlpReceive) has all its beats, and `error` with the last one, when
+all of its requests have ended.
+
+When the link goes down (`down`) answers to the reads that are open do not come any more. They, and others of the
+controller that was, get an error at once. `cut` is 1 from the moment the link goes down until the core is `quiet`, its
 writes have left here too, and no read is open.
 
 `DmaWrites`. A write becomes memory writes of the maximum payload size at most; one begins when all of its data is here,
@@ -25,19 +27,20 @@ from migen import FSM, Cat, If, Mux, NextState, NextValue, Signal
 from opentxssd.facts import layout
 from soc import streams
 
-OPEN, ORDERS, BEATS = 8, 4, 128  # reads; writes that wait; beats of their data
+OPEN, ASKED, ORDERS, BEATS = 8, 16, 4, 128  # reads; their requests; writes that wait; beats of their data
 SETTLED = 15  # clocks for which the core must be quiet
 
 
 class DmaReads(LiteXModule):
-    def __init__(self, port, phy, down, quiet, give_up):
-        self.want, self.data = want, data = [streams.endpoint(layout(name)) for name in ("DmaRead", "DmaBeat")]
+    def __init__(self, port, phy, down, quiet):
+        self.want, self.data = want, data = [streams.endpoint(layout(name)) for name in ("DmaRead", "DmaReadBeat")]
         self.cut = Signal()
         self.opened = opened = stream.SyncFIFO([("odd", 1), ("words", 11)], OPEN)
-        self.ask(want, port.source, phy, down, opened.sink)
-        self.give(port.sink, opened.source, data, down, quiet, give_up)
+        self.asked = asked = stream.SyncFIFO([("final", 1)], ASKED)  # requests, and whether they end their read
+        self.ask(want, port.source, phy, down, opened.sink, asked.sink)
+        self.give(port.sink, opened.source, asked.source, data, down, quiet)
 
-    def ask(self, want, request, phy, down, opened):
+    def ask(self, want, request, phy, down, opened, asked):
         address, beats, size = Signal(64), Signal(10), Signal(10)
         last = Signal(13)
         most = phy.max_request_size[3:]
@@ -63,9 +66,11 @@ class DmaReads(LiteXModule):
         )
         fsm.act(
             "ASK",
-            request.valid.eq(phy.bus_master & ~self.cut & ~down),
+            request.valid.eq(phy.bus_master & asked.ready & ~self.cut & ~down),
+            asked.final.eq(beats == size),
             If(
                 request.valid & request.ready,
+                asked.valid.eq(1),
                 NextValue(address, address + Cat(0, 0, 0, size)),
                 NextValue(beats, beats - size),
                 If(beats == size, NextState("WAIT")),
@@ -73,17 +78,29 @@ class DmaReads(LiteXModule):
             If(self.cut | down, NextState("WAIT")),
         )
 
-    def give(self, got, opened, data, down, quiet, give_up):
+    def give(self, got, opened, asked, data, down, quiet):
         """`odd`: the first word of what was read is not wanted; then each beat waits for the word behind it."""
         begun, held, left, rest = Signal(), Signal(32), Signal(11), Signal(11)
-        waits, still, gone = Signal(max=give_up + 1), Signal(max=SETTLED + 1), Signal()
+        still, lost, ends = Signal(max=SETTLED + 1), Signal(), Signal()
         alone = Signal()  # the word that waits is the last one
+        failed, over = Signal(), Signal()  # a request of this read has failed; all of them have ended
+        fails = Signal()
         self.comb += [
             left.eq(Mux(begun, rest, opened.words)),
             data.last.eq(left <= 2),
-            gone.eq(waits == give_up),
+            lost.eq(self.cut | down),
             alone.eq(opened.odd & begun & (left == 1)),
-            If(self.cut | down, data.valid.eq(opened.valid & gone), got.ready.eq(1)).Elif(
+            fails.eq(opened.valid & ~alone & got.valid & got.err),
+            data.error.eq(data.last & (lost | over)),
+            ends.eq(got.valid & got.ready & got.last & got.end),
+            asked.ready.eq(ends | lost),
+            If(lost, data.valid.eq(opened.valid), got.ready.eq(1)).Elif(
+                over,
+                data.valid.eq(1),
+            ).Elif(
+                failed | fails,
+                got.ready.eq(1),
+            ).Elif(
                 opened.valid,
                 data.data.eq(Mux(opened.odd, Cat(held, got.dat[:32]), got.dat)),
                 data.valid.eq(alone | got.valid & (begun | ~opened.odd)),
@@ -97,10 +114,12 @@ class DmaReads(LiteXModule):
                 data.valid & data.ready,
                 begun.eq(~data.last),
                 rest.eq(left - 2),
-            ).Elif(got.valid & got.ready & opened.valid & ~self.cut & ~down, begun.eq(1), rest.eq(left)),
-            If(down, waits.eq(0), still.eq(0), self.cut.eq(1)).Elif(
+            ).Elif(got.valid & got.ready & opened.valid & ~lost & ~failed & ~fails, begun.eq(1), rest.eq(left)),
+            If(lost | over & data.ready & data.last, failed.eq(0), over.eq(0)).Elif(
+                failed | fails, failed.eq(1), over.eq(over | ends & asked.final)
+            ),
+            If(down, still.eq(0), self.cut.eq(1)).Elif(
                 self.cut,
-                If(~gone, waits.eq(waits + 1)),
                 If(~quiet | opened.valid | data.valid, still.eq(0)).Else(still.eq(still + 1)),
                 If(still == SETTLED, self.cut.eq(0)),
             ),

@@ -6,7 +6,9 @@ whole beats of it, have the end that their length says, and from its own convert
 lower half. So both directions are counted here, by the length in the header.
 
 `TlpReceive`: PHY to endpoint; a TLP has as many beats as its header says (a digest is cut off), half a beat of 128 bits
-each; no clock is lost in between.
+each; no clock is lost in between. A completion that brings no data, or poisoned data, has an error status, and one
+without data is the last one of its request, for LitePCIe looks at the status of each, but finds the end of a request by
+length and byte count only, and does not look at the poison bit.
 `TlpSend`: the TLPs of several sources in turn, whole ones, to the PHY; what a source gives behind the end that the
 header says is dropped, and the last beat has the byte enables of the words that are there. `wrote`: the last beat of a
 memory write was taken.
@@ -21,6 +23,7 @@ from litex.soc.interconnect.packet import Arbiter
 from migen import Cat, If, Mux, Signal
 
 CORE_BITS = 64
+COMPLETION = 0b0_01010  # type, and three words of header
 
 
 def words_of(header):
@@ -43,6 +46,7 @@ class TlpReceive(LiteXModule):
         left, beats = Signal(12), Signal(12)  # beats of 64 bits that come, with the one that is here
         words, count = words_of(sink.dat)
         half = Mux(upper, sink.dat[-CORE_BITS:], sink.dat[:CORE_BITS])
+        head, completion, empty, failed = Signal(CORE_BITS), Signal(), Signal(), Signal()  # of a completion
         end, step, taken = Signal(), Signal(), Signal()
         self.comb += [
             *count,
@@ -50,7 +54,13 @@ class TlpReceive(LiteXModule):
             taken.eq(upper | (not wide) | (beats == 1) | skip),  # nothing behind it in this beat is wanted
             end.eq(sink.last & taken),
             source.valid.eq(sink.valid & ~skip),
+            head.eq(sink.dat[:CORE_BITS]),
+            completion.eq(begin & (head[24:30] == COMPLETION)),
+            empty.eq(completion & ~head[30]),
+            failed.eq(completion & (head[14] | ~head[30])),
             source.dat.eq(half),
+            If(empty, source.dat[:10].eq(head[34:44])),  # as many words as are left
+            If(failed, source.dat[45].eq(1)),
             source.be.eq(0xFF),
             source.last.eq((beats == 1) | end),
             step.eq(sink.valid & (source.ready | skip)),
@@ -83,6 +93,7 @@ class TlpSend(LiteXModule):
             out.valid.eq(merged.valid & ~skip),
             merged.ready.eq(out.ready | skip),
             out.dat.eq(merged.dat),
+            If(here == 1, out.dat[32:].eq(0)),  # a source may change what is behind its end
             out.be.eq(Mux(here == 1, 0x0F, 0xFF)),
             out.last.eq(here <= 2),
             self.wrote.eq(out.valid & out.ready & out.last & write),

@@ -3,7 +3,8 @@
 has the memory that the drive's TLPs read and write. TLPs are packed, unpacked and checked by cocotbext-pcie.
 
 What a root complex may do, it does at random: completions are split at multiples of 64 bytes, those of several reads
-come mixed and in any order, requests to BAR 0 come between them. What a device must keep is asserted: lengths, byte
+come mixed and in any order, requests to BAR 0 come between them; a request of which bytes cannot be read gets an error
+status, at once or behind some of its data, or poisoned data. What a device must keep is asserted: lengths, byte
 enables, 4 KiB borders, tags, sizes, no words behind a TLP's end, nothing without Bus Master Enable, no completion in
 front of a write that was begun before its answer.
 """
@@ -30,7 +31,7 @@ class Root(HostPages):
         self.wrote = self.message = lambda *_: None
         self.payload, self.request = 128, 512
         self.master = self.link = True
-        self.seen = dict.fromkeys("split mixed_tags wide narrow beside messages fences".split(), 0)
+        self.seen = dict.fromkeys("split mixed_tags wide narrow beside messages fences ur ca late poisoned".split(), 0)
         self.bytes = len(dut.rx_payload_be)
         self.dwords, self.last_tag, self.clock = [], None, 0
         self.begun = self.written = 0  # bytes of writes that the core has begun, and that have come
@@ -67,11 +68,18 @@ class Root(HostPages):
 
     def _complete(self, tag):
         _, address, left, sent, tlp = self.open[tag]
+        fails = self.fails(address, left)
+        if fails and self.rng.random() < 0.4:
+            return self._refuse(tag)
         borders = [n for n in range(1, left) if (address + n) % BORDER == 0]
         size = self.rng.choice([left, *borders])
         cpl = Tlp.create_completion_data_for_tlp(tlp, ROOT)
         cpl.set_data(self.get(address, size))
         cpl.byte_count, cpl.lower_address = left, address & 0x7F
+        if fails and size == left:
+            cpl.ep = True
+            self.seen["poisoned"] += 1
+            self.failed += 1
         self._send(cpl)
         self.seen["split"] += size < left
         self.seen["mixed_tags"] += sent and self.last_tag != tag
@@ -79,6 +87,17 @@ class Root(HostPages):
         self.open[tag][1:4] = address + size, left - size, True
         if size == left:
             del self.open[tag]
+
+    def _refuse(self, tag):
+        """The rest of it gets an error status."""
+        _, address, left, sent, tlp = self.open.pop(tag)
+        status = self.rng.choice([CplStatus.UR, CplStatus.CA])
+        cpl = Tlp.create_completion_for_tlp(tlp, ROOT, status=status)
+        cpl.byte_count, cpl.lower_address = left, address & 0x7F
+        self._send(cpl)
+        self.seen["ur" if status == CplStatus.UR else "ca"] += 1
+        self.seen["late"] += sent
+        self.failed += 1
 
     def reset(self):
         """The link is down: what was on its way is lost."""
