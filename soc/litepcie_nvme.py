@@ -23,7 +23,8 @@ function level reset.
 Errors. A read that the host answers with an error status, or with poisoned data, fails (`DmaReads`). One that it does
 not answer waits until the link goes down.
 
-What LitePCIe 2024.12 has no way for: a request with 64 address bits, an I/O or a locked one gets no answer, so BAR 0 must not be 64 bits wide.
+What LitePCIe 2024.12 has no way for: a request with 64 address bits, an I/O or a locked one gets no answer, so BAR 0
+must not be 64 bits wide.
 """
 
 from litepcie.core.crossbar import LitePCIeCrossbar

@@ -94,13 +94,16 @@ class DmaReads(LiteXModule):
             data.error.eq(data.last & (lost | over)),
             ends.eq(got.valid & got.ready & got.last & got.end),
             asked.ready.eq(ends | lost),
-            If(lost, data.valid.eq(opened.valid), got.ready.eq(1)).Elif(
+            If(lost, data.valid.eq(opened.valid), got.ready.eq(1))
+            .Elif(
                 over,
                 data.valid.eq(1),
-            ).Elif(
+            )
+            .Elif(
                 failed | fails,
                 got.ready.eq(1),
-            ).Elif(
+            )
+            .Elif(
                 opened.valid,
                 data.data.eq(Mux(opened.odd, Cat(held, got.dat[:32]), got.dat)),
                 data.valid.eq(alone | got.valid & (begun | ~opened.odd)),

@@ -103,7 +103,9 @@ class FrameFillBench(Stepper):
         self.asked[beat["request"]] = tag
         self.last[tag] = clock
         late = clock - self.errors.get(tag, clock)
-        assert late < 20 or self.requests.stall, f"a block is asked for {late} clocks behind one that could not be given"
+        assert late < 20 or self.requests.stall, (
+            f"a block is asked for {late} clocks behind one that could not be given"
+        )
         self.host.wanted(tag, beat["request"], words(c["stamps"][beat["block"]]), beat["block"] in c["unread"])
 
     def beat(self, beat, clock):

@@ -52,7 +52,9 @@ class WriteData:
                 return
             words = r["words"]
             word, last = words.pop(0), not words
-            self.wdata.queue.append(dict(request=r["request"], data=word, last=int(last), error=int(last and r["error"])))
+            self.wdata.queue.append(
+                dict(request=r["request"], data=word, last=int(last), error=int(last and r["error"]))
+            )
             if r["tag"] in self.stopped and r in self.open:
                 self.stopped[r["tag"]] -= 1
             if not words:

@@ -132,7 +132,9 @@ async def reads_that_the_host_answers_with_an_error_fail_and_no_others(dut):
         h.unreadable = 0.15
         for n, offset in enumerate((0, 4, 8, 2052, 4092)):
             h.submit(pair, h.move(WRITE, 32 * n, 1 + n % 3, offset))
-            h.submit(pair, h.move((NvmeOpcode.COMPARE, WRITE)[turn % 2], 32 * n + 8, 4, offset, list_at=8 * 504 + 8 * n))
+            h.submit(
+                pair, h.move((NvmeOpcode.COMPARE, WRITE)[turn % 2], 32 * n + 8, 4, offset, list_at=8 * 504 + 8 * n)
+            )
         h.unreadable = 0.0
         h.submit(pair, h.move(WRITE, 500, 3, 4))
         h.ring(pair)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """otx_nvme that is disabled or reset at random, with everything under way: host memory and core that stop, masks,
-coalescing, admin commands, memory that cannot be read, queues of SQEs among it. Nothing is left: no slot, no admin command, no interrupt, no access to host memory.
+coalescing, admin commands, memory that cannot be read, queues of SQEs among it. Nothing is left: no slot, no admin
+command, no interrupt, no access to host memory.
 
 Source of what a disable must do: NVMe 1.4, 7.3.2; docs/interfaces/nvme.md.
 """

@@ -7,8 +7,8 @@ Of the SQEs two fifths are right, a fifth is right but for some bits, a fifth ha
 one of ten goes to the admin queue. They go to four queues of different lengths in batches of up to 12. After a batch:
 
 - each SQE has exactly one CQE, of its queue and its identifier (NvmeHost.poll), within CLOCKS;
-- right ones have the status that they must have; of some a page of data or the list is at NOWHERE: those change nothing,
-  and say so;
+- right ones have the status that they must have; of some a page of data, or the list, is at NOWHERE: those change
+  nothing, and say so;
 - a byte of host memory that no SQE of the batch names is as it was, and what a right READ names is data of its blocks:
   of some write that may be visible by then. Bytes that other SQEs name are in JUNK, and may be anything;
 - each block that an SQE names has what it had, or what one of them writes; a few others have what they had.

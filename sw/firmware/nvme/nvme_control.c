@@ -93,7 +93,8 @@ static void command(struct nvme *n) {
 
 /* Hardware goes no further: an entry of a submission queue could not be read, and nobody knows whose command it is. */
 static void unread(struct nvme *n) {
-    nvme_log_error(n, &(struct nvme_failed){.queue = NVME_NO_QUEUE, .cid = NVME_NO_COMMAND, .status = NVME_STATUS_TRANSFER_ERROR});
+    nvme_log_error(
+        n, &(struct nvme_failed){.queue = NVME_NO_QUEUE, .cid = NVME_NO_COMMAND, .status = NVME_STATUS_TRANSFER_ERROR});
     nvme_event_unread(n);
     set_csts(n, n->csts | NVME_CSTS_CFS);
 }

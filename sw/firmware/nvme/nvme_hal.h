@@ -37,8 +37,8 @@ void nvme_hal_complete(uint32_t cid, uint32_t status, uint32_t dw0);
 void nvme_hal_put(uint32_t word, uint32_t value);
 uint32_t nvme_hal_get(uint32_t word);
 /* Moves `bytes` (a multiple of 4) between byte `at` of the buffer and host memory; returns when they are there. Both
- * addresses are multiples of 4, and no 4 KiB border of the host's is passed. False: the host's memory could not be read,
- * and the buffer has anything there. */
+ * addresses are multiples of 4, and no 4 KiB border of the host's is passed. False: the host's memory could not be
+ * read, and the buffer has anything there. */
 void nvme_hal_to_host(uint64_t address, uint32_t at, uint32_t bytes);
 bool nvme_hal_from_host(uint64_t address, uint32_t at, uint32_t bytes) __attribute__((warn_unused_result));
 

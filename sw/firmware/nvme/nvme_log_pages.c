@@ -18,7 +18,7 @@ void nvme_page_errors(const struct nvme *n) {
         nvme_put(64 * i + 8, 2, e->queue);
         nvme_put(64 * i + 10, 2, e->cid);
         nvme_put(64 * i + 12, 2, (uint32_t)e->status << 1);
-        nvme_put(64 * i + 14, 2, 0xffff);           /* which field was wrong is not known */
+        nvme_put(64 * i + 14, 2, 0xffff);                                /* which field was wrong is not known */
         nvme_put(64 * i + 24, 4, e->queue && e->queue != NVME_NO_QUEUE); /* namespace */
     }
 }

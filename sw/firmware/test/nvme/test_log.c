@@ -94,8 +94,10 @@ static void lists_that_cannot_be_read(void) {
     memcpy(at(list), &(uint64_t){BASE + 0x40000}, 8);
     memcpy(at(list + 8), &next, 8);
     for (uint32_t i = 0; i < 2; i++) memcpy(at(next + 8 * i), &(uint64_t){BASE + 0x50000 + 0x2000 * i}, 8);
-    struct fields f = {
-        .opcode = NVME_GET_LOG_PAGE, .dw10 = (14336 / 4 - 1) << 16 | NVME_LOG_DRIVE, .prp1 = BASE + 0x1800, .prp2 = list};
+    struct fields f = {.opcode = NVME_GET_LOG_PAGE,
+                       .dw10 = (14336 / 4 - 1) << 16 | NVME_LOG_DRIVE,
+                       .prp1 = BASE + 0x1800,
+                       .prp2 = list};
     for (uint32_t i = 0; i < 3; i++) {
         fake.unreadable = i < 2 ? list + 8 * i : next;
         CHECK(admin_at(f) == NVME_STATUS_TRANSFER_ERROR);

@@ -16,10 +16,10 @@ case class SlotInfo() extends Bundle {
   *
   * Contract. One command after another, so that commands reach `cmd` in the order in which they come; one in four
   * clocks or more. Its PRPs are stored before, a list is read (`list`). A command that is refused, also for an entry of
-  * its list or a list that could not be read, or for which nothing is to be done, goes to `refused`; one that comes, or waits, while `killing` too, and
-  * neither reaches the core. Of a command of several parts the first one, or the list of ranges, goes from here, the
-  * others are those of `parts`; what has an order waits while any is under way there (`several`). `owner` and `info`
-  * are there from the clock before on. `counts`: a command with data goes.
+  * its list or a list that could not be read, or for which nothing is to be done, goes to `refused`; one that comes, or
+  * waits, while `killing` too, and neither reaches the core. Of a command of several parts the first one, or the list
+  * of ranges, goes from here, the others are those of `parts`; what has an order waits while any is under way there
+  * (`several`). `owner` and `info` are there from the clock before on. `counts`: a command with data goes.
   */
 class CommandEntry extends Component {
   import Nvme._

@@ -25,9 +25,9 @@ case class PartsLeft() extends Bundle {
   * Contract. `begin`: a slot has parts, which is `several(slot)` until the last one has gone to `cmd`; the first step
   * of one with ranges is taken here, others wait for `again`, that the part under way has ended. A range comes by
   * `range`, 16 bytes of what the PRPs name, when its turn comes. A range that is past the end ends the command with
-  * LBA_RANGE, one that could not be read with TRANSFER_ERROR, the last one with success, if its last part has not (`end`). `cancel`: the slot has ended otherwise.
-  * `killing`: no part begins any more. Slots take turns, and one that waits for its range holds up the others. Reset
-  * forgets all.
+  * LBA_RANGE, one that could not be read with TRANSFER_ERROR, the last one with success, if its last part has not
+  * (`end`). `cancel`: the slot has ended otherwise. `killing`: no part begins any more. Slots take turns, and one that
+  * waits for its range holds up the others. Reset forgets all.
   */
 class CommandParts(lbas: BigInt) extends Component {
   import Nvme._

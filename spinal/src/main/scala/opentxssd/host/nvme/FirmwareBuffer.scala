@@ -8,8 +8,8 @@ import spinal.lib._
   *
   * Contract. `seek` sets the index, `put` writes a word there and adds one to it, `next` adds one; `word` is that of
   * the index, two clocks after it changed. `transfer` begins one, of `length` bytes from word `first` on, two clocks
-  * for 64 bits from the host and five to it; until it has ended (`busy`) the buffer is its own; `failed`, from then to the next
-  * one: host memory could not be read, and the buffer has anything there. Reset ends it.
+  * for 64 bits from the host and five to it; until it has ended (`busy`) the buffer is its own; `failed`, from then to
+  * the next one: host memory could not be read, and the buffer has anything there. Reset ends it.
   */
 class FirmwareBuffer extends Component {
   val seek = slave port Flow(UInt(10 bits))

@@ -17,10 +17,9 @@ import spinal.lib._
   * command is, and the interrupt is sent behind it. Only what a SQE names is read or written, and queues, and what
   * firmware asks for.
   *
-  * Latency and what is not done: docs/interfaces/nvme.md. Errors: a status in the CQE, and the next command; a SQE that cannot
-  * be read stops all until CC.EN is cleared. When CC.EN
-  * is cleared nothing is fetched any more, all queues are gone, what the core has ends without CQEs, and then it is
-  * `quiet`. Reset loses all.
+  * Latency and what is not done: docs/interfaces/nvme.md. Errors: a status in the CQE, and the next command; a SQE that
+  * cannot be read stops all until CC.EN is cleared. When CC.EN is cleared nothing is fetched any more, all queues are
+  * gone, what the core has ends without CQEs, and then it is `quiet`. Reset loses all.
   */
 class NvmeController(p: OtxParam) extends Component {
   setDefinitionName("otx_nvme")

@@ -14,8 +14,9 @@ case class ListOf() extends Bundle {
 /** Reads the PRP list of a command into the store.
   *
   * Contract. `go` is taken when the list has been read, `bad` says then that an entry has an offset that it must not
-  * have, `unread` that the list could not be read. A list that does not fit in what is left of its page goes on at the beginning of the page that the last entry
-  * there names. Entries behind a bad one are not used. One list at a time: one read of host memory, or two.
+  * have, `unread` that the list could not be read. A list that does not fit in what is left of its page goes on at the
+  * beginning of the page that the last entry there names. Entries behind a bad one are not used. One list at a time:
+  * one read of host memory, or two.
   */
 class PrpList extends Component {
   val go = slave port Stream(ListOf())

@@ -12,8 +12,9 @@ import spinal.lib._
   * when the first of two has an odd number of words it takes a beat more. Their writes are wanted ten clocks after the
   * first beat, while the block before is on its way. `compares` says of the slot `slot` whether its blocks are
   * compared: then the host's come by `compare` and `compared`, and a word that is not the same makes `differs` of the
-  * slot, one that could not be read `unread`, until `forget`. `pending`: a block has begun whose writes are not wanted yet; `comparing`: one of the slot
-  * `ending` that is not compared yet: of other slots the core may keep the rest until the completion is taken.
+  * slot, one that could not be read `unread`, until `forget`. `pending`: a block has begun whose writes are not wanted
+  * yet; `comparing`: one of the slot `ending` that is not compared yet: of other slots the core may keep the rest until
+  * the completion is taken.
   */
 class ReadDelivery extends Component {
   import Nvme._
