@@ -20,8 +20,8 @@ Reset. While `link_up` is 0 (power-on reset, hot reset, a lost link) the functio
 what was under way is lost: no write is sent, and reads fail. The 7-series block has no
 function level reset.
 
-Errors. A read that the host answers with an error status, or with poisoned data, fails (`DmaReads`). One that it does
-not answer waits until the link goes down.
+Errors. A read that the host answers with an error status, or with poisoned data, fails (`DmaReads`). So does one that
+it does not answer, `timeout` clocks after the last sign of any read (`ReadTags`).
 
 What LitePCIe 2024.12 has no way for: a request with 64 address bits, an I/O or a locked one gets no answer, so BAR 0
 must not be 64 bits wide.
@@ -35,10 +35,11 @@ from migen import If, Mux, ResetInserter, Signal
 
 from soc.pcie_bar import BarSlave
 from soc.pcie_dma import DmaReads, DmaWrites
+from soc.pcie_tags import TAGS, ReadTags
 from soc.pcie_tlp import CORE_BITS, TlpReceive, TlpSend
 
 BAR_BYTES = 16 * 1024
-PENDING = 8  # read requests that LitePCIe has under way
+COMPLETION_TIMEOUT_MS = 50  # the most that PCIe's default range has
 # of Xilinx' pcie_7x: NVM Express of one function, and MSI-X as otx_nvme has it; the numbers are hexadecimal
 S7 = {
     "Class_Code_Base": "01",
@@ -60,10 +61,11 @@ class Endpoint(LiteXModule):
     address bits and the next one has 64, even if that is not valid yet.
     """
 
-    def __init__(self, received, bar0_mask):
+    def __init__(self, received, bar0_mask, timeout):
         self.depacketizer = LitePCIeTLPDepacketizer(CORE_BITS, "big", bar0_mask, ["REQUEST", "COMPLETION"])
         self.packetizer = LitePCIeTLPPacketizer(CORE_BITS, "big", address_width=64, capabilities=["REQUEST"])
-        self.crossbar = LitePCIeCrossbar(CORE_BITS, address_width=64, max_pending_requests=PENDING)
+        self.crossbar = LitePCIeCrossbar(CORE_BITS, address_width=64, max_pending_requests=TAGS)
+        self.tags = tags = ReadTags(CORE_BITS, timeout)
         wanted, request, self.source = self.crossbar.phy_master.source, self.packetizer.req_sink, self.packetizer.source
         free, passes, kept = (
             Signal(reset=1),
@@ -73,9 +75,14 @@ class Endpoint(LiteXModule):
         self.comb += [
             received.connect(self.depacketizer.sink),
             self.depacketizer.req_source.connect(self.crossbar.phy_slave.sink),
-            self.depacketizer.cmp_source.connect(self.crossbar.phy_master.sink),
-            passes.eq(~wanted.first | free),
-            wanted.connect(request, omit={"valid", "ready", *kept}),
+            self.depacketizer.cmp_source.connect(tags.sink),
+            tags.source.connect(self.crossbar.phy_master.sink),
+            tags.tag.eq(wanted.tag),
+            tags.begins.eq(request.valid & ~wanted.we),
+            tags.asked.eq(tags.begins & request.ready),
+            passes.eq((~wanted.first | free) & (wanted.we | tags.begun | ~tags.stops)),
+            wanted.connect(request, omit={"valid", "ready", "tag", *kept}),
+            request.tag.eq(Mux(wanted.we, wanted.tag, tags.stamp)),
             request.valid.eq(wanted.valid & passes),
             wanted.ready.eq(request.ready & passes),
             *(getattr(request, name).eq(Mux(request.valid, getattr(wanted, name), was)) for name, was in kept.items()),
@@ -89,12 +96,12 @@ class Endpoint(LiteXModule):
 class NvmeEndpoint(LiteXModule):
     """`nvme`: what has `transport`, `msix_enable`, `msix_mask` and `function_reset`; `quiet`: a signal of it."""
 
-    def __init__(self, phy, nvme, quiet):
+    def __init__(self, phy, nvme, quiet, timeout):
         assert phy.bar0_mask == ~(BAR_BYTES - 1) & 0xFFFF_FFFF, "BAR 0 has 16 KiB"
         down, off = Signal(reset=1), Signal()
         self.sync += down.eq(~phy.link_up)
         self.receive = ResetInserter()(TlpReceive(phy.data_width))
-        self.endpoint = ResetInserter()(Endpoint(self.receive.source, phy.bar0_mask))
+        self.endpoint = ResetInserter()(Endpoint(self.receive.source, phy.bar0_mask, timeout))
         port, ends = self.endpoint.crossbar, nvme.transport
         wrote, over = Signal(), Signal()  # over: the core is quiet, and no write of it waits here
         self.reads = DmaReads(port.get_master_port(read_only=True), phy, down, over)

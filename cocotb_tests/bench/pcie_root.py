@@ -4,7 +4,8 @@ has the memory that the drive's TLPs read and write. TLPs are packed, unpacked a
 
 What a root complex may do, it does at random: completions are split at multiples of 64 bytes, those of several reads
 come mixed and in any order, requests to BAR 0 come between them; a request of which bytes cannot be read gets an error
-status, at once or behind some of its data, or poisoned data. What a device must keep is asserted: lengths, byte
+status, at once or behind some of its data, or poisoned data. One of a page in `mute` gets nothing, or nothing but the
+first of its data, until `answer_late`. What a device must keep is asserted: lengths, byte
 enables, 4 KiB borders, tags, sizes, no words behind a TLP's end, nothing without Bus Master Enable, no completion in
 front of a write that was begun before its answer.
 """
@@ -36,6 +37,7 @@ class Root(HostPages):
         self.dwords, self.last_tag, self.clock = [], None, 0
         self.begun = self.written = 0  # bytes of writes that the core has begun, and that have come
         self.marks = []  # of the answers that the core gave
+        self.mute, self.late = set(), []
         self.silent = self.had_open = False  # reads are not answered; there were some when the link went down
         self.rx = stepper.add(Source(dut, "rx", ["dat", "be", "last"], stall, rng))
         stepper.add(self)
@@ -68,6 +70,10 @@ class Root(HostPages):
 
     def _complete(self, tag):
         _, address, left, sent, tlp = self.open[tag]
+        if address >> 12 in self.mute and (sent or self.rng.random() < 0.7):
+            self.late.append(self.open.pop(tag)[1:])
+            self.failed += 1
+            return
         fails = self.fails(address, left)
         if fails and self.rng.random() < 0.4:
             return self._refuse(tag)
@@ -87,6 +93,15 @@ class Root(HostPages):
         self.open[tag][1:4] = address + size, left - size, True
         if size == left:
             del self.open[tag]
+
+    def answer_late(self):
+        """With data that is not there any more, for reads that were given up."""
+        for address, left, _, tlp in self.late:
+            cpl = Tlp.create_completion_data_for_tlp(tlp, ROOT)
+            cpl.set_data(bytes(left))
+            cpl.byte_count, cpl.lower_address = left, address & 0x7F
+            self._send(cpl)
+        self.late = []
 
     def _refuse(self, tag):
         """The rest of it gets an error status."""

@@ -19,6 +19,7 @@ from cocotb_tests.bench.nvme_host import MESSAGES
 from cocotb_tests.bench.nvme_random import anything
 from cocotb_tests.bench.pcie_root import BASE, WRITES, PcieHost
 from cocotb_tests.bench.runner import BUILD, ROOT, run
+from cocotb_tests.tb.nvme_pcie_top import TIMEOUT
 from opentxssd.facts import BLOCK, NvmeEvent, NvmeOpcode, NvmeStatus
 
 VERILOG = os.environ.get("OTX_VERILOG_DIR", "build/tiny/verilog")
@@ -141,6 +142,39 @@ async def reads_that_the_host_answers_with_an_error_fail_and_no_others(dut):
         await h.drain()
     assert h.statuses[NvmeStatus.TRANSFER_ERROR] > 5 and h.statuses[0] > 5
     assert all(h.memory.seen[what] for what in ("ur", "ca", "late", "poisoned")), h.memory.seen
+
+
+@simulated
+async def reads_that_are_never_answered_fail_in_time_and_late_answers_are_nobodys(dut):
+    """Also when the epochs come again, and with answers between those to reads that have their tags now."""
+    h, pair = await ready(dut, 64, 128, 512, stall=0.1, jitter=40, pace=1.0)
+    for turn in range(6):
+        bad = [
+            h.submit(pair, h.move(op, 60 * n, 2, 4 * n))
+            for n, op in enumerate((WRITE, NvmeOpcode.COMPARE)[: 1 + turn % 2])
+        ]
+        for record in bad:
+            page = record.pieces[turn % 2][0] >> 12
+            h.memory.mute.add(page)
+            h.memory.failing.add(page)
+        h.ring(pair)
+        if turn == 0:
+            await h.until(lambda: h.memory.late)
+            begin = h.clock
+            await h.until(lambda: h.pairs[1].head == 1)
+            assert TIMEOUT <= h.clock - begin < 2 * TIMEOUT, h.clock - begin
+        await h.drain()
+        assert all(r.done == NvmeStatus.TRANSFER_ERROR for r in bad)
+        for n in range(3):
+            h.submit(pair, h.move(WRITE, 200 + 8 * n, 3, 4))
+        h.ring(pair)
+        if turn % 3:
+            await h.until(lambda: h.memory.open)
+        assert h.memory.late
+        h.memory.answer_late()
+        await h.drain()
+        assert all(h.core.blocks[200 + 8 * n + i] != bytes(BLOCK) for n in range(3) for i in range(3))
+    assert set(h.statuses) == {0, NvmeStatus.TRANSFER_ERROR}
 
 
 @simulated

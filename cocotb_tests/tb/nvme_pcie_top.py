@@ -2,7 +2,8 @@
 """`nvme_pcie_top.py FOLDER BITS VERILOG`: `NvmeEndpoint` over a PHY that is ports only (FOLDER/pcie_transport_BITS.v),
 and FOLDER/nvme_pcie_top_BITS.v: it in front of `otx_nvme`, whose other ports are those of the top.
 
-The PHY's streams are `rx` and `tx` (BITS wide), its other signals PINS.
+The PHY's streams are `rx` and `tx` (BITS wide), its other signals PINS. A read that is not answered fails
+after TIMEOUT clocks.
 """
 
 import re
@@ -22,6 +23,7 @@ try:
 except ImportError as e:
     sys.exit(f"nvme_pcie_top: {e}; source tools/env.sh first")
 
+TIMEOUT = 1500
 PINS = {"id": 16, "max_request_size": 16, "max_payload_size": 16} | dict.fromkeys(
     ("link_up", "bus_master", "msix_enable", "msix_mask"), 1
 )
@@ -50,7 +52,7 @@ class Top(LiteXModule):
         self.cd_sys = ClockDomain("sys")
         self.comb += [self.cd_sys.clk.eq(platform.request("clk")), self.cd_sys.rst.eq(platform.request("reset"))]
         phy, front = Phy(bits), Front()
-        self.pcie = NvmeEndpoint(phy, front, platform.request("quiet"))
+        self.pcie = NvmeEndpoint(phy, front, platform.request("quiet"), TIMEOUT)
         self.comb += [getattr(phy, name).eq(platform.request(name)) for name in PINS]
         self.comb += [platform.request(f"nvme_{name}").eq(getattr(front, name)) for name in SIGNALS]
         for name, fields, taken, bare in joints(bits):

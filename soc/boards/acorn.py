@@ -32,7 +32,7 @@ try:
 
     from soc import geometry, streams
     from soc.boards.ecpix5 import LOG_BYTES, Ecpix5
-    from soc.litepcie_nvme import BAR_BYTES, S7, NvmeEndpoint
+    from soc.litepcie_nvme import BAR_BYTES, COMPLETION_TIMEOUT_MS, S7, NvmeEndpoint
     from soc.soc import MODEL_ROM_BYTES, SRAM_BYTES, OtxSoC, write_includes
 except ImportError as e:
     sys.exit(f"acorn: {e}; source tools/env.sh first")
@@ -110,9 +110,9 @@ class Acorn(OtxSoC):
         self.add_memory("table", self.otx.table, g.table_base, g.table_bytes, 0, half=HALF)
         self.add_memory("frame", self.otx.frame, g.frame_base, g.frame_bytes, HALF, half=HALF)
         self.nand = NandPins(self.otx.nand, g)
-        self.add_pcie_front(platform)
+        self.add_pcie_front(platform, clk_freq * COMPLETION_TIMEOUT_MS // 1000)
 
-    def add_pcie_front(self, platform):
+    def add_pcie_front(self, platform, timeout):
         self.comb += platform.request("pcie_clkreq_n").eq(0)
         phy = self.pcie_phy = S7PCIEPHY(
             platform, platform.request("pcie_x4"), data_width=128, bar0_size=BAR_BYTES, msi_type="msi-x"
@@ -122,7 +122,7 @@ class Acorn(OtxSoC):
         phy.pcie_phy_params.update(o_cfg_interrupt_msixfm=phy.add_resync(masked))
         phy.link_up, phy.bus_master = phy._link_status.fields.status, phy._bus_master_enable.status
         phy.msix_enable, phy.msix_mask = phy._msix_enable.status, masked
-        self.pcie = NvmeEndpoint(phy, self.nvme, self.nvme.quiet.status)
+        self.pcie = NvmeEndpoint(phy, self.nvme, self.nvme.quiet.status, timeout)
 
 
 def sources():
