@@ -41,9 +41,7 @@ class ReadTags(LiteXModule):
             stamp.eq(Cat(tag, Mux(begun, was, epoch))),
             stops.eq(gives_up),
             any_open.eq(Cat(*opened) != 0),
-            If(inside, wanted.eq(kept)).Else(
-                wanted.eq((sink.tag[TAG_BITS:] == epoch) & opened[sink.tag[:TAG_BITS]] & ~gives_up)
-            ),
+            If(inside, wanted.eq(kept)).Else(wanted.eq((sink.tag[TAG_BITS:] == epoch) & opened[sink.tag[:TAG_BITS]])),
             sink.connect(source, omit={"valid", "ready", "tag"}),
             source.tag.eq(sink.tag[:TAG_BITS]),
             source.valid.eq(sink.valid & wanted),

@@ -103,6 +103,15 @@ class Root(HostPages):
             self._send(cpl)
         self.late = []
 
+    def answer_nobody(self):
+        """With a block for each tag that no read has."""
+        for tag in {*range(32)} - set(self.open):
+            cpl = Tlp()
+            cpl.fmt_type, cpl.requester_id, cpl.completer_id, cpl.tag = TlpType.CPL_DATA, DEVICE, ROOT, tag
+            cpl.set_data(bytes(64))
+            cpl.byte_count = 64
+            self._send(cpl)
+
     def _refuse(self, tag):
         """The rest of it gets an error status."""
         _, address, left, sent, tlp = self.open.pop(tag)

@@ -146,7 +146,8 @@ async def reads_that_the_host_answers_with_an_error_fail_and_no_others(dut):
 
 @simulated
 async def reads_that_are_never_answered_fail_in_time_and_late_answers_are_nobodys(dut):
-    """Also when the epochs come again, and with answers between those to reads that have their tags now."""
+    """Also when the epochs come again, and with answers between those to reads that have their tags now; nor are those
+    that answer nothing."""
     h, pair = await ready(dut, 64, 128, 512, stall=0.1, jitter=40, pace=1.0)
     for turn in range(6):
         bad = [
@@ -174,6 +175,8 @@ async def reads_that_are_never_answered_fail_in_time_and_late_answers_are_nobody
         h.memory.answer_late()
         await h.drain()
         assert all(h.core.blocks[200 + 8 * n + i] != bytes(BLOCK) for n in range(3) for i in range(3))
+        assert not h.memory.open
+        h.memory.answer_nobody()
     assert set(h.statuses) == {0, NvmeStatus.TRANSFER_ERROR}
 
 
