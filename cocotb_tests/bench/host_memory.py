@@ -109,7 +109,9 @@ class HostMemory(HostPages):
             _, address, length = self.open.pop(0)
             error = int(self.fails(address, length))
             self.failed += error
-            raw = self.rng.randbytes(length) if error else self.get(address, length)
+            raw = self.get(address, length)
+            if error and self.rng.random() < 0.5:  # else it looks right
+                raw = self.rng.randbytes(length)
             raw += self.rng.randbytes(-length % 8)  # what is behind the last byte means nothing
             words = [int.from_bytes(raw[i : i + 8], "little") for i in range(0, len(raw), 8)]
             ends = [int(i == len(words) - 1) for i in range(len(words))]
