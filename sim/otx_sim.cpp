@@ -21,6 +21,7 @@
 #include "Votx_sim_top.h"
 #include "nand_model.h"
 #include "otx_geometry.h"
+#include "rest.h"
 #include "verilated.h"
 #ifdef OTX_TRACE
 #include "verilated_fst_c.h"
@@ -105,6 +106,7 @@ bool restore() {
     file.open(kept_name());
     file >> *top;
     file.close();
+    otx::rest_forget();
     otx_mem_restore();
     otx_cpu_restore();
     otx_page_restore();
@@ -218,6 +220,7 @@ void otx_power_on() {
     context->threads(1);  // no pool: its threads would be missing after fork()
     context->traceEverOn(true);
     top = std::make_unique<Votx_sim_top>(context.get());
+    otx::rest_open(*top);
     top->reset = 1;
     for (int i = 0; i < reset_clocks; i++) one_clock();
     top->reset = 0;

@@ -134,7 +134,7 @@ class FrameFill(p: OtxParam) extends Component {
   private val oldest =
     Vec((0 until 2 * places).map(s => buffer.awaited(s) && (before(s) & buffer.awaited) === 0)).asBits
   private val scale = Reg(UInt(8 bits)) init 0
-  scale := scale + 1
+  scale := Mux(buffer.awaited.orR, scale + 1, U(0))
   private val idle = Reg(UInt(FrameFill.timeoutBits bits)) init 0
   private val tick = scale.andR && !buffer.blocked
   private val over = tick && timeout =/= 0 && idle >= timeout

@@ -245,7 +245,8 @@ class WriteBuffer(p: OtxParam) extends Component {
   private val listSome = Vec((0 to Early).map(some))
   private val mayTake = !fault && !handed.valid && listSome(source) && !(openGroup && heads(source) === openFirst) &&
     (rest =/= 0 || source === Early || background)
-  when(!listSome(oldest) && state === State.Idle)(oldest := Mux(oldest === Tx, U(0), oldest + 1))
+  private val someLater = listSome.take(Early).reduce(_ || _)
+  when(someLater && !listSome(oldest) && state === State.Idle)(oldest := Mux(oldest === Tx, U(0), oldest + 1))
 
   // In the middle of a group nothing is made early
   private val belowNow = below && openGroup

@@ -11,8 +11,8 @@ import spinal.lib._
   * Contract. `alloc` gives a page per seven clocks and skips dies that have none. `load` (die `channel * ways + way`):
   * 0 says that the die is idle, 1 to 6 that so many ops are there, or more, 7 that an erase is; a page that was taken
   * and whose program has not `entered` its queue counts as one more. `room`: how many more programs fit into the die's
-  * queue; one without room gets a page only when no die with pages has room. The page on offer is chosen again until it
-  * is taken: it may be another one in each clock, and go away for some clocks after `retire`. The page that is taken is
+  * queue; one without room gets a page only when no die with pages has room. The page on offer is chosen again when
+  * a load, room or a die's blocks change: it may be another one in each clock, and go away for some clocks after `retire`. The page that is taken is
   * that of a die that had the least load of those with a page and room at some clock of the last twelve. With
   * `idleDies` low load and room count for nothing. `places`: the sum of `room` over the dies with pages, at most
   * ten clocks late. So a die with pages gets one as soon as none of the others has less to do; one that gets
@@ -70,9 +70,12 @@ class PageAllocator(p: OtxParam) extends Component {
     val turn = RegInit(False).setName(s"turn_$k") // which is next
     val given = RegInit(False).setName(s"given_$k") // the program of a page that was taken is not in its queue yet
     val id = channel * p.ways + way
-    val weight = RegNextWhen(Mux(given && load(id) < 6, load(id) + 1, load(id)), looks)
+    val weightNow = Mux(given && load(id) < 6, load(id) + 1, load(id))
+    val weight = RegNextWhen(weightNow, looks)
     val takes = count < PageAllocator.blocksPerDie // a block
-    val fits = RegNextWhen(room(id) > given.asUInt, looks) init True
+    val fitsNow = room(id) > given.asUInt
+    val fits = RegNextWhen(fitsNow, looks) init True
+    val same = weightNow === weight && fitsNow === fits // as at the last look
     val isFreed =
       PpnFields.ofBlock(p, freeBlock.payload).channel === channel && PpnFields.ofBlock(p, freeBlock.payload).way === way
   }
@@ -111,9 +114,12 @@ class PageAllocator(p: OtxParam) extends Component {
     val light = from & ~Vec(dies.map(_.weight(n))).asBits
     Mux(light.orR, light, from)
   }
+  // what is on offer stays until something changes
+  private val changed = !dies.map(_.same).reduce(_ && _) || have =/= RegNextWhen(have, looks).init(0) ||
+    idleDies =/= RegNextWhen(idleDies, looks).init(False)
   step := Step.LOOK
   switch(step) {
-    is(Step.LOOK)(step := Step.HIGH)
+    is(Step.LOOK)(when(changed || !offered && have.orR)(step := Step.HIGH))
     is(Step.HIGH) {
       least := Mux(idleDies, lighter(Mux(fitting.orR, fitting, have), 2), have)
       step := Mux(stays, Step.OFFER(), Mux(idleDies, Step.MIDDLE(), Step.TURN()))
@@ -234,7 +240,7 @@ class PageAllocator(p: OtxParam) extends Component {
   // die after die
   private val walked = Reg(UInt(dieIndexBits bits)) init 0
   private val lastDie = walked === p.dies - 1
-  walked := lastDie.mux(U(0), walked + 1)
+  walked := (lastDie || rounds === 0).mux(U(0), walked + 1)
   private val walkedHit = Vec(dies.map(d => walked === d.k)).asBits
   private def walkedOf[T <: Data](field: Die => T): T = MuxOH(walkedHit, dies.map(field))
   private val used = walkedOf(_.fresh).mux(U(0, p.pageBits bits), pages.readAsync(walked))

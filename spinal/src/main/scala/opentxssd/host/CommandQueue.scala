@@ -148,7 +148,8 @@ class CommandQueue(p: OtxParam, tags: Int = OtxParam.tags) extends Component {
   private def lift(those: Bits, to: UInt): Unit =
     for (i <- 0 until tags) when(those(i) && rank(i) < to)(rank(i) := to)
   private val looked = Reg(UInt(tagBits bits)) init 0
-  looked := Mux(looked === tags - 1, U(0), looked + 1)
+  private val waits = Vec(waitsFor.map(_ =/= 0)).asBits
+  when(RegNext((valid & waits).orR) init False)(looked := Mux(looked === tags - 1, U(0), looked + 1))
   private val looks = RegNext(valid(looked) && waitsFor(looked) =/= 0) init False
   when(looks)(lift(RegNext(waitsFor(looked)), RegNext(rank(looked))))
 
@@ -178,7 +179,6 @@ class CommandQueue(p: OtxParam, tags: Int = OtxParam.tags) extends Component {
   private val free = Reg(Bits(tags bits)) init 0
   free := 0
   when(valid.orR) {
-    val waits = Vec(waitsFor.map(_ =/= 0)).asBits
     val early = Vec(print.map(begin => begin.opensTx && draining(begin.txid))).asBits
     val ordered = ofTags(c => c.keepsOrder || c.closesEpoch)
     val last = ofTags(_.closesEpoch)

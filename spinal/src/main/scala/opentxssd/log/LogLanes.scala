@@ -113,9 +113,13 @@ class LogLanes(p: OtxParam) extends Component {
   some := RegNext(all > taken + 1) init False
   left := RegNext((Mux(all > taken, all - taken, U(0)) >> 1).resize(32)) init 0
 
-  // one lane per clock: the die of its current block, then what that does
+  // one lane per clock: the die of its current block, then what that does; a round and more after each change
   private val looked = Reg(UInt(2 bits)) init 0
-  looked := (looked === p.lanes - 1) ? U(0, 2 bits) | (looked + 1)
+  private val diesThen = RegNext(Vec(dieNow).asBits) init 0
+  private val changed = Vec(dieNow).asBits =/= diesThen || advance || skip || pushed
+  private val calm = Reg(UInt(3 bits)) init 0 // clocks without a change
+  calm := Mux(changed, U(0), calm + (!calm.andR).asUInt)
+  when(!calm.andR)(looked := (looked === p.lanes - 1) ? U(0, 2 bits) | (looked + 1))
   private val block0 = RegNext(ids.readAsync(looked @@ Vec(first)(looked.resize(log2Up(p.lanes)))))
   private val whose = RegNext(looked)
   private def codeOf(die: Int) = die / p.ways << p.wayBits | die % p.ways
