@@ -75,6 +75,11 @@ int otx_trace(const char *path);
 // Leaves out (1) or takes up again (0) what happens from now on; the file stays open.
 void otx_trace_pause(int pause);
 
+// Blocks of the drive that rest are not evaluated (1, as it is from the start) or are (0): the drive does the same,
+// clock by clock. otx_rests: how often a block has gone to rest.
+void otx_rest(int allow);
+uint64_t otx_rests(void);
+
 // Power fails, and a drive with PLP (its firmware says so) has energy for `clocks` clocks: these pass, in which the
 // host says and hears nothing more. Returns the clocks after which all was saved, or -1 if it was not, or the drive has
 // no PLP. Only otx_power_cut, otx_clock or the end of the process may follow.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the state of a block has changed with the last clock (otx_rest.sv). The state is what Verilator keeps in the classes of the block
-// and of those below it; rest_blocks.h, which rest.py writes, names them.
+// Whether the state of a block has changed with the last clock (otx_rest.sv). The state is what Verilator keeps in the
+// classes of the block and of those below it; rest_blocks.h, which rest.py writes, names them.
 //
 // A block that works is compared every now and then only: again after 1, 2, 4, then 8 clocks.
 #include "rest.h"
@@ -38,6 +38,8 @@ struct Block {
 };
 
 Block blocks[otx_rest_blocks];
+bool allowed = true;
+uint64_t rests;
 
 struct Collect {
     template <class Class>
@@ -67,14 +69,20 @@ void rest_open(const Votx_sim_top &top) {
 
 }  // namespace otx
 
-extern "C" unsigned char otx_rest_changed(int id) {
+extern "C" {
+
+void otx_rest(int allow) { allowed = allow != 0; }
+uint64_t otx_rests() { return rests; }
+
+unsigned char otx_rest_changed(int id) {
     Block &b = blocks[id];
     const uint64_t now = otx_clock();
-    if (now < b.next) return true;
+    if (now < b.next || !allowed) return true;
     if (!b.known || b.at + 1 != now) return b.keep(now), true;
-    if (b.same()) return b.known = false, b.wait = 0, false;
+    if (b.same()) return b.known = false, b.wait = 0, rests++, false;
     b.known = false;
     b.wait = std::clamp<uint64_t>(2 * b.wait, 1, longest);
     b.next = now + b.wait;
     return true;
+}
 }

@@ -23,8 +23,9 @@ BLOCKS = {
     "otx_flash_scheduler": ["allocator", r"units_\d+"],
     "otx_flash_backend": [r"nandChannel(?:_\d+)?"],
 }
+LATE = {"nand_rb_n", "nand_dq_i"}  # the simulated NAND changes them with the falling edge
 INSTANCE = r"^  (\w+) (?:#\((?:[^;]*?)\n  \) )?(%s) \(\n(.*?)^  \);"
-PIN = re.compile(r"^    \.(\w+)\s*\((.*?)\s*\),? //(i|o|io|bb)\b", re.M)
+PIN = re.compile(r"^    \.(\w+)\s*\((.*?)\s*\),?\s*//(i|o)$", re.M)
 
 
 class Wrong(Exception):
@@ -47,13 +48,19 @@ def rested(text, places):
         for instance in list(re.finditer(INSTANCE % "|".join(BLOCKS[parent]), body, re.M | re.S)):
             kind, name, pins = instance.groups()
             kinds.add(kind)
-            inputs = ",\n    ".join(v for pin, v, way in PIN.findall(pins) if way == "i" and pin != "clk")
+            if len(PIN.findall(pins)) != len(pins.splitlines()):
+                raise Wrong(f"{parent}.{name} has pins that are not understood")
+            driven = [(pin, value) for pin, value, way in PIN.findall(pins) if way == "i" and pin != "clk"]
+            inputs = ",\n    ".join(value for _, value in driven)
+            late = ", ".join(value for pin, value in driven if pin in LATE)
+            widths = f".Id({len(blocks)}), .Width($bits({{{inputs}}}))"
+            widths += f", .Late($bits({{{late}}}))" if late else ""
             pinned, clocks = re.subn(r"^(    \.clk\s*\()clk\b", rf"\1clk_{name}", instance.group(0), flags=re.M)
             if clocks != 1:
                 raise Wrong(f"{parent}.{name} has {clocks} clocks")
             rest = f"""  wire clk_{name};
-  otx_rest #(.Id({len(blocks)}), .Width($bits({{{inputs}}}))) rest_{name} (
-    .clk(clk), .inputs({{{inputs}}}), .block_clk(clk_{name})
+  otx_rest #({widths}) rest_{name} (
+    .clk(clk), .inputs({{{inputs}}}), .late({f"{{{late}}}" if late else "1'b0"}), .block_clk(clk_{name})
   );
 """
             body = body.replace(instance.group(0), rest + pinned)

@@ -101,7 +101,7 @@ def load(preset, trace=False, folder=None):
     else:
         _nvme(lib)
     lib.otx_trace.argtypes = [ctypes.c_char_p]
-    lib.otx_clock.restype = ctypes.c_uint64
+    lib.otx_clock.restype = lib.otx_rests.restype = ctypes.c_uint64
     lib.otx_commands.restype = ctypes.c_uint32
     lib.otx_lbas.restype = lib.otx_tx_entries.restype = lib.otx_clock_ps.restype = ctypes.c_uint32
     lib.otx_uart.restype = lib.otx_preset.restype = ctypes.c_char_p

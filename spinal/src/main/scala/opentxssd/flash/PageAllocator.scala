@@ -11,12 +11,12 @@ import spinal.lib._
   * Contract. `alloc` gives a page per seven clocks and skips dies that have none. `load` (die `channel * ways + way`):
   * 0 says that the die is idle, 1 to 6 that so many ops are there, or more, 7 that an erase is; a page that was taken
   * and whose program has not `entered` its queue counts as one more. `room`: how many more programs fit into the die's
-  * queue; one without room gets a page only when no die with pages has room. The page on offer is chosen again when
-  * a load, room or a die's blocks change: it may be another one in each clock, and go away for some clocks after `retire`. The page that is taken is
-  * that of a die that had the least load of those with a page and room at some clock of the last twelve. With
-  * `idleDies` low load and room count for nothing. `places`: the sum of `room` over the dies with pages, at most
-  * ten clocks late. So a die with pages gets one as soon as none of the others has less to do; one that gets
-  * none does what it has to do and is idle then.
+  * queue; one without room gets a page only when no die with pages has room. The page on offer is chosen again when a
+  * load, a room or the blocks of a die change, until it is taken: it may be another one in each clock, and go away for
+  * some clocks after `retire`. The page that is taken is that of a die that had the least load of those with a page and
+  * room at some clock of the last twelve. With `idleDies` low load and room count for nothing. `places`: the sum of
+  * `room` over the dies with pages, at most ten clocks late. So a die with pages gets one as soon as none of the others
+  * has less to do; one that gets none does what it has to do and is idle then.
   *
   * `reach`: so many programs can be done in `rounds` programs of all dies at once: the sum over the dies of the pages
   * that each still gives, but at most `rounds` each. About as many clocks late as there are dies, twice.
