@@ -141,7 +141,8 @@ class Geometry:
     read_retries: int = 0
     planes: int = 1  # of an ONFI part whose planes program and erase together, by the lowest bits of a block: 2 or 4
     tx_entries: int = 60_000
-    commands: int = 32  # that a host may have under way, 32 or 256; 32 of them are in the command queue
+    commands: int = 32  # that a host may have under way, 32 or 256
+    queue_slots: int = 32  # of them in the command queue, which choose among each other: 8, 16 or 32
     front_end: str = "port"  # what stands before the core: "port", its host port as it is, or "nvme"
     cpu_model: int = 0  # 1, in simulation only: the firmware is run by sim/cpu in a fraction of VexRiscv's clocks
     clock_mhz: int = 100
@@ -235,6 +236,7 @@ class Geometry:
         )
         need(self.frames <= 32_768, f"{self.frames} frames in all, at most 32768")
         need(self.commands in (32, 256), f"commands is {self.commands}, must be 32 or 256")
+        need(self.queue_slots in (8, 16, 32), f"queue_slots is {self.queue_slots}, must be 8, 16 or 32")
         need(1 <= self.tx_entries <= 60_000, f"tx_entries is {self.tx_entries}, must be 1 to 60000")
         most = (TXIDS - 2) * 2 * self.tx_slots  # ftl_log.h; the last txid's area has positions of map pages (ftl_map.h)
         need(
@@ -528,7 +530,7 @@ PRESETS = {
             buffer_percent=90,
             **UNWATCHED,
         ),
-        Geometry("ecpix5", 1, 2, 4096, 64, 393_216, clock_mhz=75, host_timeout_us=2_000_000),
+        Geometry("ecpix5", 1, 2, 4096, 64, 393_216, queue_slots=8, clock_mhz=75, host_timeout_us=2_000_000),
         Geometry("acorn", 1, 2, 4096, 64, 393_216, front_end="nvme"),
     ]
 }

@@ -28,6 +28,7 @@ case class OtxParam(
     readRetries: Int,
     txEntries: Int,
     commands: Int,
+    queueSlots: Int,
     tableBase: BigInt,
     txBase: BigInt,
     frameBase: BigInt,
@@ -40,6 +41,7 @@ case class OtxParam(
     s"writeFrames is $writeFrames, must hold one command of ${OtxParam.maxBlocks} blocks"
   )
   require(commands == OtxParam.tags || commands == 256, s"commands is $commands, must be 32 or 256")
+  require(Set(8, 16, 32)(queueSlots), s"queueSlots is $queueSlots, must be 8, 16 or 32")
   require(eccT == 8 || eccT == 24, s"eccT is $eccT, must be 8 or 24")
   require(ppnBits <= 30, s"a PPN takes $ppnBits bits, at most 30 fit in a map word")
 
@@ -128,6 +130,7 @@ object OtxParam {
       readRetries = int("readRetries"),
       txEntries = int("txEntries"),
       commands = int("commands"),
+      queueSlots = int("queueSlots"),
       tableBase = big("tableBase"),
       txBase = big("txBase"),
       frameBase = big("frameBase"),

@@ -40,7 +40,7 @@ class Core(p: OtxParam) extends Component {
   // NAND pins; vectors are indexed by die or by channel, dq by 8 * channel
   val nand = master port NandPins(p)
 
-  private val queue = new CommandQueue(p)
+  private val queue = new CommandQueue(p, p.queueSlots)
   private val data = new DataPath(p)
   private val remap = new RemapEngine(p.remap)
   private val log = new CommitLog(p)
@@ -57,8 +57,8 @@ class Core(p: OtxParam) extends Component {
   private val ended = Stream(Completion())
   cpl << ended.haltWhen(dumping) // what ends from now on has not been saved
   private val intakeBusy = Bool()
-  if (p.commands > OtxParam.tags) {
-    val intake = new CommandIntake
+  if (p.commands > p.queueSlots) {
+    val intake = new CommandIntake(p.commands, p.queueSlots)
     intake.cmd << taken
     ended << intake.cpl
     queue.cmd << intake.queue

@@ -5,7 +5,8 @@ import opentxssd._
 import spinal.core._
 import spinal.lib._
 
-/** Up to 256 host commands under way in front of a command queue of 32: here those wait that have no slot of it yet.
+/** Up to `tags` host commands under way in front of a command queue with fewer slots: here those wait that have no slot
+  * of it yet.
   *
   * Contract. `cmd` is taken while its tag is unused; a command whose tag is under way waits at the port, as it would
   * at the queue. Commands get slots in the order in which they were accepted, malformed ones too, as slots become
@@ -18,10 +19,10 @@ import spinal.lib._
   * `wdataReq` may come for a WRITE that has ended (docs/interfaces/host-port.md): then its tag means nothing.
   *
   * Latency: two clocks. Nobody waits here but for slots. `busy`: a command waits here. Reset loses all; commands are
-  * taken 256 clocks later.
+  * taken `tags` clocks later.
   */
-class CommandIntake extends Component {
-  setDefinitionName("otx_command_intake")
+class CommandIntake(tags: Int = 256, slots: Int = OtxParam.tags) extends Component {
+  setDefinitionName(if (tags == 256 && slots == OtxParam.tags) "otx_command_intake" else s"otx_command_intake_${tags}_$slots")
 
   val cmd = slave port Stream(HostCmd())
   val cpl = master port Stream(Completion())
@@ -31,20 +32,19 @@ class CommandIntake extends Component {
   val slotData = master port HostData()
   val busy = out port Bool()
 
-  private val tags = 256
-  private val slots = OtxParam.tags
+  private val tagBits = log2Up(tags)
   private val slotBits = log2Up(slots)
 
   // A tag is under way when it was accepted once more than it was completed
   private val accepted, completed = Mem(Bool(), tags)
-  private val swept = Reg(UInt(9 bits)) init 0
+  private val swept = Reg(UInt(tagBits + 1 bits)) init 0
   private val sweeping = !swept.msb
   when(sweeping)(swept := swept + 1)
-  private val wasAccepted = accepted.readAsync(cmd.tag)
-  private val taken = cmd.haltWhen(sweeping || wasAccepted =/= completed.readAsync(cmd.tag))
-  accepted.write(sweeping.mux(swept.resize(8), cmd.tag), sweeping.mux(False, !wasAccepted), sweeping || cmd.fire)
-  private val wasCompleted = completed.readAsync(cpl.tag)
-  completed.write(sweeping.mux(swept.resize(8), cpl.tag), sweeping.mux(False, !wasCompleted), sweeping || cpl.fire)
+  private val wasAccepted = accepted.readAsync(cmd.tag.resize(tagBits))
+  private val taken = cmd.haltWhen(sweeping || wasAccepted =/= completed.readAsync(cmd.tag.resize(tagBits)))
+  accepted.write(sweeping.mux(swept, cmd.tag.resize(tagBits + 1)).resize(tagBits), sweeping.mux(False, !wasAccepted), sweeping || cmd.fire)
+  private val wasCompleted = completed.readAsync(cpl.tag.resize(tagBits))
+  completed.write(sweeping.mux(swept, cpl.tag.resize(tagBits + 1)).resize(tagBits), sweeping.mux(False, !wasCompleted), sweeping || cpl.fire)
 
   // Those that wait, and slots
   private val line = StreamFifo(HostCmd(), tags)
