@@ -22,7 +22,8 @@ import spinal.lib._
   * taken `tags` clocks later.
   */
 class CommandIntake(tags: Int = 256, slots: Int = OtxParam.tags) extends Component {
-  setDefinitionName(if (tags == 256 && slots == OtxParam.tags) "otx_command_intake" else s"otx_command_intake_${tags}_$slots")
+  setDefinitionName(if (tags == 256 && slots == OtxParam.tags) "otx_command_intake"
+  else s"otx_command_intake_${tags}_$slots")
 
   val cmd = slave port Stream(HostCmd())
   val cpl = master port Stream(Completion())
@@ -42,9 +43,17 @@ class CommandIntake(tags: Int = 256, slots: Int = OtxParam.tags) extends Compone
   when(sweeping)(swept := swept + 1)
   private val wasAccepted = accepted.readAsync(cmd.tag.resize(tagBits))
   private val taken = cmd.haltWhen(sweeping || wasAccepted =/= completed.readAsync(cmd.tag.resize(tagBits)))
-  accepted.write(sweeping.mux(swept, cmd.tag.resize(tagBits + 1)).resize(tagBits), sweeping.mux(False, !wasAccepted), sweeping || cmd.fire)
+  accepted.write(
+    sweeping.mux(swept, cmd.tag.resize(tagBits + 1)).resize(tagBits),
+    sweeping.mux(False, !wasAccepted),
+    sweeping || cmd.fire
+  )
   private val wasCompleted = completed.readAsync(cpl.tag.resize(tagBits))
-  completed.write(sweeping.mux(swept, cpl.tag.resize(tagBits + 1)).resize(tagBits), sweeping.mux(False, !wasCompleted), sweeping || cpl.fire)
+  completed.write(
+    sweeping.mux(swept, cpl.tag.resize(tagBits + 1)).resize(tagBits),
+    sweeping.mux(False, !wasCompleted),
+    sweeping || cpl.fire
+  )
 
   // Those that wait, and slots
   private val line = StreamFifo(HostCmd(), tags)
