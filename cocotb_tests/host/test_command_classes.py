@@ -33,7 +33,7 @@ class ClassBench(Bench):
         self.model = ClassOrder((low, medium, high), patience)
 
     async def all_at_once(self, commands):
-        """They enter behind an ORDERED one that has gone. It ends when all are there, and lifted: all may go at once."""
+        """They enter behind an ORDERED one that has gone. It ends when all are there, and lifted: all may go then."""
         await self.submit(command(FLUSH, 31, order=ORDERED))
         for _ in range(30):
             await FallingEdge(self.dut.clk)
