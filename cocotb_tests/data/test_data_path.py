@@ -962,6 +962,27 @@ async def while_all_dies_are_busy_only_what_somebody_needs_is_issued(dut):
 
 
 @simulated
+async def dies_that_are_never_idle_keep_no_write_waiting_for_ever(dut):
+    """What somebody else needs before does not put off what waits."""
+    b = await buffering(dut)
+    b.pin["dieIdle"].set(0)
+    for n in range(7):
+        assert await b.run(WRITE, n) == SUCCESS
+    b.pin["starved"].set(1)
+    start = b.clock
+    await b.clocks(2000)
+    assert await b.run(RFLUSH, 6) == SUCCESS and logged(b) == [6]
+    for n in (2, 3):
+        await b.until(lambda n=n: len(b.log) == n, 4400)
+        assert (n - 1) * 4096 <= b.clock - start < (n - 1) * 4096 + 300
+    b.pin["starved"].set(0)
+    await b.clocks(4500)
+    assert len(b.log) == 3, "nobody waits any more"
+    b.pin["dieIdle"].set(1)
+    await b.quiet()
+
+
+@simulated
 async def an_rflush_leaves_nothing_behind_when_the_log_is_short(dut):
     """Each page of the log that closes then is one of few: so they close when all frames are in them."""
     b = await buffering(dut)

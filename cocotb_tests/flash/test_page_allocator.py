@@ -498,6 +498,22 @@ async def two_blocks_of_different_planes_are_used_together(dut):
     assert [page for _, page in b.pages] == wanted
 
 
+@cocotb.test(timeout_time=1, timeout_unit="ms", skip=PLANES == 1)
+async def a_late_pair_is_one(dut):
+    """The second block comes when the first page of the other one is on offer, alone."""
+    b = await Bench(dut).watch().begin()
+    die = next(iter(b.blocks))
+    b.give(die, 4)
+    await b.clocks(100)
+    b.give(die, 5)
+    await b.clocks(2 * WINDOW)
+    b.alloc.open = True
+    await b.until(lambda: not b.free.queue and b.left == 0)
+    assert [page for _, page in b.pages] == [
+        b.block_id(die, block) * PAGES + n for n in range(PAGES) for block in (4, 5)
+    ]
+
+
 @cocotb.test(timeout_time=2, timeout_unit="ms", skip=PLANES == 1)
 async def a_pair_that_loses_one_goes_on_with_the_other(dut):
     """Either one, after any number of its pages, the last ones too."""

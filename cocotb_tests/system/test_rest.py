@@ -11,8 +11,8 @@ from opentxssd import Drive
 
 
 def story(preset, seed, rests, out):
-    """The history of random traffic, two power cuts and three boots, with the clocks of each; how often a block went to
-    rest while it passed.
+    """The history of random traffic, three power cuts and the boots behind them, with the clocks of each; how often a
+    block went to rest from the end of the first boot on.
     """
     drive = Drive(preset, boot=False)
     drive.lib.otx_rest(rests)

@@ -107,6 +107,8 @@ def blocks(out, obj):
                 used.add(child)
             walk(child, here, inside)
 
+    if "Votx_sim_top___024root" not in table:
+        raise Wrong(f"no classes below {out / obj}")
     walk("Votx_sim_top___024root", "root", None)
     if missing := [name for n, name in places if n not in found]:
         raise Wrong(f"no class for {', '.join(missing)}")

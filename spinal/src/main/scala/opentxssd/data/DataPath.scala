@@ -205,7 +205,11 @@ class DataPath(p: OtxParam) extends Component {
   // what may wait keeps no die's queue full: who needs a page soon would stand behind it
   private val calm = RegNext(bufferLimit === 0 || dieIdle) init False
   private val tooMuch = RegNext(buffer.view.waiting > bufferLimit || quiet.msb || starved || tight) init True
-  buffer.background := (tooMuch || !turns.ready) && calm || dumping
+  // but not for ever: dies that read without a pause would leave no frame for a WRITE that waits
+  private val wishes = tooMuch || !turns.ready
+  private val passed = Reg(UInt(12 bits)) init 0 // clocks in which it wished in vain
+  when(!wishes || buffer.issue.fire && !buffer.issue.early)(passed := 0) elsewhen (!passed.andR)(passed := passed + 1)
+  buffer.background := wishes && (calm || passed.andR) || dumping
   waiter << executor.waiter
   executor.supply := supply
   executor.loss := loss

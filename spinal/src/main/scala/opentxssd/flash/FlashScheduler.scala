@@ -53,6 +53,7 @@ class FlashScheduler(p: OtxParam, depth: FlashQueueDepth = FlashQueueDepth()) ex
   places := allocator.places
   allocator.rounds := rounds
   reach := allocator.reach
+  dieRuns := Vec(units.map(_.runs)).asBits
   private val awaited = RegNext(allocator.awaited) init 0 // as late as `now`: no clock between the two
   dieNow := Vec(units.flatMap(_.now).zip(awaited.asBools).map { case (now, waits) => now | waits.asUInt.resized })
   allocator.entered := Vec(units.map(_.entered)).asBits

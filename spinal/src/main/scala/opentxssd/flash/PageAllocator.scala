@@ -76,7 +76,9 @@ class PageAllocator(p: OtxParam) extends Component {
     val takes = count < PageAllocator.blocksPerDie // a block
     val fitsNow = room(id) > given.asUInt
     val fits = RegNextWhen(fitsNow, looks) init True
-    val same = weightNow === weight && fitsNow === fits // as at the last look
+    val two = if (p.planes > 1) count > 1 else False // a pair may be
+    val same = weightNow === weight && fitsNow === fits && // as at the last look
+      (if (p.planes > 1) two === RegNextWhen(two, looks).init(False) else True)
     val isFreed =
       PpnFields.ofBlock(p, freeBlock.payload).channel === channel && PpnFields.ofBlock(p, freeBlock.payload).way === way
   }
