@@ -168,6 +168,26 @@ def test_writes_go_on_beside_a_flush(drive):
     drive.wait(flush)
 
 
+def test_writes_go_on_beside_reads_that_leave_no_die_a_pause(drive):
+    for lba in range(8):
+        drive.write(lba, data(lba))
+    drive.flush()
+    rng, reads, writes, done, begin = random.Random(1), set(), {}, 0, drive.clock
+    while drive.clock < begin + 150_000:
+        while len(reads) < 16:
+            reads.add(drive.submit(Opcode.READ, lba=rng.randrange(8), count=1))
+        while len(writes) < 2:
+            lba = 8 + (done + len(writes)) % 50
+            writes[drive.submit(Opcode.WRITE, lba=lba, count=1, data=data(lba, done))] = drive.clock
+        drive.step(1_000)
+        while c := drive.poll():
+            assert c.status == Status.SUCCESS
+            done += writes.pop(c.tag, None) is not None
+            reads.discard(c.tag)
+        assert all(drive.clock - since < 30_000 for since in writes.values()), f"a WRITE waits, the last of {done}"
+    assert done > FRAMES, "the buffer was never full"
+
+
 def test_what_waits_is_there_after_an_orderly_end(tmp_path):
     how = dict(image=tmp_path / "drive.nand", firmware=firmware("quick", buffer_percent=60))
     drive = Drive("quick", **how)
