@@ -4,10 +4,10 @@ geometry of the ECPIX-5 drive; prints size and clock and writes build/area.json.
 
 Without names all of BLOCKS. Ports are not connected (nextpnr's out-of-context mode), so the clock is that of the paths
 between registers; `seed` is that of the first placement that reaches 100 MHz, or of the best of four. The NAND channel
-has 4 ways, whatever the board has; queue and intake are those of 32 slots and, `_8`, those that it has; `_t24`: with the longer code, `_rich`: that, and of a part that can do everything;
-`otx_remap_engine_small` is that of examples/remap_engine_soc. `lut4` counts LUT4 cells, `sites` all places for one that
-are taken, by carries and distributed memories (`dpram`) too. `--xilinx` also counts cells of Yosys' synth_xilinx for
-Artix-7, without placing.
+has 4 ways, whatever the board has; queue and intake are those of 32 slots and, `_8`, those that the board has; `_t24`:
+with the longer code, `_rich`: that, and of a part that can do everything; `otx_remap_engine_small` is that of
+examples/remap_engine_soc. `lut4` counts LUT4 cells, `sites` all places for one that are taken, by carries and
+distributed memories (`dpram`) too. `--xilinx` also counts cells of Yosys' synth_xilinx for Artix-7, without placing.
 Exit code 1 when a block fails, 2 for wrong arguments, in one line.
 """
 
