@@ -18,7 +18,7 @@ case class SourcedDone() extends Bundle {
   * until `ways` completions wait. From the channel's `cpl` to `done` valid: 1 clock. `pageRead`: an op of client
   * `read`, or a VERIFY, whose page is whole, one clock after its `cpl`. With `p.readRetries` a page that cannot be
   * corrected is read again first (`ReadRetry`); one that was whole then counts as one with 2 T - 1 wrong bits. `busy`:
-  * an op has not had its done beat. `load`, `entered`, `room`, `now`, `runs`: as `WayQueue` has them. Reset loses all ops.
+  * an op has not had its done beat. `load`, `entered`, `room`, `now`, `runs`: as `WayQueue` has them. Reset loses all.
   */
 class FlashChannel(p: OtxParam, axi: Axi4Config, depth: FlashQueueDepth) extends Component {
   setDefinitionName("otx_flash_channel")
