@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 def test_reads_interrupt_programs_and_everything_is_what_was_written():
     drive = Drive("small")
     load, begin = Load(drive, 1), suspensions(drive)
-    load.run(lambda: suspensions(drive) >= begin + 12)
+    load.run(lambda: suspensions(drive) >= begin + 6)  # rare: a page takes the bus longer than the array
     while load.under_way:
         assert drive.step(1_000_000)
         load.take()
