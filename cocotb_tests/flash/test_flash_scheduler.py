@@ -141,29 +141,6 @@ async def the_log_hears_of_an_erase_that_waits(dut):
     await b.until(lambda: now() == 0)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def the_log_hears_of_a_page_that_was_taken_and_of_a_program_that_waits(dut):
-    b = await FlashBench(dut, times={op: (200, 200) for op in Op}).begin()
-    die = 1  # channel 0, way 1
-
-    def now(die):
-        return int(getattr(dut, f"dieNow_{die}").value)
-
-    b.free.queue.append({"payload": b.ppn(0, 1, 6) // PAGES})
-    b.add(b.alloc)
-    await b.until(lambda: b.pages)
-    b.alloc.open = False
-    await b.clocks(2)
-    taken = list(b.pages)
-    assert now(die) == 1 and not any(now(d) for d in range(4) if d != die), "a page was taken, its program has not come"
-    cookies = [b.op("write", Op.PROGRAM, page, n) for n, page in enumerate(taken)]
-    cookies += [b.op("write", Op.PROGRAM, b.ppn(0, 1, 4, n), 8 + n) for n in range(3)]
-    while not all(cookie in b.done for cookie in cookies):
-        assert now(die) == 1, "programs wait or run"
-        await b.step()
-    await b.until(lambda: now(die) == 0)
-
-
 @cocotb.test(timeout_time=1, timeout_unit="ms", skip=not PRIORITIES)
 async def no_class_is_passed_over_more_often_than_its_bound(dut):
     worst = dict.fromkeys(MOST_PASSED, 0)

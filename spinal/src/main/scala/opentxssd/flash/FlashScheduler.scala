@@ -15,8 +15,7 @@ import spinal.lib.bus.amba4.axi._
   * stalls its client, ops for other dies behind it too. Its page number must name a die that exists. Idle, an op
   * reaches its channel 3 clocks after its beat.
   * `frame`: bursts of 32 beats, the channel in the high bits of the id. `idleDies`: pages are those of dies
-  * that have the least to do (`PageAllocator`). `dieNow`: `now` of `WayQueue`, and a die for which a page was taken is
-  * busy, before its program has come. `weak`: pages of client `read`, and of VERIFYs, with `refreshAt` corrected bits
+  * that have the least to do (`PageAllocator`). `dieNow`: `now` of `WayQueue`. `weak`: pages of client `read`, and of VERIFYs, with `refreshAt` corrected bits
   * in a chunk or more; nothing waits for it (`WeakPages`). `busy`: some op has not had its done beat. Reset loses all
   * ops, pages and blocks.
   */
@@ -54,8 +53,7 @@ class FlashScheduler(p: OtxParam, depth: FlashQueueDepth = FlashQueueDepth()) ex
   allocator.rounds := rounds
   reach := allocator.reach
   dieRuns := Vec(units.map(_.runs)).asBits
-  private val awaited = RegNext(allocator.awaited) init 0 // as late as `now`: no clock between the two
-  dieNow := Vec(units.flatMap(_.now).zip(awaited.asBools).map { case (now, waits) => now | waits.asUInt.resized })
+  dieNow := Vec(units.flatMap(_.now))
   allocator.entered := Vec(units.map(_.entered)).asBits
 
   private val weakPages = new WeakPages(p)

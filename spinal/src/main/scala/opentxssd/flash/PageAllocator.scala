@@ -47,7 +47,6 @@ class PageAllocator(p: OtxParam) extends Component {
   val load = Vec.fill(p.dies)(in port UInt(3 bits))
   val room = Vec.fill(p.dies)(in port UInt(4 bits))
   val entered = in port Bits(p.dies bits)
-  val awaited = out port Bits(p.dies bits) // a page was taken and its program has not entered
   val places = out port UInt(10 bits)
   val rounds = in port UInt(16 bits)
   val reach = out port UInt(16 bits)
@@ -93,7 +92,6 @@ class PageAllocator(p: OtxParam) extends Component {
   // Blocks in
   private val freed = Vec(dies.map(_.isFreed)).asBits
   for (die <- dies) freeBlockRoom(die.id) := die.takes
-  for (die <- dies) awaited(die.id) := die.given
   private val closing = Bool() // the second of a pair leaves: the first takes its slot
   freeBlock.ready := dies.map(d => d.isFreed && d.takes).reduce(_ || _) && !closing
   private val freedDie = OHToUInt(freed).resize(dieIndexBits)

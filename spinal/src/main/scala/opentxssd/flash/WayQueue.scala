@@ -61,8 +61,8 @@ case class IssuedOp() extends Bundle {
   * that has not been finished. `load` of a way, a clock late: 0 says that it is idle, 1 to 6 that so many ops have not
   * been finished, or more, 7 that an ERASE waits or is under way (with priorities); `entered`: an op of `write` comes
   * in this clock; `room`: how many more of `write` fit, a clock late.
-  * `now`: what an op of `log` that comes meets, a clock late: bit 0, an op is under way or waits; bit 1, an ERASE waits
-  * or is under way (with priorities). `runs`: an op is under way or one of `log` waits, a clock late: low for some
+  * `now`: what an op of `log` that comes meets, a clock late: bit 0, an op is under way or one of `log` waits; bit 1, an
+  * ERASE waits or is under way (with priorities). `runs`: an op is under way or one of `log` waits, a clock late: low for some
   * clocks between two ops.
   * With `only`, from which there is no way back, ops of `read` and `firmware` stay where they are (with priorities).
   * Reset loses all ops.
@@ -273,8 +273,8 @@ class WayQueue(p: OtxParam, depth: FlashQueueDepth, patience: FlashPatience = Fl
     entered(way.w) := comes && enter.source === FlashSource.WRITE
     load(way.w) := RegNext(Mux(way.here > 6, U(6, 3 bits), way.here.resize(3))) init 0
     room(way.w) := RegNext(U(depth.write, 4 bits) - way.used(WRITE)) init depth.write
-    val busyNow = RegNext(way.here =/= 0) init False
-    runs(way.w) := RegNext(way.running || way.some(LOG)) init False
+    val busyNow = RegNext(way.running || way.some(LOG)) init False
+    runs(way.w) := busyNow
     val erase = if (p.flashPriorities) way.erasing || way.erases =/= 0 else False
     now(way.w) := ((RegNext(erase) init False) ## busyNow).asUInt
     if (p.flashPriorities) {
