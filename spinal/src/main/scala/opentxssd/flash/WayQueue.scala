@@ -61,9 +61,8 @@ case class IssuedOp() extends Bundle {
   * that has not been finished. `load` of a way, a clock late: 0 says that it is idle, 1 to 6 that so many ops have not
   * been finished, or more, 7 that an ERASE waits or is under way (with priorities); `entered`: an op of `write` comes
   * in this clock; `room`: how many more of `write` fit, a clock late.
-  * `now`: what an op of `log` that comes meets, a clock late: bit 0, an op is under way or one of `log` waits; bit 1, an
-  * ERASE waits or is under way (with priorities). `runs`: an op is under way or one of `log` waits, a clock late: low for some
-  * clocks between two ops.
+  * `now`: what an op of `log` that comes meets, a clock late: bit 0, an op is under way or one of `log` waits; bit 1,
+  * an ERASE waits or is under way (with priorities). `runs`: bit 0 of it; low for some clocks between two ops.
   * With `only`, from which there is no way back, ops of `read` and `firmware` stay where they are (with priorities).
   * Reset loses all ops.
   *
