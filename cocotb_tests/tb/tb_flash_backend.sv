@@ -150,7 +150,6 @@ module tb_flash_backend #(
       .retire_payload(24'd0),
       .picked_valid(),
       .picked_payload(),
-      .dieRuns(),
       .dieNow_0(),
       .dieNow_1(),
       .dieNow_2(),

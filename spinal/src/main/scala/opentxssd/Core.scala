@@ -77,7 +77,7 @@ class Core(p: OtxParam) extends Component {
   data.dumping := dumping
   data.inOrder := RegNext(control.persistOrder === PersistOrder.IN_ORDER) init False
   data.starved := queue.starved
-  data.dieIdle := !flash.port.dieRuns.andR
+  data.dieIdle := flash.port.dieNow.map(!_.lsb).orR
   data.bufferLimit := control.bufferLimit
   data.hostTimeout := control.hostTimeout
   queue.dpDone << data.dpDone

@@ -39,7 +39,6 @@ case class FlashPort(p: OtxParam) extends Bundle with IMasterSlave {
   val refreshAt = UInt(p.correctedBits bits)
   val idleDies = Bool()
   val dieNow = Vec.fill(p.dies)(UInt(2 bits)) // channel * ways + way
-  val dieRuns = Bits(p.dies bits) // `WayQueue`: `runs`
   val weak = Stream(UInt(30 bits))
   val counters = Ports.bare(FlashCounters(p))
   val frame = Axi4(p.axi)
@@ -49,6 +48,6 @@ case class FlashPort(p: OtxParam) extends Bundle with IMasterSlave {
     master(clients, freeBlock, retire)
     slave(writeDone, readDone, logDone, firmwareDone, alloc, picked, weak, frame)
     out(generation, refreshAt, idleDies, rounds, only)
-    in(allocLeft, places, reach, freeBlockRoom, dieNow, dieRuns, counters, busy)
+    in(allocLeft, places, reach, freeBlockRoom, dieNow, counters, busy)
   }
 }

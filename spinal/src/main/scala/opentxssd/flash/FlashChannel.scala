@@ -18,7 +18,7 @@ case class SourcedDone() extends Bundle {
   * until `ways` completions wait. From the channel's `cpl` to `done` valid: 1 clock. `pageRead`: an op of client
   * `read`, or a VERIFY, whose page is whole, one clock after its `cpl`. With `p.readRetries` a page that cannot be
   * corrected is read again first (`ReadRetry`); one that was whole then counts as one with 2 T - 1 wrong bits. `busy`:
-  * an op has not had its done beat. `load`, `entered`, `room`, `now`, `runs`: as `WayQueue` has them. Reset loses all.
+  * an op has not had its done beat. `load`, `entered`, `room`, `now`: as `WayQueue` has them. Reset loses all ops.
   */
 class FlashChannel(p: OtxParam, axi: Axi4Config, depth: FlashQueueDepth) extends Component {
   setDefinitionName("otx_flash_channel")
@@ -36,7 +36,6 @@ class FlashChannel(p: OtxParam, axi: Axi4Config, depth: FlashQueueDepth) extends
   val room = Vec.fill(p.ways)(out port UInt(4 bits))
   val entered = out port Bits(p.ways bits)
   val now = Vec.fill(p.ways)(out port UInt(2 bits))
-  val runs = out port Bits(p.ways bits)
 
   private val queue = new WayQueue(p, depth)
   queue.only := only
@@ -46,7 +45,6 @@ class FlashChannel(p: OtxParam, axi: Axi4Config, depth: FlashQueueDepth) extends
   room := queue.room
   entered := queue.entered
   now := queue.now
-  runs := queue.runs
   private val retry = p.retry generate new ReadRetry(p)
   private def open(ways: Bits) = if (p.retry) ways & ~retry.blocked else ways
   queue.wayIdle := open(nand.wayIdle)

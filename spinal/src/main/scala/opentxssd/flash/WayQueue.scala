@@ -62,7 +62,7 @@ case class IssuedOp() extends Bundle {
   * been finished, or more, 7 that an ERASE waits or is under way (with priorities); `entered`: an op of `write` comes
   * in this clock; `room`: how many more of `write` fit, a clock late.
   * `now`: what an op of `log` that comes meets, a clock late: bit 0, an op is under way or one of `log` waits; bit 1,
-  * an ERASE waits or is under way (with priorities). `runs`: bit 0 of it; low for some clocks between two ops.
+  * an ERASE is under way (with priorities).
   * With `only`, from which there is no way back, ops of `read` and `firmware` stay where they are (with priorities).
   * Reset loses all ops.
   *
@@ -83,7 +83,6 @@ class WayQueue(p: OtxParam, depth: FlashQueueDepth, patience: FlashPatience = Fl
   val entered = out port Bits(p.ways bits)
   val room = Vec.fill(p.ways)(out port UInt(4 bits))
   val now = Vec.fill(p.ways)(out port UInt(2 bits))
-  val runs = out port Bits(p.ways bits)
 
   private val LOG = 0
   private val WRITE = 1
@@ -273,7 +272,6 @@ class WayQueue(p: OtxParam, depth: FlashQueueDepth, patience: FlashPatience = Fl
     load(way.w) := RegNext(Mux(way.here > 6, U(6, 3 bits), way.here.resize(3))) init 0
     room(way.w) := RegNext(U(depth.write, 4 bits) - way.used(WRITE)) init depth.write
     val busyNow = RegNext(way.running || way.some(LOG)) init False
-    runs(way.w) := busyNow
     val erase = if (p.flashPriorities) way.erasing || way.erases =/= 0 else False
     now(way.w) := ((RegNext(erase) init False) ## busyNow).asUInt
     if (p.flashPriorities) {
