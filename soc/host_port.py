@@ -13,11 +13,12 @@ command that was not taken.
 
 from litex.gen import LiteXModule
 from litex.soc.interconnect import stream
-from litex.soc.interconnect.csr import CSRStatus, CSRStorage
+from litex.soc.interconnect.csr import CSRStatus
 from migen import If, Signal, bits_for
 
 from opentxssd.facts import BEATS
 from soc import streams
+from soc.write_only import CSRWriteOnly
 
 BEAT_QUEUE = 16
 STREAMS = {
@@ -38,14 +39,14 @@ class HostPort(LiteXModule):
 
     def command(self, cmd):
         for field, width in streams.CMD:
-            register = CSRStorage(
+            register = CSRWriteOnly(
                 width,
                 name=f"cmd_{field.lower()}",
                 description=f'Field {field} of the command (docs/interfaces.md, "Host port").',
             )
             setattr(self, f"cmd_{field.lower()}", register)
             self.comb += getattr(cmd, field).eq(register.storage)
-        self.cmd_go = CSRStorage(1, name="cmd_go", description="A write sends the command in the cmd registers.")
+        self.cmd_go = CSRWriteOnly(1, name="cmd_go", description="A write sends the command in the cmd registers.")
         self.cmd_ready = CSRStatus(1, name="cmd_ready", description="The last command has been taken.")
         waiting = Signal()
         self.sync += If(self.cmd_go.re, waiting.eq(1)).Elif(cmd.ready, waiting.eq(0))
@@ -56,7 +57,7 @@ class HostPort(LiteXModule):
         valid = CSRStatus(
             1, name=f"{name}_valid", description=f"{STREAMS[name]}: one is there; the registers below are its head."
         )
-        pop = CSRStorage(1, name=f"{name}_pop", description="A write drops the head.")
+        pop = CSRWriteOnly(1, name=f"{name}_pop", description="A write drops the head.")
         setattr(self, f"{name}_valid", valid)
         setattr(self, f"{name}_pop", pop)
         self.comb += [valid.status.eq(ep.valid), ep.ready.eq(pop.re)]
@@ -71,11 +72,11 @@ class HostPort(LiteXModule):
                 self.comb += register.status.eq(bits)
 
     def write_data(self, wdata):
-        self.wdata_request = CSRStorage(
+        self.wdata_request = CSRWriteOnly(
             12, name="wdata_request", description="The request that the next beats answer: wreq_request."
         )
-        self.wdata_lo = CSRStorage(32, name="wdata_lo", description="Bits 31:0 of a beat of write data.")
-        self.wdata_hi = CSRStorage(32, name="wdata_hi", description="Bits 63:32; a write sends the beat.")
+        self.wdata_lo = CSRWriteOnly(32, name="wdata_lo", description="Bits 31:0 of a beat of write data.")
+        self.wdata_hi = CSRWriteOnly(32, name="wdata_hi", description="Bits 63:32; a write sends the beat.")
         self.wdata_room = CSRStatus(bits_for(BEAT_QUEUE), name="wdata_room", description="How many more beats fit.")
         queue = self.wdata_queue = stream.SyncFIFO([("request", 12), ("data", 64)], BEAT_QUEUE)
         beat = Signal(max=BEATS)

@@ -13,6 +13,7 @@ from litex.soc.interconnect.csr import CSRStatus, CSRStorage
 from migen import Cat, ClockSignal, Instance, Mux, ResetSignal, Signal
 
 from soc import streams
+from soc.write_only import CSRWriteOnly
 
 # What a register means; `docs/reference/registers.md` is made from these (tools/registers.py).
 MEANS = {
@@ -176,9 +177,9 @@ class OtxCore(LiteXModule):
             setattr(
                 self,
                 f"firmware_{name}",
-                CSRStorage(width, name=f"firmware_{name}", description=MEANS[f"firmware_{name}"]),
+                CSRWriteOnly(width, name=f"firmware_{name}", description=MEANS[f"firmware_{name}"]),
             )
-        self.firmware_go = CSRStorage(
+        self.firmware_go = CSRWriteOnly(
             1, name="firmware_go", description="A write starts the operation in the firmware registers."
         )
         self.firmware_ready = CSRStatus(1, name="firmware_ready", description="One more operation fits.")
@@ -197,7 +198,7 @@ class OtxCore(LiteXModule):
             register = CSRStatus(len(value), name=f"firmware_done_{name}", description=MEANS[f"firmware_done_{name}"])
             setattr(self, f"firmware_done_{name}", register)
             self.comb += register.status.eq(value)
-        self.firmware_done_pop = CSRStorage(
+        self.firmware_done_pop = CSRWriteOnly(
             1, name="firmware_done_pop", description="A write drops the head of the done queue."
         )
         self.comb += head.ready.eq(self.firmware_done_pop.re)
@@ -216,13 +217,13 @@ class OtxCore(LiteXModule):
 
     def blocks(self, g):
         """Erased blocks on their way to the allocator and to the log."""
-        self.free_block = CSRStorage(24, name="free_block", description="A write hands over an erased data block.")
+        self.free_block = CSRWriteOnly(24, name="free_block", description="A write hands over an erased data block.")
         self.free_block_room_lo = CSRStatus(
             32, name="free_block_room_lo", description="Bit d: one more block of die d fits."
         )
         self.free_block_room_hi = CSRStatus(32, name="free_block_room_hi", description=MEANS["free_block_room_hi"])
-        self.log_block_lane = CSRStorage(2, name="log_block_lane", description=MEANS["log_block_lane"])
-        self.log_block = CSRStorage(
+        self.log_block_lane = CSRWriteOnly(2, name="log_block_lane", description=MEANS["log_block_lane"])
+        self.log_block = CSRWriteOnly(
             24, name="log_block", description="A write hands over an erased block for the log lane in log_block_lane."
         )
         self.log_block_room = CSRStatus(
@@ -252,7 +253,7 @@ class OtxCore(LiteXModule):
         """Blocks in which a program failed, and pages that the firmware copied out of them."""
         self.bad_block = CSRStatus(24, name="bad_block", description="The oldest block in which a program failed.")
         self.bad_block_valid = CSRStatus(1, name="bad_block_valid", description=MEANS["bad_block_valid"])
-        self.bad_block_pop = CSRStorage(1, name="bad_block_pop", description="A write takes it.")
+        self.bad_block_pop = CSRWriteOnly(1, name="bad_block_pop", description="A write takes it.")
         event = stream.Endpoint(streams.BLOCK)
         self.comb += [
             self.bad_block.status.eq(event.block),
@@ -263,9 +264,9 @@ class OtxCore(LiteXModule):
             setattr(
                 self,
                 f"move_{name}",
-                CSRStorage(16 if name == "seq_hi" else 32, name=f"move_{name}", description=MEANS[f"move_{name}"]),
+                CSRWriteOnly(16 if name == "seq_hi" else 32, name=f"move_{name}", description=MEANS[f"move_{name}"]),
             )
-        self.move_go = CSRStorage(
+        self.move_go = CSRWriteOnly(
             1, name="move_go", description="A write hands over the copied page in the move registers."
         )
         self.move_ready = CSRStatus(1, name="move_ready", description="One more copied page fits.")
@@ -290,12 +291,12 @@ class OtxCore(LiteXModule):
             30, name="weak_page", description="The oldest page that was read or verified with many corrected bits."
         )
         self.weak_page_valid = CSRStatus(1, name="weak_page_valid", description=MEANS["weak_page_valid"])
-        self.weak_page_pop = CSRStorage(1, name="weak_page_pop", description="A write takes it.")
+        self.weak_page_pop = CSRWriteOnly(1, name="weak_page_pop", description="A write takes it.")
         many = (
             f"So many corrected bits in a chunk are many; 0: no page is reported, above {g.ecc_t}: only one that was "
             "read again at another read level."
         )
-        self.refresh_at = CSRStorage(g.corrected_bits, reset=g.refresh_at, name="refresh_at", description=many)
+        self.refresh_at = CSRWriteOnly(g.corrected_bits, reset=g.refresh_at, name="refresh_at", description=many)
         self.corrected_reads = CSRStatus(
             16,
             name="corrected_reads",
@@ -328,7 +329,7 @@ class OtxCore(LiteXModule):
         ports = {}
 
         def storage(name, width):
-            register = CSRStorage(width, name=name, description=MEANS[name])
+            register = CSRWriteOnly(width, name=name, description=MEANS[name])
             setattr(self, name, register)
             return register
 
@@ -433,7 +434,7 @@ class OtxCore(LiteXModule):
         # for firmware alone
         self.cost_benefit = CSRStorage(1, name="cost_benefit", description=MEANS["cost_benefit"])
         for name, width in controls:
-            register = CSRStorage(width, name=name, description=MEANS[name])
+            register = CSRWriteOnly(width, name=name, description=MEANS[name])
             setattr(self, name, register)
             ports[f"i_{name}"] = register.storage
         states = [

@@ -8,12 +8,13 @@ must stay until that is over. Completions wait in a queue of COMPLETIONS, so tha
 
 from litex.gen import LiteXModule
 from litex.soc.interconnect import stream
-from litex.soc.interconnect.csr import CSRStatus, CSRStorage
+from litex.soc.interconnect.csr import CSRStatus
 from migen import Cat, ClockSignal, If, Instance, ResetSignal, Signal
 
 from opentxssd.facts import NvmeEvent, layout
 from soc import streams
 from soc.own_command import OwnCommand
+from soc.write_only import CSRWriteOnly
 
 BAR_REQ, DMA_READ, DMA_READ_BEAT = map(layout, ("BarRequest", "DmaRead", "DmaReadBeat"))
 DMA_WRITE, DMA_BEAT = map(layout, ("DmaWrite", "DmaBeat"))
@@ -62,12 +63,12 @@ class OtxNvme(LiteXModule):
         """The bits of registers that firmware writes, and the last of them."""
         parts = []
         for register, _, bits in halves(name, width):
-            parts.append(CSRStorage(bits, name=register, description=means))
+            parts.append(CSRWriteOnly(bits, name=register, description=means))
             setattr(self, register, parts[-1])
         return Cat(*(part.storage for part in parts)) if len(parts) > 1 else parts[0].storage
 
     def strobe(self, name, means):
-        register = CSRStorage(1, name=name, description=means)
+        register = CSRWriteOnly(1, name=name, description=means)
         setattr(self, name, register)
         return register.re
 
@@ -81,7 +82,7 @@ class OtxNvme(LiteXModule):
         return value
 
     def control(self):
-        cleared = CSRStorage(EVENTS, name="events_clear", description="Events whose bit is 1 are cleared by a write.")
+        cleared = CSRWriteOnly(EVENTS, name="events_clear", description="Events whose bit is 1 are cleared by a write.")
         self.events_clear = cleared
         csts = self.storage("csts", 4, "CSTS: RDY, CFS, SHST from bit 0 on.")
         coalesce = self.storage("coalesce", 16, "Feature 08h: threshold in 7:0, time in 15:8.")
@@ -131,8 +132,10 @@ class OtxNvme(LiteXModule):
         }
 
     def buffer(self):
-        seek = CSRStorage(10, name="buffer_seek", description="A write sets the index of the buffer.")
-        write = CSRStorage(32, name="buffer_write", description="A write puts a word there; the index goes up by one.")
+        seek = CSRWriteOnly(10, name="buffer_seek", description="A write sets the index of the buffer.")
+        write = CSRWriteOnly(
+            32, name="buffer_write", description="A write puts a word there; the index goes up by one."
+        )
         self.buffer_seek, self.buffer_write = seek, write
         means = {
             "address": "Where in host memory a transfer is.",

@@ -6,10 +6,11 @@ under way such a command waits, and what is behind it. All others pass by it. No
 """
 
 from litex.gen import LiteXModule
-from litex.soc.interconnect.csr import CSRStatus, CSRStorage
+from litex.soc.interconnect.csr import CSRStatus
 from migen import If, Mux, Signal
 
 from soc import streams
+from soc.write_only import CSRWriteOnly
 
 TAG = 31
 FIELDS = [(field, bits) for field, bits in streams.CMD if field in ("opcode", "lba", "count", "arg")]
@@ -23,10 +24,10 @@ class OwnCommand(LiteXModule):
         cmd, cpl = host["cmd"], host["cpl"]
         own = {}
         for field, width in FIELDS:
-            register = CSRStorage(width, name=field, description=f"Field {field} of firmware's own command.")
+            register = CSRWriteOnly(width, name=field, description=f"Field {field} of firmware's own command.")
             setattr(self, f"own_{field}", register)
             own[field] = register.storage
-        self.own_go = CSRStorage(1, name="go", description="A write sends it, while own_busy is 0.")
+        self.own_go = CSRWriteOnly(1, name="go", description="A write sends it, while own_busy is 0.")
         self.own_busy = CSRStatus(1, name="busy", description="It has not ended.")
         self.own_status = CSRStatus(4, name="status", description="How it ended: a Status.")
         self.own_result = CSRStatus(32, name="result", description="Its result.")

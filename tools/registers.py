@@ -14,6 +14,7 @@ try:
 
     from soc import geometry
     from soc.boards.ecpix5 import Ecpix5
+    from soc.write_only import CSRWriteOnly
 except ImportError as e:
     sys.exit(f"registers: {e}; source tools/env.sh first")
 
@@ -26,7 +27,7 @@ Made by `python tools/registers.py --write` from the CSR export of the ECPIX-5's
 date. The firmware reads the same export as `csr.h`, a PC as `build/ecpix5/csr.csv`. Addresses are bytes as the RISC-V
 sees them; another SoC may have another base. A register of up to 32 bits is one word. Reads have no effect; a register
 that does something on a write says so. What can be written is 0 after reset, `refresh_at` five eighths of what can be
-corrected.
+corrected. W: it reads as 0 whatever was written.
 
 Not in this SoC, but in those of drives with read retry (`read_retries` of `soc/geometry.py`): `retried_reads`, 16 bits,
 pages that were whole only at another read level. Without it `nand_capabilities` has only four bits.
@@ -38,7 +39,8 @@ def rows(soc, region):
     exported = json.loads(get_csr_json(soc.csr_regions, soc.constants, soc.mem_regions))["csr_registers"]
     for csr in soc.csr_regions[region].obj:
         entry = exported[f"{region}_{csr.name}"]
-        yield csr.name, entry["addr"], {"ro": "R", "rw": "RW"}[entry["type"]], csr.size, csr.description
+        access = "W" if isinstance(csr, CSRWriteOnly) else {"ro": "R", "rw": "RW"}[entry["type"]]
+        yield csr.name, entry["addr"], access, csr.size, csr.description
 
 
 def page():
