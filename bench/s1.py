@@ -8,7 +8,8 @@ many steps of a fixed C loop one clock costs (measured beside it), which compare
 are on 1,024 blocks that have been written; writes are counted when the write frames are full.
 
 The loads are done three times, which takes the same clocks each time, and the least CPU time of each counts: whatever
-else runs on the machine only adds to it.
+else runs on the machine only adds to it. Before each pass of the simulator goes one of the same drive in which no block
+rests (sim/rest), compiled in the same way (build/sim/plain): how many times the clocks per loop step does rest bring?
 """
 
 import json
@@ -26,7 +27,7 @@ from soc import geometry
 ROOT = Path(__file__).resolve().parent.parent
 TITLE = "speed of the simulation and of the served drive"
 PRESET, AREA = "sim", 1024
-LEAST_CLOCKS_PER_S, MOST_RSS = 300_000, 2 << 30
+LEAST_CLOCKS_PER_S, MOST_RSS, LEAST_GAIN = 300_000, 2 << 30, 1.5
 PASSES = 3
 SOCKET = ROOT / "build/otx.sock"
 NBD_LOADS = [
@@ -47,6 +48,21 @@ def build(preset):
     folder = f"build/{preset}"
     make = ["make", "-s", "-f", "sim/Makefile", f"PRESET={preset}", f"{folder}/nbdkit-otx-plugin.so"]
     subprocess.run(["flock", f"{folder}/build.lock", *make], cwd=ROOT, check=True)
+
+
+def build_plain(preset):
+    """The library of the same drive without blocks that rest; gives its folder."""
+    source, folder = ROOT / "build" / preset, ROOT / "build" / preset / "plain"
+    folder.mkdir(exist_ok=True)
+    for name in ("verilog", "gateware", "firmware", "sim.f", "otx_geometry.h"):
+        (folder / name).unlink(missing_ok=True)
+        (folder / name).symlink_to(source / name)
+    make = ["make", "-s", "-f", "sim/Makefile", f"PRESET={preset}", f"OUT=build/{preset}/plain", "PLAIN=1"]
+    targets = [f"build/{preset}/plain/{name}" for name in ("libotx.so", "otx.bin")]
+    with (folder / "build.log").open("w") as log:
+        lock = ["flock", f"build/{preset}/build.lock"]
+        subprocess.run([*lock, *make, *targets], cwd=ROOT, stdout=log, stderr=log, check=True)
+    return folder
 
 
 def serve(preset, image, log):
@@ -88,22 +104,38 @@ def over_nbd(preset, area, loads):
     return [tuple(map(float, line.split())) for line in text.splitlines()]
 
 
-def direct_loads(preset):
-    """What bench/simulation_speed.py says of the fastest of several passes, load by load; with `slowest_cpu_s`."""
+def steps(row):
+    """Loop steps that a clock takes."""
+    return row["cpu_s"] * row["loop_steps_per_s"] / row["clocks"]
+
+
+def direct_loads(preset, plain):
+    """What bench/simulation_speed.py says of the fastest of several passes, load by load; with `slowest_cpu_s`, and
+    `plain_steps`, the loop steps that a clock takes in the library in folder `plain`.
+    """
     command = [sys.executable, str(ROOT / "bench/simulation_speed.py"), preset, str(AREA)]
-    passes = [json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout) for _ in range(PASSES)]
+
+    def load(*folder):
+        return json.loads(subprocess.run([*command, *folder], stdout=subprocess.PIPE, check=True).stdout)
+
+    def by_load(passes):
+        return zip(*(p["rows"] for p in passes), strict=True)
+
+    others, passes = zip(*((load(str(plain)), load()) for _ in range(PASSES)), strict=True)
     rows = []
-    for same in zip(*(p["rows"] for p in passes), strict=True):
-        if len({r["clocks"] for r in same}) != 1:
-            raise NotServed(f"{same[0]['load']}: the passes took {[r['clocks'] for r in same]} clocks")
-        rows.append(min(same, key=lambda r: r["cpu_s"]) | {"slowest_cpu_s": max(r["cpu_s"] for r in same)})
+    for of_plain, same in zip(by_load(others), by_load(passes), strict=True):
+        if len({r["clocks"] for r in (*same, *of_plain)}) != 1:
+            raise NotServed(f"{same[0]['load']}: the passes took {[r['clocks'] for r in (*same, *of_plain)]} clocks")
+        best = min(same, key=lambda r: r["cpu_s"])
+        more = {"slowest_cpu_s": max(r["cpu_s"] for r in same), "plain_steps": min(map(steps, of_plain))}
+        rows.append(best | {"steps": min(map(steps, same))} | more)
     return {"rows": rows, "peak_rss_bytes": max(p["peak_rss_bytes"] for p in passes)}
 
 
 def run(preset=PRESET):
     build(preset)
     mhz = geometry.preset(preset).clock_mhz
-    direct = direct_loads(preset)
+    direct = direct_loads(preset, build_plain(preset))
     nbd = {
         (name, depth): (blocks, *times)
         for (name, _, depth, blocks), times in zip(NBD_LOADS, over_nbd(preset, AREA, NBD_LOADS), strict=True)
@@ -120,20 +152,28 @@ def run(preset=PRESET):
                 "iops": round(r["blocks"] * mhz * 1e6 / r["clocks"]) if r["blocks"] else None,
                 "clocks_per_cpu_s": round(speed),
                 "slowest": round(r["clocks"] / r["slowest_cpu_s"]),
-                "loop_steps_per_clock": round(r["loop_steps_per_s"] / speed, 1),
+                "loop_steps_per_clock": round(r["steps"], 1),
+                "plain_steps_per_clock": round(r["plain_steps"], 1),
+                "times_plain": round(r["plain_steps"] / r["steps"], 2),
                 "nbd_per_s": round(blocks / wall, 1) if blocks else None,
                 "nbd_per_cpu_s": round(blocks / cpu, 1) if blocks else None,
             }
         )
     busy = [r for r in direct["rows"] if r["blocks"]]
     ours = sum(r["clocks"] for r in busy) / sum(r["cpu_s"] for r in busy)
-    rss = direct["peak_rss_bytes"]
+    rss, gain = direct["peak_rss_bytes"], min(r["plain_steps"] / r["steps"] for r in direct["rows"])
     checks = [
         Check(
             f"clocks per CPU second writing and reading, best of {PASSES} passes load by load (at least "
             f"{LEAST_CLOCKS_PER_S:,})",
             round(ours),
             ours >= LEAST_CLOCKS_PER_S,
+        ),
+        Check(
+            f"clocks per loop step, times those of the same drive without rest, the least of all loads (at least "
+            f"{LEAST_GAIN})",
+            round(gain, 2),
+            gain >= LEAST_GAIN,
         ),
         Check(f"peak resident memory in MiB (under {MOST_RSS >> 20:,})", rss >> 20, rss < MOST_RSS),
     ]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`simulation_speed.py PRESET AREA`, a process of its own: loads on AREA blocks of the simulated drive, as JSON on
-standard output.
+"""`simulation_speed.py PRESET AREA [FOLDER]`, a process of its own: loads on AREA blocks of the simulated drive, as
+JSON on standard output. FOLDER: where its library is, build/PRESET without.
 
 {"rows": [{"load", "depth", "blocks", "clocks", "cpu_s", "loop_steps_per_s"}], "peak_rss_bytes"}. CPU seconds are those
 of this process; `loop_steps_per_s` is the speed of a fixed C loop (calibration.c), measured right before and after the
@@ -137,8 +137,8 @@ class Load:
         return [(opcode, lba, 1) for lba in lbas]
 
 
-def run(preset, area, loads, settle):
-    drive = Drive(preset)
+def run(preset, area, loads, settle, folder=None):
+    drive = Drive(preset, folder=folder)
     drive.step(settle)  # the firmware has erased the first blocks
     meter, load = Meter(drive), Load(drive, area)
     meter.measure("128 KiB sequential writes", 4, area, load.fill)
@@ -156,4 +156,4 @@ def run(preset, area, loads, settle):
 
 
 if __name__ == "__main__":
-    print(json.dumps(run(sys.argv[1], int(sys.argv[2]), LOADS, SETTLE_CLOCKS)))
+    print(json.dumps(run(sys.argv[1], int(sys.argv[2]), LOADS, SETTLE_CLOCKS, *sys.argv[3:])))

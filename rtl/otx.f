@@ -17,6 +17,7 @@ rtl/nand/otx_crc32.sv
 rtl/nand/otx_nand_arbiter.sv
 rtl/nand/otx_nand_bus.sv
 rtl/nand/otx_nand_channel.sv
+rtl/nand/otx_nand_tick.sv
 rtl/nand/otx_nand_corrector.sv
 rtl/nand/otx_nand_ecc.sv
 rtl/nand/otx_nand_oob.sv

@@ -202,10 +202,14 @@ async def without_enable_it_is_0(dut):
         await b.step()
     assert b.last == 9
     dut.enable.value = 0
-    b.done, b.durable, b.last = [], 0, 0
+    b.last = 0
     for _ in range(5):
         await FallingEdge(dut.clk)
     assert int(dut.held.value) == 0
+    dut.enable.value = 1
+    for _ in range(20):
+        await b.step()
+    assert b.last == 9, "of a log that begins where the one before has ended"
 
 
 def test_buffer_turn():

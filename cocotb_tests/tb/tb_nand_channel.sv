@@ -137,6 +137,15 @@ module tb_nand_channel #(
     if (reset) taken_q <= 6'd0;
   end
 
+  logic tick;
+  otx_nand_tick #(
+      .ClkPs(ClkPs)
+  ) ticks (
+      .clk,
+      .reset,
+      .tick
+  );
+
   otx_nand_channel #(
       .Ways(Ways),
       .ClkPs(ClkPs),

@@ -22,6 +22,7 @@
 // `wdata` and `rdata` pass a stream register each, which takes up to two beats more when the other end is stalled. A
 // stalled `wdata`, `rdata` or `cpl` holds the bus for all ways. TIMEOUT after twice the longest busy time (up to 4 us
 // and one clock per us later); all operations but RESET and STATUS then also wait for R/B# before they start.
+// `tick` (otx_nand_tick) counts busy times.
 // `mode` is the SDR timing mode of all ways: ONFI 0 to 5, 6 the part's own times (the parameters), 7 as 0. A change
 // counts when no turn is on the bus, so before the next one. SET_FEATURES sends the four bytes of `cmd_lpn`, lowest
 // first, to the feature `cmd_kind`, GET_FEATURES returns them in `cpl_lpn`; READ_ID reads from address `cmd_kind`.
@@ -74,6 +75,7 @@ module otx_nand_channel #(
 ) (
     input  logic                  clk,
     input  logic                  reset,
+    input  logic                  tick,
     input  logic [           2:0] mode,
     input  logic [           3:0] capabilities,
     input  logic                  cmd_valid,
@@ -157,8 +159,6 @@ module otx_nand_channel #(
           larger(TWcNs + TDsNs + TClsNs + TAlsNs, TRcNs + TReaNs + TIoNs), larger(larger(TCsNs, TRrNs), TWbNs))
   );
   localparam int Bits = $clog2(LongestNs * 1000 / ClkPs + 8);  // of a count of clocks on the bus
-  localparam int TickClocks = (1000000 + ClkPs - 1) / ClkPs;
-  localparam int TickBits = $clog2(TickClocks + 1);
   localparam int WayBits = Ways > 1 ? $clog2(Ways) : 1;
 
   if (Ways < 1 || Ways > 16) begin : g_check_ways
@@ -196,12 +196,11 @@ module otx_nand_channel #(
       slots;
   logic turn_goes_on, went_chained, went_paired, slot;
   logic [Ways*4-1:0] op;
-  logic pick_valid, start, turn_issued, turn_done, tick;
+  logic pick_valid, start, turn_issued, turn_done;
   logic [3:0] pick_way, way;
   logic resting;
   logic [2:0] mode_q;  // that the bus is in
   logic [Bits-1:0] we_low, we_high, re_low, re_high, sample_after, adl, whr, rhw, wb, cs;
-  logic [TickBits-1:0] tick_q;
   logic bus_valid, bus_ready, bus_quiet, back_valid;
   logic [1:0] bus_kind;
   logic [7:0] bus_byte, back_byte;
@@ -217,7 +216,6 @@ module otx_nand_channel #(
   assign fix_slot = slot;
   assign wreq_way = way;
   assign cpl_way = way;
-  assign tick = tick_q == 0;
   assign cpl_valid = end_valid && !rdata_valid;  // the last beat is taken before its completion is offered
   assign end_ready = cpl_ready && !rdata_valid;
   assign fix_way = way;
@@ -491,11 +489,9 @@ module otx_nand_channel #(
 
   always_ff @(posedge clk) begin
     if (resting) mode_q <= mode;
-    tick_q <= tick ? TickBits'(TickClocks - 1) : tick_q - 1'b1;
     nand_wp_n <= 1'b1;
     if (reset) begin
       mode_q <= '0;
-      tick_q <= '0;
       nand_wp_n <= 1'b0;
     end
   end

@@ -37,7 +37,7 @@ struct Block {
     }
 };
 
-Block blocks[otx_rest_blocks];
+Block blocks[std::max(otx_rest_blocks, 1)];
 bool allowed = true;
 uint64_t rests;
 

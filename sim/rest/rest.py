@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rest.py verilog CORE OUT [--pages]` and `rest.py blocks OUT OBJ`: blocks of the simulated drive whose clock stands
-while they rest (otx_rest.sv).
+"""`rest.py verilog CORE OUT [--pages | --none]` and `rest.py blocks OUT OBJ`: blocks of the simulated drive whose clock
+stands while they rest (otx_rest.sv).
 
 verilog: OUT/rested.v, the core's Verilog with an otx_rest before each block of BLOCKS, and OUT/rest.vlt, by which
 Verilator keeps each as a class of its own. With `--pages` the NAND channels are none: those with whole pages call DPI
-functions, which a block may not. One with a counter that always runs would never rest.
+functions, which a block may not. One with a counter that always runs would never rest. With `--none` there are no
+blocks: the simulator that `make bench E=s1` compares with.
 blocks: from the headers below OUT/OBJ that Verilator has written, OUT/OBJ/rest_blocks.h: in which classes the state of
 each block is, for rest.cpp.
 Wrong arguments: one line, exit code 2; Verilog that is not as expected: one line, exit code 1.
@@ -128,16 +129,17 @@ void otx_rest_parts(const Votx_sim_top___024root &root, Add add) {{
 
 
 def main(args):
-    pages = args[-1:] == ["--pages"]
-    given = args[: len(args) - pages]
+    option = args.pop() if args[-1:] in (["--pages"], ["--none"]) else None
+    given = args
     try:
         if len(given) == 3 and given[0] == "verilog":
-            places = [place for place in BLOCKS if not (pages and place == "otx_flash_backend")]
+            places = [place for place in BLOCKS if option != "--pages" or place != "otx_flash_backend"]
+            places = places if option != "--none" else []
             verilog(Path(given[1]), Path(given[2]), places)
-        elif len(given) == 3 and given[0] == "blocks" and not pages:
+        elif len(given) == 3 and given[0] == "blocks" and not option:
             blocks(Path(given[1]), given[2])
         else:
-            print("rest: usage: rest.py verilog CORE OUT [--pages] | rest.py blocks OUT OBJ", file=sys.stderr)
+            print("rest: usage: rest.py verilog CORE OUT [--pages | --none] | rest.py blocks OUT OBJ", file=sys.stderr)
             return 2
     except (OSError, Wrong) as e:
         print(f"rest: {e}", file=sys.stderr)

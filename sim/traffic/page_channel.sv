@@ -50,6 +50,7 @@ module otx_nand_channel #(
 ) (
     input  wire                   clk,
     input  wire                   reset,
+    input  wire                   tick,
     input  wire  [           2:0] mode,
     input  wire  [           3:0] capabilities,
     input  wire                   cmd_valid,
@@ -232,8 +233,8 @@ module otx_nand_channel #(
     if (reset) state_q <= StIdle;
   end
 
-  wire unused = &{1'b0, mode, capabilities, cmd_allow_cache, wdata_last, fix_ready, ask_ready, found_valid, found_byte,
-                  found_mask, found_last, found_failed, found_count, found_sum, nand_rb_n, nand_dq_i};
+  wire unused = &{1'b0, tick, mode, capabilities, cmd_allow_cache, wdata_last, fix_ready, ask_ready, found_valid,
+                  found_byte, found_mask, found_last, found_failed, found_count, found_sum, nand_rb_n, nand_dq_i};
 endmodule
 
 // Nobody asks it.

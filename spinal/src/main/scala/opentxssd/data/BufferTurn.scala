@@ -19,7 +19,8 @@ import spinal.lib._
   * head was H and no plain frame was linked and not issued. `restart`, for a clock: what is linked now is to be
   * issued; a turn begins for it as soon as that can be, in place of the younger pair. `ready` from the next clock on
   * says that all of it is issued. It may come again only while `ready` is high. `held` never falls while `enable` is
-  * high, and is never above `durableMark`. Reset or `enable` low: 0.
+  * high, and is never above `durableMark`. While it is the head no turn begins but for `restart`. Reset or `enable`
+  * low: 0.
   */
 class BufferTurn extends Component {
   setDefinitionName("otx_buffer_turn")
@@ -61,7 +62,7 @@ class BufferTurn extends Component {
   }
   switch(state) {
     is(Begin) {
-      when(!linking) {
+      when(!linking && (head =/= shown || wanted)) {
         now := !now
         younger.began := head
         age := 0

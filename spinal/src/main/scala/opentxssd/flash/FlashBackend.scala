@@ -20,9 +20,11 @@ class FlashBackend(p: OtxParam) extends Component {
   if (p.retry) scheduler.retries := nandCapabilities(6 downto 4).asUInt
 
   private val corrector = new NandCorrector(p)
+  private val ticks = new NandTick(p)
   for (c <- 0 until p.channels) {
     val channel = new NandChannel(p)
     corrector.serve(c, channel)
+    channel.io.tick := ticks.tick
     channel.io.mode := nandMode
     channel.io.capabilities := (if (p.retry) nandCapabilities(3 downto 0) else nandCapabilities)
     channel.io.port <> scheduler.channels(c)

@@ -130,6 +130,17 @@ class NandCorrector(p: OtxParam) extends BlackBox {
 }
 
 /** `rtl/nand/otx_nand_channel.sv`, with the part's times and the clock of this drive. */
+/** `rtl/nand/otx_nand_tick.sv`: one for all channels. */
+class NandTick(p: OtxParam) extends BlackBox {
+  setDefinitionName("otx_nand_tick")
+
+  addGeneric("ClkPs", p.clockPs)
+
+  val clk, reset = in Bool ()
+  val tick = out Bool ()
+  mapCurrentClockDomain(clock = clk, reset = reset)
+}
+
 class NandChannel(p: OtxParam) extends BlackBox {
   setDefinitionName("otx_nand_channel")
 
@@ -147,7 +158,7 @@ class NandChannel(p: OtxParam) extends BlackBox {
     )
 
   val io = new Bundle {
-    val clk, reset = in Bool ()
+    val clk, reset, tick = in Bool ()
     val mode = in UInt (3 bits) // SDR timing mode: ONFI 0 to 5, 6 the part's own times
     // what may be used of the part: cache program, cache read, several planes, READ STATUS ENHANCED (78h)
     val capabilities = in Bits (4 bits)

@@ -24,7 +24,8 @@ import spinal.lib._
   * `pushed`: entry `head` goes into the log in this clock. `closing`: the header's first half is taken in this clock;
   * `forHost`: and `flushTo` or `commitTo` waits for it.
   * `dropping` (after a fault): entries are taken and counted, one per clock, and go nowhere. `room` of a group's first
-  * entry must be the truth; a full page closes even inside a group.
+  * entry must be the truth; a full page closes even inside a group. An entry is taken one clock after it is offered, or
+  * later. It may be taken back, and another come in its place whose `room` is not larger.
   * Throughput: that of `record`. Reset: page without entries, index 0.
   */
 class LogAssembler(p: OtxParam) extends Component {
@@ -56,13 +57,16 @@ class LogAssembler(p: OtxParam) extends Component {
   private val state = RegInit(State.Fill)
 
   private val full = left === 0
-  private val tooLarge = append.valid && !groupOpen && append.room > left
+  // of the clock before: what is offered does not decide in the same clock whether it is taken
+  private val waits = RegNext(append.valid && !append.fire) init False
+  private val room = RegNext(append.room)
+  private val tooLarge = waits && !groupOpen && room > left
   // of an older `first` only while the page has no entry
   private val hostWaits = RegNext(flushTo > first || commitTo > first) init False
   private val moveWaits = RegNext(rescueTo > first && mayRescue) init False
   private val wanted = (hostWaits || moveWaits) && count =/= 0 && !groupOpen && mayClose
   private val close = full || tooLarge || wanted
-  private val filling = state === State.Fill && !close && ready && watermarkRoom && enable && !dropping
+  private val filling = state === State.Fill && waits && !close && ready && watermarkRoom && enable && !dropping
 
   private val location = append.location.kind ## append.location.value
   private val flags = B(0, 6 bits) ## append.inTx ## append.ordered
