@@ -77,6 +77,20 @@ async def group_never_straddles_two_pages(dut):
 
 
 @cocotb.test()
+async def a_group_that_comes_after_a_pause_never_straddles_two_pages(dut):
+    """The log is idle then, and could take its first entry at once."""
+    b, head = await bench(dut), 0
+    for n in (32, 32, 32, 31, 5):
+        b.group(*plain(n))
+        head += n
+        await b.until(lambda head=head: int(dut.head.value) == head)
+        await b.clocks(40)
+    await b.flushed()
+    assert [len(p.entries) for p in b.model.pages] == [96, 36]
+    b.whole()
+
+
+@cocotb.test()
 async def page_is_not_closed_inside_an_open_group(dut):
     b = await bench(dut)
     start = plain(4)
