@@ -133,8 +133,8 @@ def main(args):
     given = args
     try:
         if len(given) == 3 and given[0] == "verilog":
-            places = [place for place in BLOCKS if option != "--pages" or place != "otx_flash_backend"]
-            places = places if option != "--none" else []
+            left_out = {"--pages": ["otx_flash_backend"], "--none": list(BLOCKS)}.get(option, [])
+            places = [place for place in BLOCKS if place not in left_out]
             verilog(Path(given[1]), Path(given[2]), places)
         elif len(given) == 3 and given[0] == "blocks" and not option:
             blocks(Path(given[1]), given[2])

@@ -15,10 +15,9 @@ import spinal.lib.bus.amba4.axi._
   * stalls its client, ops for other dies behind it too. Its page number must name a die that exists. Idle, an op
   * reaches its channel 3 clocks after its beat.
   * `frame`: bursts of 32 beats, the channel in the high bits of the id. `idleDies`: pages are those of dies
-  * that have the least to do (`PageAllocator`). `dieNow`: `now` of
-  * `WayQueue`. `weak`: pages of client `read`, and of VERIFYs,
-  * with `refreshAt` corrected bits in a chunk or more; nothing waits for it (`WeakPages`). `busy`: some op has not had
-  * its done beat. Reset loses all ops, pages and blocks.
+  * that have the least to do (`PageAllocator`). `dieNow`: `now` of `WayQueue`. `weak`: pages of client `read`, and of
+  * VERIFYs, with `refreshAt` corrected bits in a chunk or more; nothing waits for it (`WeakPages`). `busy`: some op has
+  * not had its done beat. Reset loses all ops, pages and blocks.
   */
 class FlashScheduler(p: OtxParam, depth: FlashQueueDepth = FlashQueueDepth()) extends Component {
   setDefinitionName("otx_flash_scheduler")

@@ -129,7 +129,6 @@ class NandCorrector(p: OtxParam) extends BlackBox {
   }
 }
 
-/** `rtl/nand/otx_nand_channel.sv`, with the part's times and the clock of this drive. */
 /** `rtl/nand/otx_nand_tick.sv`: one for all channels. */
 class NandTick(p: OtxParam) extends BlackBox {
   setDefinitionName("otx_nand_tick")
@@ -141,6 +140,7 @@ class NandTick(p: OtxParam) extends BlackBox {
   mapCurrentClockDomain(clock = clk, reset = reset)
 }
 
+/** `rtl/nand/otx_nand_channel.sv`, with the part's times and the clock of this drive. */
 class NandChannel(p: OtxParam) extends BlackBox {
   setDefinitionName("otx_nand_channel")
 

@@ -62,7 +62,7 @@ case class IssuedOp() extends Bundle {
   * been finished, or more, 7 that an ERASE waits or is under way (with priorities); `entered`: an op of `write` comes
   * in this clock; `room`: how many more of `write` fit, a clock late.
   * `now`: what an op of `log` that comes meets, a clock late: bit 0, an op is under way or one of `log` waits; bit 1,
-  * an ERASE is under way (with priorities).
+  * an ERASE waits or is under way (with priorities).
   * With `only`, from which there is no way back, ops of `read` and `firmware` stay where they are (with priorities).
   * Reset loses all ops.
   *
