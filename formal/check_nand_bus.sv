@@ -40,7 +40,7 @@ module check_nand_bus #(
       Then, 200, 100, 100, 100, 100, 100, 100
   );
 
-  logic reset = 1'b1, past = 1'b0, changed = 1'b0, was_changed = 1'b0;
+  logic reset = 1'b1, past = 1'b0, changed = 1'b0, was_changed = 1'b0, told = 1'b0;
   logic [5:0] wp, wh, whr_least, rhw_least;
   logic req_ready, rsp_valid, quiet, cle, ale, we_n, re_n, oe;
   logic [7:0] rsp_byte, dq_o;
@@ -107,7 +107,7 @@ module check_nand_bus #(
     reset <= 1'b0;
     past <= !reset;
     changed <= changed || (change && !reset);
-    was_changed <= changed;
+    {told, was_changed} <= {was_changed, changed};  // the bus knows the new times
     {was_valid, was_ready, was_kind, was_byte} <= {req_valid, req_ready, req_kind, req_byte};
     {was_we_n, was_re_n, was_cle, was_ale, was_oe, was_dq_o} <= {we_n, re_n, cle, ale, oe, dq_o};
     we_for <= past && we_n != was_we_n ? 6'd1 : we_for == 6'd63 ? we_for : we_for + 1'b1;
@@ -119,7 +119,7 @@ module check_nand_bus #(
   always_comb begin
     if (past && was_valid && !was_ready) assume (req_valid && req_kind == was_kind && req_byte == was_byte);
     if (change && !changed) assume (quiet && !req_valid);
-    if (changed && !was_changed) assume (!req_valid);
+    if (changed && !told) assume (!req_valid);
     if (reset || !past) assume (!req_valid);
     if (!reset) begin
       assert (we_n || re_n);

@@ -109,6 +109,23 @@ async def four_that_have_stopped_end_one_after_the_other_and_commands_without_da
 
 
 @simulated
+async def the_last_beat_in_the_last_clock_of_its_time_takes_nothing_from_the_next_one(dut):
+    """The oldest request is over in any of the clocks around its deadline: the one behind it has a time of its own."""
+    b = await FrameFillBench(dut).begin(1)
+    b.in_last_clock, aborted = True, 0
+    for k in range(4 * UNIT - 44, 4 * UNIT + 16):
+        first, second = b.write(1, stop=BEATS - 1), b.write(1)
+        await b.until(lambda: len(b.host.open) == 2)
+        await b.clocks(k)
+        b.host.stopped.clear()
+        ends = await b.ends(first, second)
+        assert ends[1] == SUCCESS, k
+        aborted += ends[0] == ABORTED
+        await b.clocks(700)
+    assert 0 < aborted < 60
+
+
+@simulated
 async def a_host_that_answers_in_order_loses_only_the_write_that_it_stopped(dut):
     """Those behind it wait as long as it does, and must not be aborted for that."""
     b = await FrameFillBench(dut).begin(2)

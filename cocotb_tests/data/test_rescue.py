@@ -167,6 +167,26 @@ async def group_that_a_failing_block_left_without_pages_ends(dut):
 
 
 @simulated
+async def group_that_a_fault_has_cut_off_does_not_hold_up_the_executor(dut):
+    """Three of eight entries are in the log, and no page comes for the fourth. ABORT has a record, too."""
+    b = await DataPathBench(dut).begin(pages=8)
+    assert await b.run(BEGIN, txid=1) == SUCCESS
+    b.hold_programs = True
+    b.append_sink.open = False
+    write = b.submit(WRITE, 0, 8)
+    await b.clocks(9000)
+    del b.alloc.queue[3:]  # a block is retired
+    b.pin["full"].set(1)
+    b.append_sink.open = True
+    await b.until(lambda: b.failed)
+    assert b.results[write]["status"] == SUCCESS and b.open_group is not None and len(b.log) == 3
+    assert await b.run(FLUSH) == WRITE_FAULT and len(b.log) == 3
+    assert await b.run(COMMIT, txid=1) == READ_ONLY
+    b.open_group = None  # after a fault the log takes and drops what comes
+    assert await b.run(ABORT, txid=1) == SUCCESS
+
+
+@simulated
 async def page_that_fails_while_a_copy_waits_for_the_end_of_a_group_does_not_stop_the_group(dut):
     """The copy's RELOCATE waits for the end of the group, the group for flash to take its programs, flash for its done
     beats to be taken.

@@ -457,6 +457,21 @@ async def random_histories_agree_with_the_model(dut):
     assert len(sizes) > 20 and min(sizes) < 10 and max(sizes) > 90 and commits > 30 and flushes > 15
 
 
+@cocotb.test()
+async def a_relocate_does_not_wait_for_a_group_that_a_fault_has_cut_off(dut):
+    b = await bench(dut)
+    b.group(*plain(2)[:1])
+    await b.until(lambda: b.model.head == 1)
+    dut.giveUp.value = 1
+    b.model.fault = True
+    await b.clocks(20)
+    assert int(dut.fault.value)
+    taken = []
+    b.relocates.fired = taken.append
+    b.relocates.queue.append(Entry(kind=RELOCATE).payload)
+    await b.until(lambda: taken, 100)
+
+
 @pytest.mark.parametrize("preset", ["tiny", "sim"])
 def test_commit_log(preset):
     start(preset, __name__)

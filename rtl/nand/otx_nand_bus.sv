@@ -8,7 +8,8 @@
 // `quiet`: all hold times are over, CE# may move.
 // Strobes: WE# and RE# fall in the clock after the cycle was taken. Cycles of one kind follow each other every we_low +
 // we_high or re_low + re_high clocks. The data-out byte is sampled `sample_after` clocks after RE# rose; `rsp` is one
-// clock later. The counts come from otx_nand_times and change only while `quiet` is high and nothing is asked.
+// clock later. The counts come from otx_nand_times and change only while `quiet` is high; nothing is asked in that
+// clock and in the next.
 // The caller keeps CE# low around cycles, and waits for tCS, tRR and tWB. Reset ends a cycle at once and loses it.
 
 `default_nettype none
@@ -47,24 +48,34 @@ module otx_nand_bus #(
   logic due_q;  // a data-out byte is still to be sampled
   logic [1:0] kind_q;  // of the cycle under way or the last one
   logic [Bits-1:0] count_q;  // clocks since the strobe fell or rose; stays at its highest number
-  logic [Bits-1:0] rest;
   logic take, rise, sample;
 
-  // How long the bus must have rested before a cycle of the asked kind.
+  // The bus has rested as long as must be before a cycle of the asked kind: known from the clock before, so that
+  // `req_ready` waits for no comparison.
+  logic we_high_q, re_high_q, adl_q, whr_q, rhw_q, rested;
   always_comb begin
-    if (kind_q == KindOut) rest = req_kind == KindOut ? re_high : rhw;
-    else if (req_kind == KindOut) rest = whr;
-    else if (kind_q == KindAddress && req_kind == KindIn) rest = adl;
-    else rest = we_high;
+    if (kind_q == KindOut) rested = req_kind == KindOut ? re_high_q : rhw_q;
+    else if (req_kind == KindOut) rested = whr_q;
+    else if (kind_q == KindAddress && req_kind == KindIn) rested = adl_q;
+    else rested = we_high_q;
   end
 
-  assign req_ready = !low_q && count_q >= rest;
+  function automatic logic over(input logic [Bits-1:0] clocks);
+    over = take || rise ? clocks <= 1 : {1'b0, count_q} + 1'b1 >= {1'b0, clocks};
+  endfunction
+
+  assign req_ready = !low_q && rested;
   assign take = req_valid && req_ready;
   assign rise = low_q && count_q == (kind_q == KindOut ? re_low : we_low);
   assign sample = due_q && (sample_after == 0 ? rise : !low_q && count_q == sample_after);
   assign quiet = !low_q && count_q > we_high && count_q > re_high && !rsp_valid;
 
   always_ff @(posedge clk) begin
+    we_high_q <= over(we_high);
+    re_high_q <= over(re_high);
+    adl_q <= over(adl);
+    whr_q <= over(whr);
+    rhw_q <= over(rhw);
     if (take || rise) count_q <= Bits'(1);
     else if (!(&count_q)) count_q <= count_q + 1'b1;
     if (sample) due_q <= 1'b0;
@@ -90,6 +101,7 @@ module otx_nand_bus #(
     rsp_byte  <= nand_dq_i;
     rsp_valid <= sample;
     if (reset) begin
+      {we_high_q, re_high_q, adl_q, whr_q, rhw_q} <= '0;
       low_q <= 1'b0;
       due_q <= 1'b0;
       kind_q <= KindOut;  // the chip may still drive

@@ -2,7 +2,17 @@
 package opentxssd
 
 import java.io.File
-import opentxssd.data.{BufferTurn, DataPath, FrameFill, LiveCounts, MapChanged, MapPages, TxFirst, WriteBuffer}
+import opentxssd.data.{
+  AppendTurn,
+  BufferTurn,
+  DataPath,
+  FrameFill,
+  LiveCounts,
+  MapChanged,
+  MapPages,
+  TxFirst,
+  WriteBuffer
+}
 import opentxssd.data.WriteFramePool
 import opentxssd.flash.{FlashBackend, FlashScheduler, PageAllocator, ReadRetry}
 import opentxssd.host.{ClassTurn, CommandIntake, CommandQueue, WritePace}
@@ -39,6 +49,7 @@ object Generate {
     "otx_class_turn" -> (_ => new ClassTurn),
     "otx_write_buffer" -> (new WriteBuffer(_)),
     "otx_buffer_turn" -> (_ => new BufferTurn),
+    "otx_append_turn" -> (_ => new AppendTurn),
     "otx_tx_first" -> (_ => new TxFirst),
     // small enough to be proved
     "otx_remap_engine_2" -> (p => new RemapEngine(p.remap.copy(txids = 2, slots = 2), "otx_remap_engine_2")),

@@ -108,18 +108,25 @@ class CommandExecutor(p: OtxParam) extends Component {
   private val work = StreamArbiterFactory().lowerFirst.noLock.onArgs(resumed, fresh).halfPipe()
   private val again = RegNext(work.again)
 
+  private val allInLog = RegNext(buffer.waiting === 0) init False // no frame waits; only this block links one
   private val sought = Reg(UInt(16 bits)) // RFLUSH: blocks that were looked up
   private val hand = new CommandInHand(p, work.what, view)
   private val flow = new ExecutorFlow(work.what.frames, again)
   private val behind = Bool() // what the command in hand must not overtake may wait in the buffer
-  private val blocks = new BlockSteps(hand, flow, remap, append, frames, link, gather, sought, behind, supply.fault)
+  private val wish = Stream(BufferGather()) // stays what it is, and is asked for from its second clock on
+  private val wished = RegNext(wish.valid && !wish.ready) init False
+  gather.valid := wished
+  gather.payload := RegNext(wish.payload)
+  wish.ready := wished && gather.ready
+  private val blocks = new BlockSteps(hand, flow, remap, append, frames, link, wish, sought, behind, supply.fault)
+  private val logged = appended.stage() // a command that counts on it has waited for more than this clock
   private val counts = new TxEntryCounts
-  counts.appended << appended
+  counts.appended << logged
   counts.begins.valid := tx.fire && flow.txOp === TxOpcode.BEGIN
   counts.begins.payload := hand.txid
   private val preserving = link.fire && link.what.ordered || append.fire && append.ordered
   private val closes = False
-  private val epochs = new Epochs(appended, head, preserving, closes)
+  private val epochs = new Epochs(logged, RegNext(head), preserving, closes)
   private val entries = new CommandEntries(hand, flow, blocks, append, counts, sequence, epochs.epoch, head)
   private val covered = RegNext(buffer.over.reached(buffer.ended) || supply.fault) init False
   private val transactions =
@@ -152,16 +159,16 @@ class CommandExecutor(p: OtxParam) extends Component {
   // What is made early
   private val isRange = cmd.opcode === Opcode.RFLUSH && !cmd.arg(0)
   private val seeks = Reg(Bool()) // RFLUSH: block by block
-  gather.valid := state === Gather || state === Seek && isTrim && blocks.at.isBuf && !again || state === SeekOne
-  gather.kind := GatherKind.Plain
-  gather.key := cmd.lba
-  gather.blocks := cmd.count
-  gather.behind := isCommit
-  gather.epoch := epochs.epoch
-  gather.priority := cmd.priority
+  wish.valid := state === Gather || state === Seek && isTrim && blocks.at.isBuf && !again || state === SeekOne
+  wish.kind := GatherKind.Plain
+  wish.key := cmd.lba
+  wish.blocks := cmd.count
+  wish.behind := isCommit
+  wish.epoch := epochs.epoch
+  wish.priority := cmd.priority
   private def gathers(kind: GatherKind.E, key: UInt): Unit = {
-    gather.kind := kind
-    gather.key := key.resized
+    wish.kind := kind
+    wish.key := key.resized
   }
   switch(cmd.opcode) {
     is(Opcode.COMMIT, Opcode.ABORT, Opcode.PREPARE)(gathers(GatherKind.Tx, txid))
@@ -274,8 +281,8 @@ class CommandExecutor(p: OtxParam) extends Component {
         }
         is(Opcode.PREPARE)(when(isOpen)(state := Room) otherwise end(Status.TX_INVALID))
         is(Opcode.RECOVER)(when(again)(recover()) otherwise (state := Gather))
-        is(Opcode.FLUSH)(state := (again || plp).mux(Wait(), Gather()))
-        is(Opcode.RFLUSH)(state := (again || plp).mux(Wait(), (seeks && !tight).mux(SeekLook(), Gather())))
+        is(Opcode.FLUSH)(state := (again || plp || allInLog).mux(Wait(), Gather()))
+        is(Opcode.RFLUSH)(state := (again || plp || allInLog).mux(Wait(), (seeks && !tight).mux(SeekLook(), Gather())))
         is(Opcode.BARRIER)(end(Status.SUCCESS))
         is(Opcode.CHECKPOINT) {
           end(fault.mux(StatusCode(Status.READ_ONLY), StatusCode(Status.SUCCESS)))
@@ -318,7 +325,7 @@ class CommandExecutor(p: OtxParam) extends Component {
         state := Gather
       }.otherwise(state := Mux(cmd.fua, Wait(), Finish()))
     }
-    is(Gather)(when(gather.ready)(state := Aside))
+    is(Gather)(when(wish.ready)(state := Aside))
     is(Aside)(when(aside.io.push.ready)(leave()))
     // RFLUSH, block by block: its LOOKUP, and what that has found
     is(SeekLook)(when(remap.op.ready)(state := SeekLooked))
@@ -333,7 +340,7 @@ class CommandExecutor(p: OtxParam) extends Component {
         }
       }
     }
-    is(SeekOne)(when(gather.ready)(state := (sought === cmd.count).mux(Aside(), SeekLook())))
+    is(SeekOne)(when(wish.ready)(state := (sought === cmd.count).mux(Aside(), SeekLook())))
     transactions.steps()
     is(Sum) {
       txid := txid + 1

@@ -134,7 +134,7 @@ class DataPath(p: OtxParam) extends Component {
   fill.free << pool.free
   fill.fault := fault
   hostData.rdata << readReturn.rdata
-  private val mover = pages.state.busy.asUInt // whose frame memory is: no command is under way at the mount
+  private val mover = pages.active.asUInt // whose frame memory is: no command is under way at the mount
   frame.aw << StreamMux(mover, Seq(fill.axi.aw, pages.frame.aw))
   frame.w << StreamMux(mover, Seq(fill.axi.w, pages.frame.w))
   frame.ar << StreamMux(mover, Seq(readReturn.axi.ar, pages.frame.ar))
@@ -158,14 +158,11 @@ class DataPath(p: OtxParam) extends Component {
   executor.view <> view
   private val taken = StreamDemux(alloc, rescue.wantsPage.asUInt, 2)
   issuer.alloc << taken(0)
-  private val appends = // between the entries of a group comes no other
-    StreamArbiterFactory().roundRobin.lambdaLock[LogAppend]((s: Stream[LogAppend]) => s.payload.last).build(
-      LogAppend(),
-      2
-    )
-  appends.io.inputs(0) << issuer.append
-  appends.io.inputs(1) << executor.append
-  append << appends.io.output
+  private val appends = new AppendTurn // between the entries of a group comes no other
+  appends.users(0) << issuer.append
+  appends.users(1) << executor.append
+  appends.fault := fault
+  append << appends.out
   executor.appended << append.toFlowFire
   executor.sequence := issuer.sequence
   executor.head := head
@@ -298,7 +295,7 @@ class DataPath(p: OtxParam) extends Component {
 
   // Reads
   pool.pin << reader.pin
-  pool.unpin << readReturn.unpin
+  pool.unpin << readReturn.unpin.halfPipe()
   reader.giveRead << readReturn.giveRead
   readReturn.start << reader.start
   readReturn.jobs << reader.jobs
@@ -365,7 +362,7 @@ class DataPath(p: OtxParam) extends Component {
   changes.take := reclaim.changedTake
   reclaim.changedPages << changes.answer
   mapTable <> pages.table
-  mapping := pages.state.busy
+  mapping := pages.active
   reader.turn := reclaim.readsTurn
   executor.health << reclaim.health
   reclaim.readsOld := reader.old

@@ -37,5 +37,5 @@ class Epochs(appended: Flow[LogAppend], head: UInt, uses: Bool, closes: Bool) ex
     last := appended.epoch
     when(appended.epoch =/= last)(before := pages)
   }
-  val after = (last === epoch).mux(before, pages)
+  val after = RegNext((last === epoch).mux(before, pages)) // a command is in hand for longer than this clock
 }

@@ -29,7 +29,7 @@ case class FilledCmd() extends Bundle {
   * when the blocks that were asked for have come, whatever they are, it ends as ABORTED with the frames that it took.
   *
   * A host that stops. Of the requests whose beats have not all come the oldest one is looked at: when none of its beats
-  * came for `timeout` times 256 clocks, and up to 256 more, its WRITE ends as ABORTED with the frames that it took; 0:
+  * came for `timeout` times 256 clocks, and up to 512 more, its WRITE ends as ABORTED with the frames that it took; 0:
   * never. Then the next one is the oldest, and its clocks begin. So it is right for a host that answers requests in
   * order, and a WRITE whose host has stopped ends after no more than four times that, and the time that beats of older
   * requests take. Clocks in which memory takes no beats do not count. No number of a request comes again within 512
@@ -87,29 +87,33 @@ class FrameFill(p: OtxParam) extends Component {
   }
 
   // Ask: a frame and a request for each block
+  private val mayAsk = busy & ~aborted & ~broken & ~abandoned
   private val wants = Vec(each { n =>
     val slot = Mux(asked(n).lsb, buffer.held(2 * n + 1), buffer.held(2 * n))
-    busy(n) && !aborted(n) && !broken(n) && !abandoned(n) && asked(n) =/= blocks(n) && !slot
+    mayAsk(n) && asked(n) =/= blocks(n) && !slot
   }).asBits
   when(fault && !free.valid)(abandoned := abandoned | wants)
   when(buffer.failed.valid)(broken(buffer.failed.payload) := True)
   private val turn = RegInit(B(1, places bits)) // the place behind the last one that asked
-  private val asking = OHMasking.roundRobin(wants, turn)
+  private val chosen = Reg(Bits(places bits)) init 0 // a clock before it asks; only what ends it can come between
+  private val asking = chosen & mayAsk
   private val asker = OHToUInt(asking)
   private val serial = Reg(UInt(9 bits)) init 0
   private val list = Mem(UInt(16 bits), places * OtxParam.maxBlocks) // the frames of each
   private val ask = Stream(BlockRef())
-  ask.valid := wants.orR && free.valid
+  ask.valid := asking.orR && free.valid
   ask.tag := tags(asker).resized
   ask.block := asked(asker).resized
   ask.request := serial @@ asker @@ asked(asker).lsb.asUInt
-  free.ready := wants.orR && ask.ready
+  free.ready := asking.orR && ask.ready
   wdataReq << ask.stage()
   buffer.open.valid := ask.fire
   buffer.open.request := ask.request
   buffer.open.frame := free.payload
   list.write(asker @@ ask.block, free.payload, ask.fire)
+  chosen := OHMasking.roundRobin(wants, turn)
   when(ask.fire) {
+    chosen := 0
     turn := asking.rotateLeft(1)
     serial := serial + 1
     asked(asker) := asked(asker) + 1
@@ -136,11 +140,12 @@ class FrameFill(p: OtxParam) extends Component {
   private val scale = Reg(UInt(8 bits)) init 0
   scale := Mux(buffer.awaited.orR, scale + 1, U(0))
   private val idle = Reg(UInt(FrameFill.timeoutBits bits)) init 0
-  private val tick = scale.andR && !buffer.blocked
+  private val came = RegNext(buffer.came.valid && oldest(buffer.came.payload)) init False
+  private val tick = scale.andR && !RegNext(buffer.blocked) && !came // the clocks of another one begin with it
   private val over = tick && timeout =/= 0 && idle >= timeout
   when(tick)(idle := idle + 1)
   // another one is the oldest after the last beat of the one before, or its end
-  when(over || oldest === 0 || buffer.came.valid && oldest(buffer.came.payload))(idle := 0)
+  when(over || oldest === 0 || came)(idle := 0)
   private val stops = Vec(each(n => over && oldest(2 * n + 1 downto 2 * n).orR)).asBits
   buffer.close := stops
   for (n <- 0 until places) when(stops(n))(aborted(n) := True)

@@ -10,7 +10,7 @@ import spinal.lib._
 /** Issues frames of the write buffer: a page for each, an entry in the log, a program.
   *
   * Contract. One frame at a time, in the order in which they come, so that the log has them in that order. The entries
-  * of a group of n blocks have no other entry between them (`append` is locked from the first to the last), and all of
+  * of a group of n blocks have no other entry between them (`AppendTurn` sees to that), and all of
   * them one page of the log (rule group). `describe` comes with the program op, `ends` a clock after it. A frame begins
   * only when some die has a `places` for its program, so that what is chosen early meanwhile goes before it. `holds`: a
   * page is taken and its program is not with the scheduler; `wants`: a frame waits for a page.
@@ -20,7 +20,7 @@ import spinal.lib._
   * `earlyRank`.
   *
   * After `fault` no page may ever come: the frame that is here stays, and can be read on.
-  * Clocks: 3 for a frame. Reset: nothing is here, sequence numbers begin again.
+  * Clocks: 4 for a frame, one more when it is not its turn at the log. Reset: nothing is here, sequence numbers begin again.
   */
 class FrameIssue(p: OtxParam) extends Component {
   setDefinitionName("otx_frame_issue")

@@ -66,9 +66,9 @@ class LiveCounts(p: OtxParam, downs: Int) extends Component {
   private val pickedPages = picked.toStream
   private val picks = event(pickedPages, up = true).queue(4)
   private val others =
-    StreamArbiterFactory().roundRobin.noLock.on(
-      Seq(event(up, up = true), event(load, up = true, load = true)) ++ down.map(event(_, up = false))
-    )
+    StreamArbiterFactory().roundRobin.noLock
+      .on(Seq(event(up, up = true), event(load, up = true, load = true)) ++ down.map(event(_, up = false)))
+      .stage()
   private val events = StreamArbiterFactory().lowerFirst.noLock.onArgs(picks, others)
 
   private case class Entry() extends Bundle {

@@ -49,6 +49,7 @@ class MapPages(p: OtxParam) extends Component {
 
   val begin = slave port Flow(MapTask())
   val state = out port MapState()
+  val active = out port Bool() // the memories are its own
   val load = master port Stream(UInt(30 bits))
   val applied = master port Flow(UInt(18 bits)) // a page of the map in which APPLY writes
   val frame = master port Axi4(p.axi)
@@ -56,13 +57,13 @@ class MapPages(p: OtxParam) extends Component {
 
   private val task = RegNextWhen(begin.payload, begin.valid)
   private val busy = RegInit(False)
+  private val found = Stream(UInt(30 bits)) // a page, to be counted
   private val bad, any = Reg(Bool())
-  private def is(op: Int): Bool = task.op === op
-  private val fills, loads, stores, applies = Bool()
-  fills := is(MapOpcode.FILL)
-  loads := is(MapOpcode.LOAD)
-  stores := is(MapOpcode.STORE)
-  applies := is(MapOpcode.APPLY)
+  private def is(op: Int): Bool = RegNextWhen(begin.op === op, begin.valid)
+  private val fills = is(MapOpcode.FILL)
+  private val loads = is(MapOpcode.LOAD)
+  private val stores = is(MapOpcode.STORE)
+  private val applies = is(MapOpcode.APPLY)
   private val fromFrame = loads || applies
 
   // Beats of the frame, on their way in or out
@@ -143,7 +144,7 @@ class MapPages(p: OtxParam) extends Component {
   when(!inside)(plain := Word.none)
   private val named = plain.isNand && exists(plain.value)
   private val looks = here && !turn.msb
-  private val looked = looks && (!named || load.ready)
+  private val looked = looks && (!named || found.ready)
   when(looked) {
     group := plain.asBits ## group(127 downto 32)
     turn := turn + 1
@@ -229,7 +230,7 @@ class MapPages(p: OtxParam) extends Component {
       }
     }
   }
-  when(counting && load.ready)(counting := False)
+  when(counting && found.ready)(counting := False)
   applied.valid := placing && outputFree
   applied.payload := (lpn >> 10).resized
   when(placing && outputFree) {
@@ -240,8 +241,9 @@ class MapPages(p: OtxParam) extends Component {
     aw := True
     w := True
   }
-  load.valid := applies.mux(counting, looks && named)
-  load.payload := applies.mux(location, plain.value)
+  found.valid := applies.mux(counting, looks && named)
+  found.payload := applies.mux(location, plain.value)
+  load << found.m2sPipe().s2mPipe() // neither side waits for what the other decides in the same clock
 
   // Beats of the frame that come
   when(loads && free && beats.io.pop.valid) {
@@ -289,7 +291,8 @@ class MapPages(p: OtxParam) extends Component {
     stop := begin.end
     stopped := False
   }
-  state.busy := busy
+  state.busy := busy || RegNext(load.valid)
+  active := busy
   state.bad := bad
   state.any := any
   state.stop := stop

@@ -111,8 +111,7 @@ class ReadPath(p: OtxParam) extends Component {
   private val joined =
     asked.streamReadSync(found.io.pop.translateWith(found.io.pop.place), found.io.pop.payload).m2sPipe()
   inFlight := inFlight + op.fire.asUInt - found.io.pop.fire.asUInt
-  places.give.valid := found.io.pop.fire
-  places.give.payload := found.io.pop.place.resized
+  places.give << found.io.pop.toFlowFire.translateWith(found.io.pop.place.resize(16 bits)).stage()
   private val request = joined.value
   private val answer = joined.linked
   private val ways = StreamDemux(joined, (answer.location.isNand && !answer.error).asUInt, 2)

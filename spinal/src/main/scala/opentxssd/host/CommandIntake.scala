@@ -70,7 +70,7 @@ class CommandIntake(tags: Int = 256, slots: Int = OtxParam.tags) extends Compone
     slotted := c
     slotted.tag.removeAssignments() := slot.resized
     slotted
-  }.stage()
+  }.halfPipe() // the queue decides late whether it takes one
   busy := line.io.occupancy =/= 0 || queue.valid
 
   // Back

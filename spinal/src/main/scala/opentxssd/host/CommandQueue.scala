@@ -278,7 +278,7 @@ class CommandQueue(p: OtxParam, tags: Int = OtxParam.tags) extends Component {
     when(print(at(going.tag)).head)(currentHead := currentHead + 1)
   }
   when(intake.fetched.valid)(goes(intake.fetched.tag)) // of one that closes its epoch: no other goes meanwhile
-  dpCmd << going.stage()
+  dpCmd << going.halfPipe()
   when(dpCmd.fire && dpCmd.opcode =/= Opcode.READ)(passing := False)
   when(going.fire && going.opcode =/= Opcode.READ)(passing := True)
 

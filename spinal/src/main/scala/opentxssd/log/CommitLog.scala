@@ -24,7 +24,8 @@ import spinal.lib.bus.amba4.axi._
   * commit to go away (programs finish, firmware gives blocks), so no cycle of waiting goes through the log.
   * `relocate` takes RELOCATE entries whose page is programmed: between groups, before `append`, and while 1,023 entries
   * are not above the watermark, so that a page that holds up the watermark can be moved. `rescueTo`: the highest index
-  * that must become durable for such an entry; `durable` says how far the log is.
+  * that must become durable for such an entry; `durable` says how far the log is. An offer at `append` may be taken
+  * back, one at `relocate` stays.
   *
   * Order. lpn-order: entries get indexes, places and pages in the order of `append`; `durable` grows page by page in
   * page order whatever order programs finish in.
@@ -109,7 +110,8 @@ class CommitLog(p: OtxParam) extends Component {
   private val merged = Stream(LogAppend())
   private val groupOpen = RegInit(False)
   when(merged.fire)(groupOpen := !merged.last)
-  private val moves = relocate.valid && !groupOpen
+  private val moves = RegInit(False) // it is the turn of `relocate`, which stays: chosen a clock before
+  moves := relocate.valid && !relocate.fire && (merged.fire.mux(merged.last, !groupOpen) || living.fault)
   private val mayAppend = !moves && (groupOpen || watermark.groupRoom || living.fault)
   merged.valid := moves || append.valid && mayAppend
   merged.payload := Mux(moves, relocate.payload, append.payload)
@@ -121,7 +123,7 @@ class CommitLog(p: OtxParam) extends Component {
   assembler.driveId := driveId
   assembler.append << merged
   assembler.ready := living.pages.frameFree && lanes.some
-  assembler.watermarkRoom := watermark.room
+  assembler.watermarkRoom := RegNext(watermark.room) init False
   assembler.flushTo := drain.mux(assembler.head, waiters.flushTo)
   waiters.plp := plp
   assembler.commitTo := RegNext(Mux(living.pages.calm, waiters.commitTo, waiters.readyTo)) init 0
@@ -133,7 +135,12 @@ class CommitLog(p: OtxParam) extends Component {
   living.hold.retired := living.pages.pages.resized
   assembler.mayRescue := living.hold.may || living.fault
   assembler.page := living.pages.page
-  writer.record << StreamArbiterFactory().lowerFirst.noLock.onArgs(living.pages.header, assembler.record)
+  // the header's second half first; whether the writer takes an entry does not wait for there being one
+  private val halves = Seq(living.pages.header, assembler.record)
+  writer.record.valid := halves.map(_.valid).orR
+  writer.record.payload := Mux(halves(0).valid, halves(0).payload, halves(1).payload)
+  halves(0).ready := writer.record.ready
+  halves(1).ready := writer.record.ready && !halves(0).valid
   head := assembler.head
   groupEnd := assembler.groupEnd
 

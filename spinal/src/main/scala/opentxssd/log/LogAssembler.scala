@@ -12,7 +12,8 @@ import spinal.lib._
   * before it is on its way. The page closes, and takes no entry until the first half of its header is on its way
   * (LogPages writes the second half),
   *  - when it is full (126 entries);
-  *  - when the first entry of a group needs more `room` than is left: a group never straddles two pages (rule group);
+  *  - when the first entry of a group, or one that was offered in the clock before, needs more `room` than is left: a
+  *    group never straddles two pages (rule group);
   *  - when somebody waits for an entry in it (`flushTo`, `commitTo`, or `rescueTo` while `mayRescue`), no group is open
   *    and the pages before it let it be placed at once (`mayClose`). Until then more entries join.
   *

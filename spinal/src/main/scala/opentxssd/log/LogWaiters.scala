@@ -26,11 +26,11 @@ import spinal.lib._
   * log page.
   *
   * What closes log pages (decision 030): `flushTo`, the highest index that a FLUSH or FUA ever waited for, `commitTo`
-  * that of a COMMIT that is not RELAXED, one clock after `waiter`; `readyTo` that of one whose turn it is and whose
+  * that of a COMMIT that is not RELAXED, two clocks after `waiter`; `readyTo` that of one whose turn it is and whose
   * pages are all complete, so that it waits for its record only, one clock after that.
   *
   * Room for 32 of each kind: as many as there are tags, so `waiter` is never refused for long. Conditions met to `tx`
-  * or `waitDone`: 1 clock (2 for a wait that comes to an idle queue). `evDurable`: the conditions of a COMMIT that is
+  * or `waitDone`: 1 clock (3 for a wait that comes to an idle queue). `evDurable`: the conditions of a COMMIT that is
   * not RELAXED are met.
   * Reset loses all waits.
   */
@@ -48,18 +48,19 @@ class LogWaiters extends Component {
   val flushTo, commitTo, readyTo = out port UInt(48 bits)
   val evDurable = out port Bool()
 
+  private val comes = waiter.halfPipe()
   private val flushed, committed, ready = Reg(UInt(48 bits)) init 0
-  when(waiter.fire && waiter.flush && !plp && waiter.index > flushed)(flushed := waiter.index)
-  when(waiter.fire && !waiter.flush && !waiter.relaxed && !plp)(committed := waiter.index) // they come in order
+  when(comes.fire && comes.flush && !plp && comes.index > flushed)(flushed := comes.index)
+  when(comes.fire && !comes.flush && !comes.relaxed && !plp)(committed := comes.index) // they come in order
   flushTo := flushed
   commitTo := committed
   readyTo := ready
 
   private val record = Reg(UInt(48 bits)) init 0 // index of the last COMMIT that came
-  when(waiter.fire && !waiter.flush)(record := waiter.index)
-  private val entering = cloneOf(waiter)
-  entering << waiter
-  entering.after.removeAssignments() := Mux(waiter.flush && record > waiter.after, record, waiter.after)
+  when(comes.fire && !comes.flush)(record := comes.index)
+  private val entering = cloneOf(comes)
+  entering << comes
+  entering.after.removeAssignments() := Mux(comes.flush && record > comes.after, record, comes.after)
 
   private val queues = StreamDemux(entering, entering.flush.asUInt, 2).map(_.queue(OtxParam.tags))
   private val commit = queues(0)

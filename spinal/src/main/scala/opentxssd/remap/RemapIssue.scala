@@ -61,6 +61,7 @@ class RemapIssue(p: RemapParam) extends Component {
   when(walk.fire)(passed := 0)
 
   private val isWalk = walk.valid && (passed.msb || !op.valid) // that goes next
+  private val newChanges = more.mux(changes, isWalk || op.op =/= RemapOpcode.LOOKUP)
   private val newLpn = isWalk.mux(walk.lpn, op.lpn)
   private val past = newLpn >= U(p.lpns, 32 bits)
   private val nextLpn = RegNext(job.lpn + 1) // of the next part; a part is here for 2 clocks at least
@@ -93,7 +94,7 @@ class RemapIssue(p: RemapParam) extends Component {
     more := op.fire && trims1 && op.blocks =/= 1
     parts := op.blocks
     first := True
-    changes := isWalk || op.op =/= RemapOpcode.LOOKUP
+    changes := newChanges
     bad := past || isWalk.mux(
       walk.unread,
       op.op.msb && !trims1 || op.op(
@@ -125,13 +126,17 @@ class RemapIssue(p: RemapParam) extends Component {
     for (i <- 0 until p.slots) when(spareBit(i))(lpns(i) := job.lpn)
   }
 
-  // Who has the LPN of the job that is here: compared when it comes; later nobody but itself enters.
-  private val same = Reg(Bits(p.slots bits))
-  private val sameNow = Bits(p.slots bits)
+  // Who is in the way of the job that is here: known when it comes; later nobody but itself enters.
+  private val ahead = Reg(Bits(p.slots bits))
   private val sameJob = job.lpn === lpn
-  for (i <- 0 until p.slots) sameNow(i) := Mux(start.fire && spareBit(i), sameJob, lpns(i) === lpn)
-  when(advance)(same := sameNow)
-  private val inTheWay = (same & active & (changing | B(p.slots bits, default -> changes))).orR
+  when(advance) {
+    for (i <- 0 until p.slots) {
+      val starts = start.fire && spareBit(i)
+      val same = Mux(starts, sameJob, lpns(i) === lpn)
+      ahead(i) := same && (starts || active(i)) && !left(i) && (newChanges || Mux(starts, changes, changing(i)))
+    }
+  } otherwise (ahead := ahead & ~left)
+  private val inTheWay = ahead.orR
 
   // APPEND: a clock more, to look at its transaction. TRIM: at its end, which is that of all its parts
   private val appendBusy = RegInit(False)

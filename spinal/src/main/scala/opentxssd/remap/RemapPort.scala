@@ -29,7 +29,7 @@ class RemapPort(number: Int) extends Component {
     in.payload.tag.allowOverride
     in.payload.tag := U(n, 2 bits) @@ o.tag.resize(6)
   }
-  op << arbiter.io.output.s2mPipe().m2sPipe() // no path through in either direction
+  op << arbiter.io.output.m2sPipe().s2mPipe() // no path through in either direction
 
   rsp.ready := False
   for ((r, n) <- users.map(_.rsp).zipWithIndex) {
