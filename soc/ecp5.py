@@ -10,10 +10,12 @@ says how far it came.
 
 import hashlib
 import json
+import os
 import re
 import resource
 import subprocess
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -192,7 +194,7 @@ def place(platform, name, folder, seed, clock_mhz):
     ]
     for kind in ("config", "json"):
         (folder / f"{base}.{kind}").unlink(missing_ok=True)
-    before, rounds, overused = resource.getrusage(resource.RUSAGE_CHILDREN), 0, 0
+    rounds = overused = 0
     with (folder / f"{base}.log").open("w", buffering=1) as log:
         run = subprocess.Popen(
             ["nextpnr-ecp5", *files, *device, *PLACE, "--seed", str(seed)],
@@ -210,10 +212,9 @@ def place(platform, name, folder, seed, clock_mhz):
                     run.kill()  # what it has said since is not read
                     break
         run.stdout.close()
-        run.wait()
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    seconds = round(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    result = Placement(seed, run.returncode == 0, rounds, overused, seconds)
+        _, status, used = os.wait4(run.pid, 0)
+        run.returncode = os.waitstatus_to_exitcode(status)
+    result = Placement(seed, run.returncode == 0, rounds, overused, round(used.ru_utime + used.ru_stime))
     if run.returncode > 0:
         raise Failed(f"nextpnr-ecp5 failed, see {folder / base}.log")
     if result.routed:
@@ -229,16 +230,18 @@ def place(platform, name, folder, seed, clock_mhz):
 
 
 def bitstream(platform, name, folder, seeds, clock_mhz):
-    """All seeds, a line of the table for each; FOLDER/NAME.bit and .svf are those of the fastest.
+    """All seeds, as many at a time as there are processors, and a line of the table for each; FOLDER/NAME.bit and .svf
+    are those of the fastest.
 
     Gives the placements, the fastest first.
     """
     netlist(platform, name, folder)
     print(HEAD, flush=True)
     placements = []
-    for seed in seeds:
-        placements.append(place(platform, name, folder, seed, clock_mhz))
-        print(placements[-1].row(), flush=True)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for placement in pool.map(lambda seed: place(platform, name, folder, seed, clock_mhz), seeds):
+            placements.append(placement)
+            print(placement.row(), flush=True)
     (folder.parent / "seeds.json").write_text(json.dumps([asdict(p) for p in placements], indent=1) + "\n")
     best = max(placements, key=lambda p: p.mhz)
     if best.routed:
