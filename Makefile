@@ -12,7 +12,7 @@ ENV := . tools/env.sh &&
 quoted = '$(subst ','\'',$(1))'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup verilog drive-build run drive vfio vm wave lint format synth area formal mutants campaign test docs block bench powercut soak dram bitstream clean
+.PHONY: help setup verilog drive-build run drive vfio vm wave lint format synth area formal mutants campaign test docs block bench powercut soak dram bitstream paths clean
 
 help: ## list the targets
 	@grep -hE '^[a-z][a-z0-9_-]*:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -89,6 +89,9 @@ dram: setup ## the drive of preset tiny over LiteDRAM, levelled by the board's f
 
 bitstream: setup ## synthesise, place and route for BOARD; build/BOARD/report.json; SEEDS="1 2 3 4": a table of these placements
 	@$(ENV) python soc/boards $(BOARD) $(if $(SEEDS),--seeds $(SEEDS))
+
+paths: setup ## the longest paths of the ECPIX-5's netlist, before any placement, with guessed wires
+	@$(ENV) python soc/boards ecpix5 --netlist && $(ENV) python -m tools.long_paths build/ecpix5/gateware/ecpix5.json ecpix5
 
 clean: ## remove everything generated except the packages
 	rm -rf build

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python3 soc/boards/ecpix5.py [--seed N | --seeds N N ...]`: bitstream and build/ecpix5/report.json for the
-LambdaConcept ECPIX-5 (LFE5UM5G-85F).
+"""`python3 soc/boards/ecpix5.py [--seed N | --seeds N N ... | --netlist]`: bitstream and build/ecpix5/report.json for
+the LambdaConcept ECPIX-5 (LFE5UM5G-85F); or what Yosys makes of it alone, build/ecpix5/gateware/ecpix5.json.
 With several seeds of the placer a table of them (build/ecpix5/seeds.json), and the bitstream of the fastest. Exit code
 1 when the clock is not reached.
 
@@ -17,6 +17,7 @@ import sys
 from pathlib import Path
 
 try:
+    from litedram.core.controller import ControllerSettings
     from litedram.frontend.axi import LiteDRAMAXI2Native
     from litedram.frontend.wishbone import LiteDRAMWishbone2Native
     from litedram.modules import MT41K256M16, _SpeedgradeTimings
@@ -89,7 +90,10 @@ class Ecpix5(OtxSoC):
         )
         self.ddrphy = ECP5DDRPHY(platform.request("ddram"), sys_clk_freq=clk_freq)
         self.comb += [self.crg.stop.eq(self.ddrphy.init.stop), self.crg.reset.eq(self.ddrphy.init.reset)]
-        self.add_sdram("sdram", phy=self.ddrphy, module=Ddr3(clk_freq, "1:2"), with_soc_interconnect=False)
+        # ZQCS each millisecond: the count to it is in the way of every command, and one to a second has 27 bits
+        dram = ControllerSettings(refresh_zqcs_freq=1e3)
+        module = Ddr3(clk_freq, "1:2")
+        self.add_sdram("sdram", phy=self.ddrphy, module=module, with_soc_interconnect=False, controller_settings=dram)
         self.add_memory("table", self.otx.table, g.table_base, g.table_bytes, 0)
         self.add_memory("frame", self.otx.frame, g.frame_base, g.frame_bytes, HALF)
         self.host = HostPort(self.otx.host)
@@ -174,19 +178,20 @@ def prepare(g):
 def main(args):
     logging.disable(logging.INFO)
     words, numbers = args[:1], args[1:]
-    if args and not (
-        all(n.isdigit() for n in numbers)
-        and (words == ["--seed"] and len(numbers) == 1 or words == ["--seeds"] and numbers)
-    ):
-        print("usage: ecpix5.py [--seed N | --seeds N N ...]", file=sys.stderr)
+    counts = {"--seed": len(numbers) == 1, "--seeds": bool(numbers), "--netlist": not numbers}
+    if args and not (all(n.isdigit() for n in numbers) and counts.get(args[0])):
+        print("usage: ecpix5.py [--seed N | --seeds N N ... | --netlist]", file=sys.stderr)
         return 2
     g = geometry.preset("ecpix5")
     prepare(g)
     soc = Ecpix5(g, firmware_words())
     folder = OUT / "gateware"
     soc.platform.build(soc, build_dir=str(folder), build_name="ecpix5", run=False)
-    (OUT / "report.json").unlink(missing_ok=True)
     try:
+        if words == ["--netlist"]:
+            ecp5.netlist(soc.platform, "ecpix5", folder)
+            return 0
+        (OUT / "report.json").unlink(missing_ok=True)
         best, *_ = ecp5.bitstream(soc.platform, "ecpix5", folder, [int(n) for n in numbers] or [SEED], g.clock_mhz)
     except ecp5.Failed as e:
         print(f"ecpix5: {e}", file=sys.stderr)
