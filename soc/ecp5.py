@@ -21,8 +21,8 @@ from pathlib import Path
 
 from litex.build.generic_platform import IOStandard, Misc, Pins, Subsignal
 
-ROUNDS, SECONDS = 100, 2400
-PLACE = ["--router", "router2", "--placer", "static", "--timing-allow-fail"]
+ROUNDS, SECONDS = 200, 2400
+PLACE = ["--router", "router2", "--placer", "static", "--tmg-ripup", "--timing-allow-fail"]
 PARTS = {"lut": "TRELLIS_COMB", "ff": "TRELLIS_FF", "bram": "DP16KD", "dsp": "MULT18X18D"}
 COMMENT = re.compile(rb"/\*.*?\*/|//[^\n]*", re.S)
 ROUND = re.compile(r"iter=(\d+) wires=\d+ overused=(\d+)")

@@ -217,8 +217,13 @@ class WayQueue(p: OtxParam, depth: FlashQueueDepth, patience: FlashPatience = Fl
     entry.op := ops.payload
     ops.haltWhen(!room).translateWith(entry)
   }
-  private val enter = StreamArbiterFactory().roundRobin.noLock.on(entries)
-  enter.ready := True
+  private val lastIn = Reg(Bits(entries.size bits)) init 1 << (entries.size - 1) // who was the last to enter
+  private val enters = RoundRobin(Vec(entries.map(_.valid)).asBits, lastIn)
+  private val enter = Flow(SourcedOp())
+  enter.valid := enters.orR
+  enter.payload := MuxOH(enters, entries.map(_.payload))
+  for ((entry, i) <- entries.zipWithIndex) entry.ready := enters(i)
+  when(enter.valid)(lastIn := enters)
   private val enterWay = PpnFields(p, enter.op.ppn).way
   private val enterRank = ClassRank(enter.op.priority)
   private val enterQueue = enter.source.muxList(sources.map { case (_, source, queues) =>
