@@ -100,7 +100,8 @@ static void many_at_once(void) {
         while (slot < OTX_UNDER_WAY && lba_of[slot] >= 0) slot++;
         random = random * 6364136223846793005u + 1442695040888963407u;
         uint32_t lba = (uint32_t)(random >> 33) % blocks;
-        if (begun < commands && slot < OTX_UNDER_WAY && !busy[lba]) {
+        bool tries = begun < commands && slot < OTX_UNDER_WAY;
+        if (tries && !busy[lba]) {
             bool write = random >> 60 & 1;
             to[slot] = write ? (uint8_t)(random >> 50) : now[lba];
             fill(place[slot], 1, write ? to[slot] : 0xee);
@@ -113,8 +114,8 @@ static void many_at_once(void) {
             CHECK(!otx_send(drive, &r));
             lba_of[slot] = (int)lba, busy[lba] = true, now[lba] = to[slot], begun++, reads += !write;
             if (otx_under_way(drive) > most) most = otx_under_way(drive);
-            if (random >> 61 & 3) continue;
         }
+        if (tries && random >> 61 & 3) continue;  // more come than go, until all places are full
         struct otx_answer a;
         CHECK(!otx_take(drive, &a, -1) && a.status == 0 && a.clock >= clock);
         clock = a.clock;

@@ -20,7 +20,8 @@ import spinal.lib._
   * `earlyRank`.
   *
   * After `fault` no page may ever come: the frame that is here stays, and can be read on.
-  * Clocks: 4 for a frame, one more when it is not its turn at the log. Reset: nothing is here, sequence numbers begin again.
+  * Clocks: 4 for a frame, one more when it is not its turn at the log. Reset: nothing is here, sequence numbers begin
+  * again.
   */
 class FrameIssue(p: OtxParam) extends Component {
   setDefinitionName("otx_frame_issue")

@@ -8,8 +8,8 @@ import spinal.lib._
 
 /** How many entries each transaction has in the log since its BEGIN.
   *
-  * `appended`: what the log has taken. `begins`: this txid begins. `entries`: those of `ask`, in the same clock; an entry
-  * counts from the clock after. Reset: 0 entries each.
+  * `appended`: what the log has taken. `begins`: this txid begins. `entries`: those of `ask`, in the same clock; an
+  * entry counts from the clock after. Reset: 0 entries each.
   */
 class TxEntryCounts extends Area {
   val appended = Flow(LogAppend())
