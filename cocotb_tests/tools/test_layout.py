@@ -39,9 +39,10 @@ def test_no_parts_of_the_firmware_include_each_other():
 
 def test_every_mutant_finds_its_text():
     """Once in its file, of both lists; whether a test kills it says `make mutants`."""
-    listed = [
-        (m["name"], m["file"], m["old"]) for m in tomllib.loads((ROOT / "tools/mutants.toml").read_text())["mutant"]
-    ]
+    mutants = tomllib.loads((ROOT / "tools/mutants.toml").read_text())
+    untested = [m["name"] for m in mutants["mutant"] if m["test"] not in mutants["test"]]
+    assert not untested, f"no test of that name: {untested}"
+    listed = [(m["name"], m["file"], m["old"]) for m in mutants["mutant"]]
     firmware = faults((ROOT / "sw/firmware/test/mutants.txt").read_text())
     listed += [(rule, f"sw/firmware/{file}", old) for file, old, _, rule in firmware]
     lost = [
