@@ -84,7 +84,7 @@ MEANS = {
     ),
     "buffer_limit": "So many frames may wait in the write buffer before the oldest are written; 0: none waits.",
     "host_timeout": (
-        "A WRITE whose data does not come ends as ABORTED after so many times 256 clocks, and up to 256 more; 0: never."
+        "A WRITE whose data does not come ends as ABORTED after so many times 256 clocks, and up to 257 more; 0: never."
     ),
     "persist_order": "Persist order (PersistOrder). Before enable.",
     "plp_rounds": "So many programs of each die are done when the power fails; 0: no PLP. Before enable.",

@@ -145,19 +145,24 @@ async def rescue_that_finds_no_page_gives_up_only_when_no_event_waits_for_firmwa
     assert await b.run(FLUSH) == WRITE_FAULT and await b.run(READ, 9) == SUCCESS
 
 
-@simulated
-async def group_that_a_failing_block_left_without_pages_ends(dut):
-    b = await DataPathBench(dut).begin(pages=8)
+async def cut_off(b):
+    """A WRITE of blocks 0 to 7 of which three are in the log when a block is retired: no page comes for the others."""
     b.hold_programs = True
     b.append_sink.open = False
-    w = b.submit(WRITE, 0, 8)
+    write = b.submit(WRITE, 0, 8)
     await b.clocks(9000)
-    del b.alloc.queue[3:]  # a block is retired
+    del b.alloc.queue[3:]
     b.pin["full"].set(1)
     b.append_sink.open = True
     await b.until(lambda: b.failed)
-    assert b.results[w]["status"] == SUCCESS and b.open_group is not None and len(b.log) == 3
+    assert b.results[write]["status"] == SUCCESS and b.open_group is not None and len(b.log) == 3
     assert await b.run(FLUSH) == WRITE_FAULT and len(b.log) == 3
+
+
+@simulated
+async def group_that_a_failing_block_left_without_pages_ends(dut):
+    b = await DataPathBench(dut).begin(pages=8)
+    await cut_off(b)
     read = b.submit(READ, 0, 8)
     await b.until(lambda: read in b.results)
     assert all(b.blocks[read][k] for k in range(8)), "the blocks that no page takes are seen with the others"
@@ -168,19 +173,10 @@ async def group_that_a_failing_block_left_without_pages_ends(dut):
 
 @simulated
 async def group_that_a_fault_has_cut_off_does_not_hold_up_the_executor(dut):
-    """Three of eight entries are in the log, and no page comes for the fourth. ABORT has a record, too."""
+    """ABORT has a record, too."""
     b = await DataPathBench(dut).begin(pages=8)
     assert await b.run(BEGIN, txid=1) == SUCCESS
-    b.hold_programs = True
-    b.append_sink.open = False
-    write = b.submit(WRITE, 0, 8)
-    await b.clocks(9000)
-    del b.alloc.queue[3:]  # a block is retired
-    b.pin["full"].set(1)
-    b.append_sink.open = True
-    await b.until(lambda: b.failed)
-    assert b.results[write]["status"] == SUCCESS and b.open_group is not None and len(b.log) == 3
-    assert await b.run(FLUSH) == WRITE_FAULT and len(b.log) == 3
+    await cut_off(b)
     assert await b.run(COMMIT, txid=1) == READ_ONLY
     b.open_group = None  # after a fault the log takes and drops what comes
     assert await b.run(ABORT, txid=1) == SUCCESS

@@ -13,9 +13,9 @@ import spinal.lib._
   * clock without `uses`: a barrier. `epoch` is the open one, a clock late. One that was not used is not closed: so two
   * order-preserving entries that are n apart in the log are less than n epochs apart, and whoever compares entries of
   * the log's last pages may do it modulo 2^32. `any`: some epoch was closed.
-  * `appended` is what goes to the log, `head` its index; its order-preserving entries come in the order of their epochs
-  * (rule epoch-issue). `after`: all of these in the log that name a page and are of an earlier epoch than the open one
-  * have a lower index.
+  * `appended` is what has gone to the log, `head` its index; its order-preserving entries come in the order of their
+  * epochs (rule epoch-issue). `after`, two clocks late: all of these in the log that name a page and are of an earlier
+  * epoch than the open one have a lower index.
   * Reset: epoch 0, and nothing before it.
   */
 class Epochs(appended: Flow[LogAppend], head: UInt, uses: Bool, closes: Bool) extends Area {

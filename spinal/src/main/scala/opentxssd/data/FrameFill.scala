@@ -29,7 +29,7 @@ case class FilledCmd() extends Bundle {
   * when the blocks that were asked for have come, whatever they are, it ends as ABORTED with the frames that it took.
   *
   * A host that stops. Of the requests whose beats have not all come the oldest one is looked at: when none of its beats
-  * came for `timeout` times 256 clocks, and up to 512 more, its WRITE ends as ABORTED with the frames that it took; 0:
+  * came for `timeout` times 256 clocks, and up to 257 more, its WRITE ends as ABORTED with the frames that it took; 0:
   * never. Then the next one is the oldest, and its clocks begin. So it is right for a host that answers requests in
   * order, and a WRITE whose host has stopped ends after no more than four times that, and the time that beats of older
   * requests take. Clocks in which memory takes no beats do not count. No number of a request comes again within 512
