@@ -897,6 +897,25 @@ async def a_commit_waits_for_its_frame_that_is_handed_out_and_finds_no_place(dut
 
 
 @simulated
+async def a_flush_and_an_rflush_wait_for_the_last_frame_that_the_log_has_not_taken(dut):
+    """It is in no list of the buffer any more, and has no entry."""
+    b = await buffering(dut)
+    for lba, opcode in ((4, FLUSH), (5, RFLUSH)):
+        assert await b.run(WRITE, lba) == SUCCESS
+        b.append_sink.open = False
+        b.pin["starved"].set(1)
+        await b.clocks(100)
+        flush = b.submit(opcode, lba)
+        await b.clocks(100)
+        assert flush not in b.results
+        b.append_sink.open = True
+        b.pin["starved"].set(0)
+        await b.until(lambda flush=flush: flush in b.results)
+        assert logged(b)[-1] == lba and b.results[flush]["status"] == SUCCESS
+    await b.quiet()
+
+
+@simulated
 async def no_other_entry_comes_between_those_of_a_group_behind_a_flush(dut):
     b = await buffering(dut)
     assert await b.run(WRITE, 10, 8) == SUCCESS
