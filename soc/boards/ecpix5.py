@@ -90,8 +90,8 @@ class Ecpix5(OtxSoC):
         )
         self.ddrphy = ECP5DDRPHY(platform.request("ddram"), sys_clk_freq=clk_freq)
         self.comb += [self.crg.stop.eq(self.ddrphy.init.stop), self.crg.reset.eq(self.ddrphy.init.reset)]
-        # ZQCS each millisecond: the count to it is in the way of every command, and one to a second has 27 bits
-        dram = ControllerSettings(refresh_zqcs_freq=1e3)
+        # ZQCS 1,200 times a second: the count to it is in the way of every command; it has 16 bits, to a second 27
+        dram = ControllerSettings(refresh_zqcs_freq=1.2e3)
         module = Ddr3(clk_freq, "1:2")
         self.add_sdram("sdram", phy=self.ddrphy, module=module, with_soc_interconnect=False, controller_settings=dram)
         self.add_memory("table", self.otx.table, g.table_base, g.table_bytes, 0)

@@ -197,6 +197,13 @@ class WriteBuffer(p: OtxParam) extends Component {
   private val until = Reg(UInt(32 bits)) // order-preserving frames of epochs before this one come first
   private val pulling = Reg(Bool()) // the frame that moves is one of these
   private val pulled = Reg(Bool()) // there was one
+  private def choose(first: UInt, n: UInt, next: State.E, pull: Bool, epoch: UInt): Unit = {
+    group := first
+    left := n.resized
+    back := next
+    pulls := pull
+    until := epoch
+  }
   private def makeEarly(
       first: UInt,
       n: UInt,
@@ -204,21 +211,21 @@ class WriteBuffer(p: OtxParam) extends Component {
       pull: Bool = False,
       epoch: UInt = what.epoch
   ): Unit = {
-    group := first
-    left := n.resized
-    back := next
-    pulls := pull
-    until := epoch
+    choose(first, n, next, pull, epoch)
     state := State.Pull
   }
 
-  /** The group of `at`, whose data is here. */
-  private def groupEarly(next: State.E): Unit = makeEarly(
-    what.hasTx.mux(at, place(what.first)),
-    what.hasTx.mux(U(1, 6 bits), what.n),
-    next,
-    !what.hasTx && what.ordered
-  )
+  /** The group of `at`, whose data is here, if `really`; that does not decide about what is noted, for speed. */
+  private def groupEarly(next: State.E, really: Bool): Unit = {
+    choose(
+      what.hasTx.mux(at, place(what.first)),
+      what.hasTx.mux(U(1, 6 bits), what.n),
+      next,
+      !what.hasTx && what.ordered,
+      what.epoch
+    )
+    when(really)(state := State.Pull)
+  }
 
   /** Takes `at`, whose data is here, out of its lists. */
   private def unlink(): Unit = {
@@ -325,9 +332,8 @@ class WriteBuffer(p: OtxParam) extends Component {
 
     // a link
     is(State.Replaced) {
-      when(gone || fault && !absorbs)(state := State.Key)
-        .elsewhen(absorbs)(state := State.Absorb)
-        .otherwise(groupEarly(State.Key))
+      when(gone || fault && !absorbs)(state := State.Key).elsewhen(absorbs)(state := State.Absorb)
+      groupEarly(State.Key, !gone && !fault && !absorbs)
     }
     is(State.Absorb) {
       putNa(pa, frame)
@@ -389,7 +395,10 @@ class WriteBuffer(p: OtxParam) extends Component {
         when(movedBelow || link.what.hasTx && link.replaced.isBuf && !link.owned)(overTicket := ticket)
       }
     }
-    is(State.Below)(when(gone || fault)(state := State.Linked) otherwise groupEarly(State.Linked))
+    is(State.Below) {
+      when(gone || fault)(state := State.Linked)
+      groupEarly(State.Linked, !gone && !fault)
+    }
 
     // a gather
     is(State.Choose) {
@@ -408,7 +417,10 @@ class WriteBuffer(p: OtxParam) extends Component {
       }
       when(fault)(state := State.Done)
     }
-    is(State.One)(when(gone)(state := State.Done) otherwise groupEarly(State.Done))
+    is(State.One) {
+      when(gone)(state := State.Done)
+      groupEarly(State.Done, !gone)
+    }
     is(State.OfTx) {
       when(!isEnd(nb))(makeEarly(nb, U(1), State.Choose))
         .otherwise(makeEarly(nb, U(0), State.Done, gather.behind, gather.epoch))
@@ -424,7 +436,8 @@ class WriteBuffer(p: OtxParam) extends Component {
     }
     is(State.Walk) {
       inMiddle := what.i =/= 0
-      when(matches)(groupEarly(State.WalkAgain)) otherwise walkFrom(at)
+      groupEarly(State.WalkAgain, matches)
+      when(!matches)(walkFrom(at))
     }
     is(State.WalkAgain) {
       pulled := False

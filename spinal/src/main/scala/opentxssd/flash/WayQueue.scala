@@ -207,11 +207,14 @@ class WayQueue(p: OtxParam, depth: FlashQueueDepth, patience: FlashPatience = Fl
   /** An op's queue, among these. */
   private def hits(op: FlashOp, queues: Seq[Int]): Seq[Bool] =
     if (queues.size == 1) Seq(True) else queues.indices.map(ClassRank(op.priority) === _)
-  private val entries = sources.map { case (ops, source, queues) =>
+  // from here to `used` is the longest way of the channel: who enters finds its queue known
+  private val places = sources.map { case (ops, _, queues) =>
     val target = PpnFields(p, ops.ppn).way
-    val mine = hits(ops.payload, queues)
-    val room =
-      ways.map(way => target === way.w && queues.zip(mine).map { case (q, hit) => hit && way.room(q) }.orR).orR
+    val mine = queues.zip(hits(ops.payload, queues)).toMap
+    ways.map(way => depths.indices.map(q => mine.get(q).fold(False)(target === way.w && _)))
+  }
+  private val entries = sources.zip(places).map { case ((ops, source, _), mine) =>
+    val room = ways.zip(mine).map { case (way, hits) => way.room.zip(hits).map { case (r, hit) => r && hit }.orR }.orR
     val entry = SourcedOp()
     entry.source := source
     entry.op := ops.payload
@@ -230,8 +233,9 @@ class WayQueue(p: OtxParam, depth: FlashQueueDepth, patience: FlashPatience = Fl
     val of = U(queues.head, queueBits bits)
     source -> (if (queues.size == 1) of else of + enterRank)
   })
-  private val enterHits =
-    Vec(ways.map(way => depths.indices.map(q => enterWay === way.w && enterQueue === q)).flatten).asBits
+  private val enterHits = Vec(ways.flatMap { way =>
+    depths.indices.map(q => places.zipWithIndex.map { case (mine, s) => enters(s) && mine(way.w)(q) }.orR)
+  }).asBits
   ops.write(address(enterWay, enterQueue, MuxOH(enterHits, ways.flatMap(_.tail))), enter.payload, enter.valid)
 
   // Ops out
@@ -257,30 +261,29 @@ class WayQueue(p: OtxParam, depth: FlashQueueDepth, patience: FlashPatience = Fl
   issue.source := picked.source
   issue.op := picked.op
 
-  when(enter.valid || pick) {
-    for (way <- ways; q <- depths.indices) {
-      val hit = way.w * depths.size + q
-      val comes = enter.valid && enterHits(hit)
-      val goes = pick && pickHits(hit)
-      when(comes)(way.tail(q) := way.tail(q) + 1)
-      when(goes)(way.head(q) := way.head(q) + 1)
-      when(comes =/= goes)(way.used(q) := goes.mux(way.used(q) - 1, way.used(q) + 1))
-    }
+  for (way <- ways; q <- depths.indices) {
+    val hit = way.w * depths.size + q
+    val comes = enterHits(hit)
+    val goes = pick && pickHits(hit)
+    when(comes)(way.tail(q) := way.tail(q) + 1)
+    when(goes)(way.head(q) := way.head(q) + 1)
+    when(comes =/= goes)(way.used(q) := goes.mux(way.used(q) - 1, way.used(q) + 1))
   }
   for (way <- ways) {
     val ends = finished.valid && finished.payload === way.w
-    val comes = enter.valid && enterWay === way.w
+    def hits(q: Int) = enterHits(way.w * depths.size + q)
+    val comes = depths.indices.map(hits).orR
     val goes = pick && grant(way.w)
     val last = if (p.second) !way.beside else True
     when(comes =/= ends)(way.here := Mux(ends, way.here - 1, way.here + 1))
-    entered(way.w) := comes && enter.source === FlashSource.WRITE
+    entered(way.w) := enters(FlashSource.WRITE) && places(FlashSource.WRITE)(way.w)(WRITE)
     load(way.w) := RegNext(Mux(way.here > 6, U(6, 3 bits), way.here.resize(3))) init 0
     room(way.w) := RegNext(U(depth.write, 4 bits) - way.used(WRITE)) init depth.write
     val busyNow = RegNext(way.running || way.some(LOG)) init False
     val erase = if (p.flashPriorities) way.erasing || way.erases =/= 0 else False
     now(way.w) := ((RegNext(erase) init False) ## busyNow).asUInt
     if (p.flashPriorities) {
-      val waits = comes && enterQueue === FIRMWARE && enter.op.op === NandOp.ERASE
+      val waits = hits(FIRMWARE) && firmware.op === NandOp.ERASE
       val begins = goes && choices(way.w) === FIRMWARE && way.order.nextErases
       when(waits =/= begins)(way.erases := Mux(begins, way.erases - 1, way.erases + 1))
       when(ends && last)(way.erasing := False)
@@ -301,11 +304,9 @@ class WayQueue(p: OtxParam, depth: FlashQueueDepth, patience: FlashPatience = Fl
     when(goes)(way.order.picked(choices(way.w)))
     if (p.flashPriorities) {
       val out = goes && choices(way.w) === WRITE
-      when(enter.valid && enterHits(way.w * depths.size + WRITE)) {
-        way.order.written(enterRank, Mux(out, way.used(WRITE), way.used(WRITE) + 1))
-      }
+      when(hits(WRITE))(way.order.written(ClassRank(write.priority), Mux(out, way.used(WRITE), way.used(WRITE) + 1)))
     }
-    when(enter.valid && enterHits(way.w * depths.size + FIRMWARE))(way.order.entered(enter.op.op === NandOp.ERASE))
+    when(hits(FIRMWARE))(way.order.entered(firmware.op === NandOp.ERASE))
   }
   busy := ways.map(way => way.running || way.used.map(_ =/= 0).reduce(_ || _)).reduce(_ || _)
 }

@@ -57,11 +57,11 @@ class LogAssembler(p: OtxParam) extends Component {
   }
   private val state = RegInit(State.Fill)
 
-  private val full = left === 0
+  private val full = RegInit(False) // left === 0
   // of the clock before: what is offered does not decide in the same clock whether it is taken
-  private val waits = RegNext(append.valid && !append.fire) init False
-  private val room = RegNext(append.room)
-  private val tooLarge = waits && !groupOpen && room > left
+  private val offered = append.valid && !append.fire
+  private val waits = RegNext(offered) init False
+  private val tooLarge = RegNext(offered && state === State.Fill && !groupOpen && append.room > left) init False
   // of an older `first` only while the page has no entry
   private val hostWaits = RegNext(flushTo > first || commitTo > first) init False
   private val moveWaits = RegNext(rescueTo > first && mayRescue) init False
@@ -97,6 +97,7 @@ class LogAssembler(p: OtxParam) extends Component {
   when(pushed) {
     count := count + 1
     left := left - 1
+    full := left === 1
   }
 
   switch(state) {
@@ -113,6 +114,7 @@ class LogAssembler(p: OtxParam) extends Component {
         first := index
         count := 0
         left := most
+        full := False
       }
     }
   }

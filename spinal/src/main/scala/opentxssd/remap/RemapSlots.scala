@@ -75,7 +75,8 @@ class RemapSlots(p: RemapParam) extends Component {
   // its second
   private val event = RegNext(arrives) init False
   private val slot = RegNext(arriving)
-  private val context = RegNext(contexts.readAsync(arriving))
+  private val arrivingContext = contexts.readAsync(arriving)
+  private val context = RegNext(arrivingContext)
   step.written := RegNext(written)
   step.failed := RegNext(written.mux(b.resp, table.r.resp)(1))
   step.isHead := RegNext(table.r.id.msb && !written)
@@ -84,7 +85,10 @@ class RemapSlots(p: RemapParam) extends Component {
   step.at := RegNext(ats.readAsync(arriving))
   step.kept := RegNext(kepts.readAsync(arriving))
   step.flags := RegNext(flags.readAsync(arriving))
-  step.meaning := meanings.readAsync(slot) // it may have been written in the clock before
+  private val arrivingEntry = TxEntry()
+  arrivingEntry.assignFromBits(table.r.data)
+  step.itsLpn := RegNext(arrivingEntry.lpn === arrivingContext.lpn.resize(32))
+  step.itsLocation := RegNext(arrivingEntry.location === arrivingContext.location)
   ats.write(slot, step.newAt, event && !step.written)
   starts.write(slot, step.newStarts, event && step.setStarts)
   kepts.write(slot, step.newKept, event && step.setKept)
@@ -105,6 +109,8 @@ class RemapSlots(p: RemapParam) extends Component {
   visibility.size := size
   visibility.order := order
   meanings.write(ask.slot, visibility.meaning, asks)
+  private val writtenNow = asks && ask.slot === arriving
+  step.meaning := RegNext(writtenNow.mux(visibility.meaning, meanings.readAsync(arriving)))
 
   // reads
   private case class ChainRead() extends Bundle {
@@ -125,25 +131,22 @@ class RemapSlots(p: RemapParam) extends Component {
   begin.lpn := start.context.lpn
   private val heads = begin.s2mPipe() // so that neither waits for the decision of a step
   private val fetches = fetch.s2mPipe()
-  private val held = RegNext(table.ar.valid && !table.ar.ready) init False
-  private val choice = UInt(2 bits)
-  choice := chain.io.pop.valid.mux(U(0), fetches.valid.mux(U(1), U(2)))
-  private val lastChoice = RegNext(choice)
-  when(held)(choice := lastChoice)
-  private val chosen = choice.mux(U(0) -> chain.io.pop.valid, U(1) -> fetches.valid, default -> heads.valid)
-  table.ar.valid := chosen
-  chain.io.pop.ready := choice === 0 && table.ar.ready
-  fetches.ready := choice === 1 && table.ar.ready
-  heads.ready := choice === 2 && table.ar.ready
-  table.ar.addr := choice.mux(
-    U(0) -> map.entry(chain.io.pop.index),
-    U(1) -> map.entry(fetches.index),
-    default -> map.words(heads.lpn)
-  )
-  table.ar.id := choice.mux(
-    U(0) -> (U(0, 2 bits) @@ chain.io.pop.slot),
-    U(1) -> (U(1, 2 bits) @@ fetches.place.resize(slotBits)),
-    default -> (U(2, 2 bits) @@ heads.slot)
+  // a chain read is known late, at the end of a step: it decides last, and about nothing but itself and the others
+  private val isChain = Bool()
+  private val held = RegNext(table.ar.valid && !table.ar.ready && !isChain) init False // another was offered
+  isChain := chain.io.pop.valid && !held
+  private val isFetched = Bool()
+  private val wasFetched = RegNext(isFetched)
+  isFetched := held.mux(wasFetched, fetches.valid)
+  table.ar.valid := isChain || isFetched.mux(fetches.valid, heads.valid)
+  chain.io.pop.ready := !held && table.ar.ready
+  fetches.ready := !isChain && isFetched && table.ar.ready
+  heads.ready := !isChain && !isFetched && table.ar.ready
+  table.ar.addr :=
+    isChain.mux(map.entry(chain.io.pop.index), isFetched.mux(map.entry(fetches.index), map.words(heads.lpn)))
+  table.ar.id := isChain.mux(
+    U(0, 2 bits) @@ chain.io.pop.slot,
+    isFetched.mux(U(1, 2 bits) @@ fetches.place.resize(slotBits), U(2, 2 bits) @@ heads.slot)
   )
   table.ar.len := 0
   table.ar.size := 4

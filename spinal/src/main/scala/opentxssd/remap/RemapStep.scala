@@ -27,6 +27,7 @@ class RemapStep(p: RemapParam) extends Component {
   val failed = in port Bool() // the memory answered with an error
   val isHead = in port Bool() // the read is the slot's first
   val data = in port Bits(128 bits)
+  val itsLpn, itsLocation = in port Bool() // those of the entry in `data` are the context's
   // the slot
   val context = in port RemapContext(p)
   val at = in port RemapAt(p)
@@ -63,13 +64,13 @@ class RemapStep(p: RemapParam) extends Component {
   private val word = newAt.word
 
   // the entry
-  private val badEntry = isEntry && (!meaning.live || entry.lpn =/= context.lpn.resize(32) || entry.location.isVer)
+  private val badEntry = isEntry && (!meaning.live || !itsLpn || entry.location.isVer)
   private val counts = meaning.counts && !entry.dead
   private val ownNow = isEntry && meaning.own && meaning.uncommitted
   private val ownBefore = !isHead && flags.own
   private val newer = isEntry && counts && !flags.own && meaning.distance < flags.distance
   private val take = ownNow || newer
-  private val here = isEntry && !entry.location.isNone && entry.location === context.location
+  private val here = isEntry && !entry.location.isNone && itsLocation
   private val self = isEntry && meaning.self
 
   newStarts.next := word
@@ -109,8 +110,10 @@ class RemapStep(p: RemapParam) extends Component {
   release.valid := written && !failed && !flags.second && replaces && !old.isNone && !same
   release.payload := old
 
-  // what comes next
-  read := False
+  // what comes next; the next read goes out in this clock, so it does not wait for the rest of the decision
+  private val ends = append && ownNow || plain && isEntry && counts || swap && here ||
+    self && (job(RemapJob.DROP) || entry.dead)
+  read := !failed && !badEntry && written.mux(flags.more, !ends) && word.isVer && !newAt.passed.msb
   finish := False
   fault := False
   countUp := False
@@ -126,7 +129,7 @@ class RemapStep(p: RemapParam) extends Component {
   }
   private def arrive(): Unit = {
     when(word.isVer) {
-      when(newAt.passed.msb)(fail()) otherwise (read := True) // 32 entries passed
+      when(newAt.passed.msb)(fail()) // 32 entries passed
     } otherwise {
       newFlags.atBase := True
       when(lookup)(finish := True)
