@@ -4,8 +4,8 @@ ecppack for the best.
 
 `Constraints(path)` is constraints/BOARD.lpf. `netlist` runs Yosys again only when something that it reads has changed,
 and takes two nets off the wires that reach all over the chip (`global_reset`, `short_memories`). `place` gives up a
-placement whose wires the router cannot part from each other within `ROUNDS` rounds or `SECONDS` of processor time, and
-says how far it came.
+placement that has not found a way for all its arcs (a net has one to each of its pins) within `SECONDS` of processor
+time, and says how far it came.
 """
 
 import hashlib
@@ -21,11 +21,13 @@ from pathlib import Path
 
 from litex.build.generic_platform import IOStandard, Misc, Pins, Subsignal
 
-ROUNDS, SECONDS = 200, 2400
-PLACE = ["--router", "router2", "--placer", "static", "--tmg-ripup", "--timing-allow-fail"]
+SECONDS = 3600
+PLACE = ["--router", "router1", "--placer", "static", "--tmg-ripup", "--timing-allow-fail"]
 PARTS = {"lut": "TRELLIS_COMB", "ff": "TRELLIS_FF", "bram": "DP16KD", "dsp": "MULT18X18D"}
 COMMENT = re.compile(rb"/\*.*?\*/|//[^\n]*", re.S)
-ROUND = re.compile(r"iter=(\d+) wires=\d+ overused=(\d+)")
+STEPS = re.compile(
+    r"Info: +\d+ \| +(\d+) +(\d+) \| +\d+ +\d+ \| +(\d+)\|"
+)  # with and without taking a way from others, left
 
 
 class Failed(Exception):
@@ -82,8 +84,8 @@ class Constraints:
 class Placement:
     seed: int
     routed: bool
-    rounds: int
-    overused: int  # places that several wires wanted in the last round
+    steps: int  # arcs that were routed, some more than once
+    left: int  # arcs that have no way
     seconds: int  # of processor time
     mhz: float = 0.0
     clock: str = ""
@@ -92,18 +94,18 @@ class Placement:
     share: dict = None
 
     def row(self):
-        mhz, sites, left = (
-            (f"{self.mhz:.2f}", self.used["lut"], "")
-            if self.routed
-            else ("-", "-", f"  {self.overused} places have several wires")
-        )
+        if self.routed:
+            mhz, sites, left = f"{self.mhz:.2f}", self.used["lut"], ""
+        else:
+            mhz = sites = "-"
+            left = f"  {self.left} arcs have no way" if self.steps else "  stopped while it was placed"
         return (
-            f"{self.seed:4}  {'yes' if self.routed else 'no':6}  {mhz:>7}  {self.rounds:6}  {self.seconds:7}  "
+            f"{self.seed:4}  {'yes' if self.routed else 'no':6}  {mhz:>7}  {self.steps:6}  {self.seconds:7}  "
             f"{sites:>6}{left}"
         )
 
 
-HEAD = "seed  routed      MHz  rounds  seconds   sites"
+HEAD = "seed  routed      MHz   steps  seconds   sites"
 
 
 def call(folder, log, *command):
@@ -194,7 +196,7 @@ def place(platform, name, folder, seed, clock_mhz):
     ]
     for kind in ("config", "json"):
         (folder / f"{base}.{kind}").unlink(missing_ok=True)
-    rounds = overused = 0
+    steps = left = 0
     with (folder / f"{base}.log").open("w", buffering=1) as log:
         run = subprocess.Popen(
             ["nextpnr-ecp5", *files, *device, *PLACE, "--seed", str(seed)],
@@ -206,15 +208,12 @@ def place(platform, name, folder, seed, clock_mhz):
         )
         for line in run.stdout:
             log.write(line)
-            if m := ROUND.search(line):
-                rounds, overused = int(m[1]), int(m[2])
-                if rounds >= ROUNDS and overused:
-                    run.kill()  # what it has said since is not read
-                    break
+            if m := STEPS.match(line):
+                steps, left = int(m[1]) + int(m[2]), int(m[3])
         run.stdout.close()
         _, status, used = os.wait4(run.pid, 0)
         run.returncode = os.waitstatus_to_exitcode(status)
-    result = Placement(seed, run.returncode == 0, rounds, overused, round(used.ru_utime + used.ru_stime))
+    result = Placement(seed, run.returncode == 0, steps, left, round(used.ru_utime + used.ru_stime))
     if run.returncode > 0:
         raise Failed(f"nextpnr-ecp5 failed, see {folder / base}.log")
     if result.routed:
