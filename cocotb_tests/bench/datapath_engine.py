@@ -34,6 +34,7 @@ class EngineModel:
 
     def start_engine(self, tx_entries):
         self.tx_entries, self.bad_lookups, self.ops = tx_entries, set(), []
+        self.slow = {}  # LPN: clocks until an op on it has its answer
         self.map, self.txs = {}, [{} for _ in range(TXIDS)]  # word and stamp of each LPN; versions of each transaction
         self.state, self.count, self.use = [0] * TXIDS, [0] * TXIDS, [0] * TXIDS
         self.group, self.under, self.before, self.unmerged, self.overtaken, self.commits_in_groups = (
@@ -130,7 +131,7 @@ class EngineModel:
                 lpns=lpns,
                 changes=changes,
                 after=after,
-                due=clock + self.rng.randint(*self.delay),
+                due=clock + self.slow.get(lpn, self.rng.randint(*self.delay)),
                 answer=answer,
                 sent=False,
             )
