@@ -6,14 +6,9 @@ drives or on none, as the coordinator's answer and its journal say, and nothing 
 The drives of each case are copies of two processes (fork), so all begin alike.
 """
 
-import sys
-from pathlib import Path
-
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / "examples"))
-from two_drives import TXID, Coordinator, Journal, PowerFailed, Server, amount  # noqa: E402
+from examples.two_drives import TXID, Coordinator, Journal, PowerFailed, Server, amount
 
 OLD, NEW, LBA, OTHER = (100, 20), (70, 50), 7, 30
 STEPS = ["write 0", "write 0", "write 1", "write 1", "prepare 0", "prepare 1", "decide", "commit 0", "commit 1", "done"]

@@ -55,7 +55,7 @@ class Steps:
 
 
 def machine(script, image, steps, files=None, **kw):
-    return Machine(script, image, on_line=steps.line, files=(files or {}) | {"repository": f"{ROOT}\n"}, **kw)
+    return Machine(script, image, on_line=steps.line, files=files, **kw)
 
 
 def run(script, image, **kw):

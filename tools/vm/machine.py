@@ -22,7 +22,7 @@ ARGUMENTS = "console=ttyS0 panic=-1 quiet mitigations=off no_timer_check"
 def linux(script, files):
     """What QEMU starts: the kernel, which runs that script."""
     image, _ = kernel()
-    archive = initramfs.make(files or {})
+    archive = initramfs.make({"repository": f"{ROOT}\n"} | (files or {}))
     return ["-kernel", image, "-initrd", archive, "-append", f"{ARGUMENTS} otx.run={script}"]
 
 

@@ -10,10 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-REPOSITORY = Path("/run/guest/repository").read_text().strip()
-sys.path.insert(0, f"{REPOSITORY}/sw/host/python")
-
-from opentxssd.sqlite import Database  # noqa: E402
+from opentxssd.sqlite import Database
 
 TRANSACTIONS, TABLE = 40, "CREATE TABLE t(n INTEGER PRIMARY KEY, k, body)"
 

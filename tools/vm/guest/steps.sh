@@ -2,6 +2,7 @@
 # Sourced by the scripts: `step NAME COMMAND ...` says on the console how it went, and ends the script when it failed.
 # What a command prints is in /tmp/said, and on the console when it failed.
 disk=/dev/nvme0n1 char=/dev/ng0n1 ctrl=/dev/nvme0
+export PYTHONPATH=$(cat /run/guest/repository)/sw/host/python # nothing is installed in the guest
 
 step() {
   local name=$1
