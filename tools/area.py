@@ -104,7 +104,7 @@ def ecp5(block):
     ]
     best = {"mhz": 0}
     for seed in SEEDS:
-        weight = ["--placer-heap-timingweight", "30", "--seed", str(seed), "--router", "router2"]
+        weight = ["--placer-heap-timingweight", "30", "--seed", str(seed), "--router", "router1", "--tmg-ripup"]
         call(
             f"{block}_place",
             "nextpnr-ecp5",

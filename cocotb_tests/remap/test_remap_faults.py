@@ -64,6 +64,20 @@ async def a_broken_chain_is_an_error_and_not_the_end(dut):
 
 
 @simulated
+async def behind_a_bad_entry_a_chain_is_not_read_on(dut):
+    """Its answer frees the slot: the next entry would come to another job."""
+    b = await bench(dut, check=False)
+    for txid in (1, 2):
+        await b.tx(BEGIN, txid)
+        await b.op(APPEND, 5, txid, buf(txid))
+    b.table.put32(G.tx_base + 2 * 16 * 65536, 6)  # the LPN of the newer version, which is not the last
+    start = b.table.accesses
+    assert (await b.op(LOOKUP, 5))["error"]
+    await b.clocks(40)
+    assert b.table.accesses - start == 2, "map word, entry"
+
+
+@simulated
 async def a_memory_error_is_answered_and_the_engine_goes_on(dut):
     b = await bench(dut, check=False, latency=(2, 4))
     scenes = {LOOKUP: (), APPEND: (4, buf(9)), PLAIN: (None, buf(9)), SWAP: (None, buf(1), buf(9))}

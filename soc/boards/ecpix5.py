@@ -90,7 +90,8 @@ class Ecpix5(OtxSoC):
         )
         self.ddrphy = ECP5DDRPHY(platform.request("ddram"), sys_clk_freq=clk_freq)
         self.comb += [self.crg.stop.eq(self.ddrphy.init.stop), self.crg.reset.eq(self.ddrphy.init.reset)]
-        # ZQCS 1,200 times a second: the count to it is in the way of every command; it has 16 bits, to a second 27
+        # the count to the next ZQCS is in the way of every command: 16 bits, to a second it has 27
+        # (LiteDRAM loses most of the requests: docs/boards.md)
         dram = ControllerSettings(refresh_zqcs_freq=1.2e3)
         module = Ddr3(clk_freq, "1:2")
         self.add_sdram("sdram", phy=self.ddrphy, module=module, with_soc_interconnect=False, controller_settings=dram)
