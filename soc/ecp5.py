@@ -25,9 +25,8 @@ SECONDS = 3600
 PLACE = ["--router", "router1", "--placer", "static", "--tmg-ripup", "--timing-allow-fail"]
 PARTS = {"lut": "TRELLIS_COMB", "ff": "TRELLIS_FF", "bram": "DP16KD", "dsp": "MULT18X18D"}
 COMMENT = re.compile(rb"/\*.*?\*/|//[^\n]*", re.S)
-STEPS = re.compile(
-    r"Info: +\d+ \| +(\d+) +(\d+) \| +\d+ +\d+ \| +(\d+)\|"
-)  # with and without taking a way from others, left
+# arcs that were routed with and without taking a way from others, arcs left
+STEPS = re.compile(r"Info: +\d+ \| +(\d+) +(\d+) \| +\d+ +\d+ \| +(\d+)\|")
 
 
 class Failed(Exception):
