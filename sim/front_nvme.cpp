@@ -50,7 +50,7 @@ struct Message {
 std::vector<Region> regions;
 int (*elsewhere)(void *user, uint64_t address, void *bytes, uint32_t size, int write);
 void *elsewhere_user;
-uint64_t faults, seen, clock_now;
+uint64_t faults, seen, clock_now, held_from, held_bytes;
 bool msix_enable, msix_mask, function_reset, active;
 std::deque<Access> accesses;
 std::deque<uint64_t> answers;
@@ -80,8 +80,10 @@ bool access_elsewhere(uint64_t address, uint8_t *bytes, uint32_t size, bool writ
 
 uint32_t beat_bytes(uint32_t length, uint32_t done) { return length - done < 8 ? length - done : 8; }
 
+bool held(const Read &r) { return r.address < held_from + held_bytes && r.address + r.length > held_from; }
+
 void put_read_data(Votx_sim_top &top) {
-    top.dma_read_data_valid = !reads.empty() && reads.front().ready <= clock_now;
+    top.dma_read_data_valid = !reads.empty() && reads.front().ready <= clock_now && !held(reads.front());
     if (!top.dma_read_data_valid) return;
     Read &r = reads.front();
     const uint32_t n = beat_bytes(r.length, r.done);
@@ -187,7 +189,7 @@ void passed() {
 void forget() {
     accesses.clear(), answers.clear(), reads.clear(), writes.clear(), messages.clear();
     msix_enable = msix_mask = function_reset = false;
-    seen = clock_now = 0;
+    seen = clock_now = held_bytes = 0;
 }
 
 void silence() { accesses.clear(); }
@@ -220,6 +222,7 @@ void otx_host_unmap() { regions.clear(); }
 void otx_host_elsewhere(int (*access)(void *, uint64_t, void *, uint32_t, int), void *user) {
     elsewhere = access, elsewhere_user = user;
 }
+void otx_host_hold(uint64_t address, uint64_t size) { held_from = address, held_bytes = size; }
 uint64_t otx_host_faults() { return faults; }
 
 int otx_host_message(uint64_t *address, uint32_t *data) {

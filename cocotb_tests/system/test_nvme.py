@@ -5,6 +5,7 @@ import struct
 
 import pytest
 
+from cocotb_tests.system.variant import firmware
 from opentxssd import BLOCK, Drive
 from opentxssd.facts import NvmeOpcode, NvmeStatus, Query
 from opentxssd.nvme import BASE, Admin, NvmeHost
@@ -12,13 +13,14 @@ from soc import geometry
 
 pytestmark = pytest.mark.forked
 LBAS = geometry.preset("nvme").lbas
+TIMEOUT_US = 200  # of a host that sends no data
 NOWHERE = BASE + (1 << 40)  # nobody has that
 
 
 @pytest.fixture(scope="module")
 def host():
     """A host with two pairs of queues."""
-    host = NvmeHost(Drive("nvme"))
+    host = NvmeHost(Drive("nvme", firmware=firmware("nvme", host_timeout_us=TIMEOUT_US)))
     host.enable()
     host.create_queues(2)
     return host
@@ -180,6 +182,26 @@ def test_a_queue_that_cannot_be_read_is_fatal_until_a_reset(host):
     again(host)
     assert host.read(96) == data(96, 9)
     assert struct.unpack_from("<HHH", host.log(1, 64), 8) == (0xFFFF, 0xFFFF, 2 * NvmeStatus.TRANSFER_ERROR)
+
+
+@pytest.mark.parametrize("page", [0, 5, 31])
+def test_of_a_host_that_stops_only_that_write_ends(host, page):
+    """The host does not answer reads of one page of data, nor what is asked for behind them."""
+    for lba in range(160, 200, 8):
+        host.write(lba, data(lba, page, 8))
+    host.put(host.buffer, data(0, 99, 32))
+    host.lib.otx_host_hold(host.buffer + page * BLOCK, BLOCK)
+    stopped = host.submit(NvmeOpcode.WRITE, nsid=1, dw10=160, dw12=31, **host.pages(32 * BLOCK))
+    others = [host.submit(opcode, 2, nsid=1) for opcode in (NvmeOpcode.QUERY, NvmeOpcode.QUERY)]
+    assert not any(host.wait(key).status for key in others), "commands that were fetched go on"
+    assert stopped not in host.done
+    ended = host.wait(stopped)
+    assert (ended.status, ended.again) == (NvmeStatus.TRANSFER_ERROR, True)
+    host.lib.otx_host_hold(0, 0)
+    for lba in range(160, 200, 8):
+        assert host.read(lba, 8) == data(lba, page, 8)
+    host.write(160, data(160, 1000, 32))
+    assert host.read(160, 32) == data(160, 1000, 32)
 
 
 @pytest.mark.parametrize("offset", [0, 4, 2048, 4092])

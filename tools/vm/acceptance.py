@@ -13,8 +13,8 @@ import time
 from tools.vm.machine import Machine
 from tools.vm.packages import ROOT, WORK, VmError
 
-SCRIPTS = ["admin", "blocks", "files", "others", "resets", "rebooted", "sqlite"]
-SHORT = ["blocks"]
+SCRIPTS = "admin blocks files others resets kept rebooted sqlite overwrites".split()
+SHORT = ["short"]
 LIMIT_S = 1500  # of a script
 
 
@@ -110,6 +110,6 @@ def acceptance(cuts=3, short=False):
     done += 0 if short else uefi(image)
     for seed in range(1, cuts + 1):
         done += crash(image, seed)
-        done += crash(image, seed, "sqlite_crash", "sqlite_recovered")
-    print(f"vm: {done} steps passed in {time.time() - started:.0f} s", flush=True)
+        done += 0 if short else crash(image, seed, "sqlite_crash", "sqlite_recovered")
+    print(f"vm: {done} passed, 0 failed, in {time.time() - started:.0f} s", flush=True)
     return done

@@ -77,10 +77,11 @@ def _nvme(lib):
     lib.otx_bar_read.argtypes = [u32]
     lib.otx_bar_answer.argtypes = [ctypes.POINTER(u64)]
     lib.otx_host_map.argtypes = [u64, ctypes.c_void_p, u64]
+    lib.otx_host_hold.argtypes = [u64, u64]
     lib.otx_host_message.argtypes = [ctypes.POINTER(u64), ctypes.POINTER(u32)]
     lib.otx_msix_control.argtypes = [ctypes.c_int, ctypes.c_int]
     lib.otx_host_faults.restype = lib.otx_host_seen.restype = u64
-    for name in ("bar_write", "bar_read", "host_map", "host_unmap", "msix_control", "function_reset"):
+    for name in ("bar_write", "bar_read", "host_map", "host_unmap", "host_hold", "msix_control", "function_reset"):
         getattr(lib, f"otx_{name}").restype = None
 
 
