@@ -82,6 +82,7 @@ GROUPS = [
         "python cocotb_tests/system/power_cut.py --preset quick4 --cuts 20 --seed 1 --jobs 1 --ways",
         after=("build",),
     ),
+    Group("vm", 180, "python -m tools.vm short", after=("build",)),
     Group("synthesis", 70, "python tools/synth_smoke.py --quick", after=("verilog",)),
     Group("firmware", 40, "make -s -C sw/firmware test"),
     Group("firmware nvme", 20, "make -s -C sw/firmware nvme-test"),

@@ -92,7 +92,7 @@ class Host(Stepper):
         self.core.accepts = self._accepts
         self.pairs, self.rings, self.events, self.open_parts = {}, {}, [], []
         self.statuses, self.next_page, self.cid = {}, 0x1_0000_0000, 0
-        self.ended = 0
+        self.ended, self.given = 0, []
         self.unreadable = 0.0  # share of the pages of new buffers and lists that cannot be read
 
     def connect(self, dut, stall, latency, jitter):
@@ -110,6 +110,7 @@ class Host(Stepper):
     def pages(self, count):
         """Address of so many pages that nobody has."""
         at = self.next_page
+        self.given += range(at >> 12, (at >> 12) + count)
         self.next_page += (count + self.rng.randrange(1, 4)) * PAGE
         return at
 
@@ -195,11 +196,10 @@ class Host(Stepper):
     def buffer(self, length, offset=0, raw=None, list_at=None):
         """PRPs of a new buffer of that length, `offset` bytes into its first page; its pages are in no order.
         `list_at`: where in its page a list begins. With `raw` it has that data."""
-        first = self.next_page
+        before = len(self.given)
         prps = self._buffer(length, offset, raw, list_at)
         if self.unreadable:
-            pages = range(first >> 12, self.next_page >> 12)
-            self.memory.failing |= {page for page in pages if self.rng.random() < self.unreadable}
+            self.memory.failing |= {page for page in self.given[before:] if self.rng.random() < self.unreadable}
         return prps
 
     def _buffer(self, length, offset, raw, list_at):

@@ -32,7 +32,7 @@ class Root(HostPages):
         self.wrote = self.message = lambda *_: None
         self.payload, self.request = 128, 512
         self.master = self.link = True
-        self.seen = dict.fromkeys("split mixed_tags wide narrow beside messages fences ur ca late poisoned".split(), 0)
+        self.seen = dict.fromkeys("split mixed_tags wide narrow odd beside messages fences ur ca late poisoned".split(), 0)
         self.bytes = len(dut.rx_payload_be)
         self.dwords, self.last_tag, self.clock = [], None, 0
         self.begun = self.written = 0  # bytes of writes that the core has begun, and that have come
@@ -178,6 +178,7 @@ class Root(HostPages):
             return
         assert length <= self.payload, tlp
         self.written += length
+        self.seen["odd"] += not wide and tlp.length > 1 and tlp.length % 2
         if tlp.address >> 20 == MESSAGES >> 20:
             assert length == 4
             self.seen["messages"] += 1
@@ -256,6 +257,12 @@ class PcieHost(Host):
         names = "link_up bus_master msix_enable msix_mask id max_request_size max_payload_size".split()
         self.pins = {name: Pin(getattr(dut, name)) for name in names}
 
+    def pages(self, count):
+        """On both sides of 4 GiB."""
+        if self.rng.random() < 0.5:
+            self.next_page, self.other_page = self.other_page, self.next_page
+        return super().pages(count)
+
     def sizes(self, payload, request):
         self.memory.payload, self.memory.request = payload, request
         self.pins["max_payload_size"].set(payload)
@@ -263,7 +270,7 @@ class PcieHost(Host):
 
     async def begin(self, payload=128, request=512):
         self.sizes(payload, request)
-        self.next_page = (1 << 32) - 48 * PAGE  # buffers are on both sides of 4 GiB
+        self.other_page = 1 << 24
         self.pins["id"].set(int(DEVICE))
         await super().begin()
         self.pins["link_up"].set(1)
