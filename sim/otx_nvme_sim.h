@@ -26,8 +26,8 @@ void otx_host_unmap(void);
 // at most 4 KiB, within a page), with `user`; it gives or takes the bytes and returns 0, or -1: nobody has them. NULL:
 // nobody has any. It must call nothing of these two headers.
 void otx_host_elsewhere(int (*access)(void *user, uint64_t address, void *bytes, uint32_t size, int write), void *user);
-// A host that stops: reads of these `size` bytes, and all that are asked for behind them, are not answered until the next
-// call. 0: none.
+// A host that stops: reads of these `size` bytes, and all that are asked for behind them, are not answered until the
+// next call. 0: none.
 void otx_host_hold(uint64_t address, uint64_t size);
 // Accesses of the drive to bytes that nobody has, since it was opened: reads fail, and the drive knows it; writes are
 // lost, and it does not, as with PCIe.

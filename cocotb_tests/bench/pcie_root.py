@@ -32,7 +32,9 @@ class Root(HostPages):
         self.wrote = self.message = lambda *_: None
         self.payload, self.request = 128, 512
         self.master = self.link = True
-        self.seen = dict.fromkeys("split mixed_tags wide narrow odd beside messages fences ur ca late poisoned".split(), 0)
+        self.seen = dict.fromkeys(
+            "split mixed_tags wide narrow odd beside messages fences ur ca late poisoned".split(), 0
+        )
         self.bytes = len(dut.rx_payload_be)
         self.dwords, self.last_tag, self.clock = [], None, 0
         self.begun = self.written = 0  # bytes of writes that the core has begun, and that have come

@@ -27,7 +27,7 @@ def main(args):
         if what == "command":
             text = " ".join(words)
             return Machine("command", DRIVE, files={"command.sh": f"{text}\n"}, on_line=print).wait()
-        acceptance(cuts=1 if what == "short" else 3, short=what == "short")
+        acceptance(short=what == "short")
     except packages.VmError as e:
         print(f"vm: {e}", file=sys.stderr)
         return 1

@@ -13,6 +13,6 @@ check() { umount $m && e2fsck -fn $disk; }
 same() { mount $disk $m && diff -r /tmp/tree $m/tree && rm -r $m/tree && umount $m && e2fsck -fn $disk; }
 
 job() { # job DEPTH ENGINE FILE ARGUMENTS
-  fio --name=job --filename="$3" --ioengine="$2" --iodepth="$1" --direct=$([[ $3 == "$char" ]]; echo $?) --bs=4k --size=4M --offset=8M \
-    --verify=crc32c --verify_fatal=1 --do_verify=1 --randseed="$1" --verify_state_save=0 "${@:4}"
+  fio --name=job --filename="$3" --ioengine="$2" --iodepth="$1" --direct=$([[ $3 == "$char" ]]; echo $?) --bs=4k \
+    --size=4M --offset=8M --verify=crc32c --verify_fatal=1 --do_verify=1 --randseed="$1" --verify_state_save=0 "${@:4}"
 }
