@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The whole drive behind its NVMe front end, with the real firmware, driven by opentxssd.nvme.NvmeHost."""
 
+import random
 import struct
 
 import pytest
 
+from cocotb_tests.bench.amount import amount
 from cocotb_tests.system.variant import firmware
 from opentxssd import BLOCK, Drive
 from opentxssd.facts import NvmeOpcode, NvmeStatus, Query
@@ -182,6 +184,25 @@ def test_a_queue_that_cannot_be_read_is_fatal_until_a_reset(host):
     again(host)
     assert host.read(96) == data(96, 9)
     assert struct.unpack_from("<HHH", host.log(1, 64), 8) == (0xFFFF, 0xFFFF, 2 * NvmeStatus.TRANSFER_ERROR)
+
+
+def test_reads_and_writes_at_depth_32_all_end(host):
+    """Completions wait for data of READs that stand before them on the way to the host, and READs for completions."""
+    rng, left = random.Random(1), []
+    host.create_queue(3, 256)
+    host.write(64, bytes(32 * BLOCK))
+    for n in range(amount(1000, 10_000)):
+        opcode, at = rng.choice((NvmeOpcode.READ, NvmeOpcode.WRITE)), host.buffer + n % 64 * BLOCK
+        left.append(host.submit(opcode, 3, nsid=1, dw10=64 + rng.randrange(32), prp1=at))
+        begin = host.drive.clock
+        while len(left) == 32:
+            assert host.drive.clock - begin < 1_000_000, f"after {n} commands none ends"
+            host.step(50)
+            host.poll(3)
+            ended = [key for key in left if key in host.done]
+            assert not any(host.done.pop(key).status for key in ended)
+            left = [key for key in left if key not in ended]
+    assert not any(host.wait(key).status for key in left)
 
 
 @pytest.mark.parametrize("page", [0, 5, 31])

@@ -28,7 +28,8 @@ case class ReturnJob() extends Bundle {
   * Contract: a job with data becomes 512 `rdata` beats, from its frame in 16 AXI bursts of 32 beats or zeroes; the next
   * job's bursts are under way while this one is sent, never more than the 64 beats that fit here: a slow host never
   * holds the memory's read channel. Then the frame is let go (`unpin` or `giveRead`). `done` carries SUCCESS, or
-  * MEDIA_ERROR when a block had no data or its frame answered with an error (that block is sent, do not trust it).
+  * MEDIA_ERROR when a block had no data or its frame answered with an error (that block is sent, do not trust it). A
+  * block that has begun is sent to its end, though `done` is not taken: a host may take nothing else until it has it.
   *
   * Throughput: a beat per clock while the memory answers within 32 clocks. Reset loses all; jobs are taken 32 clocks
   * later.
@@ -82,7 +83,7 @@ class ReadReturn(p: OtxParam) extends Component {
   private val last = beat === OtxParam.beats - 1
   private val endings = StreamFifo(Ending(), 2)
   private val hasBeat = job.zero || beats.io.pop.valid
-  private val sendable = endings.io.push.ready || !last
+  private val sendable = endings.io.push.ready || beat =/= 0 // only this block takes a place there until its end
   rdata.valid := job.valid && job.hasData && hasBeat && sendable
   rdata.tag := job.tag.resized
   rdata.block := job.block

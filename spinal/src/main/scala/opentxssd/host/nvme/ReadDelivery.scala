@@ -13,8 +13,9 @@ import spinal.lib._
   * first beat, while the block before is on its way. `compares` says of the slot `slot` whether its blocks are
   * compared: then the host's come by `compare` and `compared`, and a word that is not the same makes `differs` of the
   * slot, one that could not be read `unread`, until `forget`. `pending`: a block has begun whose writes are not wanted
-  * yet; `comparing`: one of the slot `ending` that is not compared yet: of other slots the core may keep the rest until
-  * the completion is taken.
+  * yet; `comparing`: one of the slot `ending` that is not compared yet: of other slots the core may keep blocks until
+  * the completion is taken. A write is wanted before its beats are here, and CQEs stand behind it: so the core must not
+  * keep the rest of a block that has begun.
   */
 class ReadDelivery extends Component {
   import Nvme._
