@@ -13,7 +13,7 @@ from soc import streams
 from soc.write_only import CSRWriteOnly
 
 TAG = 31
-FIELDS = [(field, bits) for field, bits in streams.CMD if field in ("opcode", "lba", "count", "arg")]
+FIELDS = [(field, bits) for field, bits in streams.CMD if field in ("opcode", "lba", "count", "txid", "arg")]
 
 
 class OwnCommand(LiteXModule):
@@ -24,9 +24,11 @@ class OwnCommand(LiteXModule):
         cmd, cpl = host["cmd"], host["cpl"]
         own = {}
         for field, width in FIELDS:
-            register = CSRWriteOnly(width, name=field, description=f"Field {field} of firmware's own command.")
+            beside = "; bit 7: it has one" if field == "txid" else ""
+            register = CSRWriteOnly(width, name=field, description=f"Field {field} of firmware's own command{beside}.")
             setattr(self, f"own_{field}", register)
             own[field] = register.storage
+        own |= {"txid": own["txid"][:7], "hasTx": own["txid"][7]}
         self.own_go = CSRWriteOnly(1, name="go", description="A write sends it, while own_busy is 0.")
         self.own_busy = CSRStatus(1, name="busy", description="It has not ended.")
         self.own_status = CSRStatus(4, name="status", description="How it ended: a Status.")

@@ -49,7 +49,7 @@ def test_each_command_ends_once_and_no_tag_is_used_twice_at_a_time(seed):
         for number in range(OWN):
             for _ in range(rng.randrange(60)):
                 yield
-            words = dict(opcode=9, lba=1000 + number, count=number, arg=number)
+            words = dict(opcode=9, lba=1000 + number, count=number, txid=128 * (number % 2) + number % 32, arg=number)
             yield from put(dut, **{f"own_{name}.storage": value for name, value in words.items()})
             yield dut.own_go.re.eq(1)
             yield
@@ -75,8 +75,9 @@ def test_each_command_ends_once_and_no_tag_is_used_twice_at_a_time(seed):
                 assert tag not in open_tags
                 if lba >= 1000:
                     assert tag == TAG and (yield cmd.opcode) == 9 and (yield cmd.count) == (yield cmd.arg) == lba - 1000
+                    assert (yield cmd.hasTx) == lba % 2 and (yield cmd.txid) == (lba - 1000) % 32
                 else:
-                    assert (yield cmd.opcode) == 1 and (yield cmd.arg) == 7
+                    assert (yield cmd.opcode) == 1 and (yield cmd.arg) == 7 and not (yield cmd.hasTx)
                     beside += any(other >= 1000 for other in open_tags.values())
                 open_tags[tag] = lba
                 taken.append(lba)

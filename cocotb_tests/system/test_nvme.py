@@ -293,6 +293,57 @@ def test_format_leaves_zeroes(host):
     assert host.read(500, 8) == bytes(8 * BLOCK)
 
 
+def test_format_ends_what_is_prepared_too(host):
+    host.write(510, data(510, 1), txid=3)
+    host.check("prepare", host.command(NvmeOpcode.TX_PREPARE, nsid=1, dw2=3))
+    host.check("format", host.admin(Admin.FORMAT_NVM, nsid=1))
+    assert host.command(NvmeOpcode.TX_COMMIT, nsid=1, dw2=3).status == NvmeStatus.TX_INVALID
+    assert host.read(510) == bytes(BLOCK)
+
+
+def messages(host, vector, queries):
+    """Interrupts of that vector for so many QUERYs, one after the other, and some time."""
+    before = host.interrupts.get(vector, 0)
+    for _ in range(queries):
+        host.check("query", host.command(NvmeOpcode.QUERY, vector, nsid=1, dw15=Query.CAPACITY))
+    host.step(2000)
+    return host.interrupts.get(vector, 0) - before
+
+
+def test_interrupts_are_coalesced_but_for_a_vector_that_is_left_out(host):
+    host.check("coalescing", host.admin(Admin.SET_FEATURES, dw10=8, dw11=250 << 8 | 3))  # of four CQEs, or after 25 ms
+    assert messages(host, 1, 8) == 2
+    host.check("vector", host.admin(Admin.SET_FEATURES, dw10=9, dw11=1 << 16 | 1))
+    assert messages(host, 1, 8) == 8 and messages(host, 2, 8) == 2
+    again(host)
+    assert messages(host, 1, 8) == 8, "a reset has the defaults"
+
+
+def test_queues_have_the_shares_of_their_priorities(host):
+    """Queues 1 to 4 are urgent, high, medium and low, with the default weights."""
+    each = 100
+    host.enable(weighted=True)
+    for number in range(1, 5):
+        host.create_queue(number, 256, number - 1)
+    for number, queue in list(host.queues.items())[1:]:
+        for cid in range(each):
+            query = struct.pack("<HHI", NvmeOpcode.QUERY, cid, 1) + bytes(52) + struct.pack("<I", Query.CAPACITY)
+            host.put(queue.sq + 64 * cid, query)
+        queue.tail = each
+    for number in (4, 3, 2, 1):
+        host.write32(0x1000 + 8 * number, each)
+    while len(host.done) < 4 * each:
+        host.step(10)
+        for number in range(1, 5):
+            host.poll(number)
+    ends = {number: [host.done.pop((number, cid)).clock for cid in range(each)] for number in range(1, 5)}
+    before = {n: sum(end < max(ends[1]) for end in ends[n]) for n in (2, 3, 4)}
+    assert sum(before.values()) < each // 2, f"{before} before the last urgent one"
+    medium, low = (sum(end <= max(ends[2]) for end in ends[n]) for n in (3, 4))
+    assert 40 <= medium <= 65 and 18 <= low <= 40, f"{medium} and {low} beside {each} of the high queue"
+    again(host)
+
+
 def test_without_the_write_cache_a_write_is_durable(host):
     host.check("set feature", host.admin(Admin.SET_FEATURES, dw10=6, dw11=0))
     host.write(600, data(600, 1))

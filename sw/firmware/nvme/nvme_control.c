@@ -109,6 +109,12 @@ static bool own_runs(struct nvme *n) {
 /* Nothing of the host's commands, and of the firmware's own, is under way. */
 static bool stopped(struct nvme *n) { return !own_runs(n) && !nvme_hal_queue_busy() && nvme_hal_quiet(); }
 
+/* A shutdown begins behind an admin command that is under way. Behind the end of a queue it does not when an entry
+ * could not be read: what has been fetched behind that never ends. */
+static bool holds_up(const struct nvme *n) {
+    return n->waiting && (n->command.opcode == NVME_FORMAT || !(n->csts & NVME_CSTS_CFS));
+}
+
 static void one_round(struct nvme *n) {
     uint32_t cc = nvme_hal_cc(), events = nvme_hal_events();
     struct nvme_failed failed;
@@ -140,7 +146,7 @@ static void one_round(struct nvme *n) {
             break;
         case NVME_FAILED: break;
     }
-    if (n->state == NVME_STOPPING || (n->state == NVME_DISABLED && NVME_CC_EN(cc)) || !NVME_CC_SHN(cc) || n->waiting ||
+    if (n->state == NVME_STOPPING || (n->state == NVME_DISABLED && NVME_CC_EN(cc)) || !NVME_CC_SHN(cc) || holds_up(n) ||
         n->csts & NVME_CSTS_SHUT)
         return;
     set_csts(n, n->csts | NVME_CSTS_SHUTTING);

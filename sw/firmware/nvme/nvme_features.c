@@ -2,7 +2,7 @@
 #include "nvme_features.h"
 
 #define QUEUES ((NVME_QUEUES - 1) << 16 | (NVME_QUEUES - 1))
-#define ARBITRATION 0x03070f03u /* burst 8; weights 4, 8, 16 of low, medium, high; 0's based */
+#define ARBITRATION 0x0f070303u /* burst 8; weights 16, 8, 4 of high, medium, low; 0's based */
 #define TEMPERATURE 0xffffu     /* there is no sensor: it is never reached */
 #define CHANGEABLE 4u
 
@@ -57,16 +57,18 @@ static bool known(uint32_t feature) {
     return (feature >= NVME_FEATURE_ARBITRATION && feature <= NVME_FEATURE_EVENTS && feature != 3);
 }
 
-/* What is common: a feature that there is, a vector that there is, a temperature that there is. */
-static uint32_t check(uint32_t feature, uint32_t dw11) {
+/* What is common: a feature that there is, a vector that there is, a temperature that there is: one, or `all`. */
+static uint32_t check(uint32_t feature, uint32_t dw11, uint32_t all) {
+    uint32_t sensor = dw11 >> 16 & 15;
     if (!known(feature)) return NVME_STATUS_INVALID_FIELD;
     if (feature == NVME_FEATURE_VECTOR && (dw11 & 0xffff) >= NVME_VECTORS) return NVME_STATUS_INVALID_FIELD;
-    if (feature == NVME_FEATURE_TEMPERATURE && (dw11 >> 16 & 15 || dw11 >> 20 & 3)) return NVME_STATUS_INVALID_FIELD;
+    if (feature == NVME_FEATURE_TEMPERATURE && ((sensor != 0 && sensor != all) || dw11 >> 20 & 3))
+        return NVME_STATUS_INVALID_FIELD;
     return NVME_STATUS_SUCCESS;
 }
 
 struct nvme_answer nvme_get_features(struct nvme *n, const struct nvme_command *c) {
-    uint32_t feature = c->dw10 & 0xff, select = c->dw10 >> 8 & 7, status = check(feature, c->dw11);
+    uint32_t feature = c->dw10 & 0xff, select = c->dw10 >> 8 & 7, status = check(feature, c->dw11, 0);
     uint32_t vector = c->dw11 & 0xffff;
     if (!status && select > 3) status = NVME_STATUS_INVALID_FIELD;
     if (status) return (struct nvme_answer){.status = status};
@@ -106,7 +108,7 @@ static uint32_t set(struct nvme *n, uint32_t feature, uint32_t word) {
 }
 
 struct nvme_answer nvme_set_features(struct nvme *n, const struct nvme_command *c) {
-    uint32_t feature = c->dw10 & 0xff, status = check(feature, c->dw11);
+    uint32_t feature = c->dw10 & 0xff, status = check(feature, c->dw11, 15);
     if (!status && c->dw10 >> 31) status = NVME_STATUS_NOT_SAVEABLE;
     if (status) return (struct nvme_answer){.status = status};
     if (feature == NVME_FEATURE_QUEUES) return set_queues(n, c->dw11);

@@ -70,8 +70,9 @@ bool nvme_hal_failed(struct nvme_failed *failed);
 void nvme_hal_arbitration(uint32_t word);
 
 /* A command of the firmware's own to the drive, without data; false: not now. At most one is under way. */
+#define NVME_OWN_TX 0x80u
 struct nvme_own {
-    uint8_t opcode;
+    uint8_t opcode, txid; /* NVME_OWN_TX and the number; 0: none */
     uint16_t count;
     uint32_t lba, arg;
 };

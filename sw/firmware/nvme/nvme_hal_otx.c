@@ -128,6 +128,7 @@ bool nvme_hal_own_start(const struct nvme_own *own) {
     nvme_own_opcode_write(own->opcode);
     nvme_own_lba_write(own->lba);
     nvme_own_count_write(own->count);
+    nvme_own_txid_write(own->txid);
     nvme_own_arg_write(own->arg);
     nvme_own_go_write(1);
     return true;

@@ -97,6 +97,8 @@ bool nvme_hal_own_done(uint32_t *status, uint32_t *result) {
     if (fake.own_left > 0 && fake.own_left-- > 0) return false;
     fake.own_open = false;
     *status = fake.own_status, *result = fake.own_result;
+    if (fake.own[fake.owns - 1].opcode == OTX_OP_ABORT && fake.own[fake.owns - 1].txid % 2)
+        *status = OTX_STATUS_TX_INVALID;
     return true;
 }
 

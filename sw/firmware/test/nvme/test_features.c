@@ -20,7 +20,7 @@ static void queues(void) {
 
 static void hardware(void) {
     enabled();
-    CHECK(get(NVME_FEATURE_ARBITRATION, 0) == fake.arbitration);
+    CHECK(get(NVME_FEATURE_ARBITRATION, 0) == 0x0f070303 && fake.arbitration == 0x0f070303); /* high, medium, low */
     CHECK(set(NVME_FEATURE_ARBITRATION, 0x01020304) == 0 && fake.arbitration == 0x01020304);
     CHECK(set(NVME_FEATURE_COALESCING, 0x0507) == 0 && fake.threshold == 7 && fake.time == 5);
     CHECK(set(NVME_FEATURE_VECTOR, 0x10003) == 0 && fake.without == 8 && get(NVME_FEATURE_VECTOR, 3) == 0x10003);
@@ -35,6 +35,9 @@ static void others(void) {
     CHECK(set(NVME_FEATURE_POWER, 1) == NVME_STATUS_INVALID_FIELD && set(NVME_FEATURE_POWER, 0) == 0);
     CHECK(set(NVME_FEATURE_TEMPERATURE, 300) == 0 && get(NVME_FEATURE_TEMPERATURE, 0) == 300);
     CHECK(set(NVME_FEATURE_TEMPERATURE, 1u << 16) == NVME_STATUS_INVALID_FIELD);
+    CHECK(set(NVME_FEATURE_TEMPERATURE, 15u << 16 | 301) == 0 && get(NVME_FEATURE_TEMPERATURE, 0) == 301); /* all */
+    CHECK(admin(.opcode = NVME_GET_FEATURES, .dw10 = NVME_FEATURE_TEMPERATURE, .dw11 = 15u << 16) ==
+          NVME_STATUS_INVALID_FIELD);
     CHECK(set(NVME_FEATURE_ERROR_RECOVERY, 20) == 0 && get(NVME_FEATURE_ERROR_RECOVERY, 0) == 20);
     CHECK(set(NVME_FEATURE_ATOMICITY, 1) == 0 && get(NVME_FEATURE_ATOMICITY, 0) == 1);
     CHECK(set(NVME_FEATURE_EVENTS, 0xff) == 0 && get(NVME_FEATURE_EVENTS, 0) == 0xff);

@@ -9,7 +9,7 @@ static void controller(void) {
     CHECK(memcmp(at(BASE + 0x1000 + 4), "OTX1234abcd         ", 20) == 0);
     CHECK(memcmp(at(BASE + 0x1000 + 24), "OpenTxSSD test                          ", 40) == 0);
     CHECK(got(77, 1) == 5 && got(80, 4) == 0x00010400 && got(512, 2) == 0x4466 && got(516, 4) == 1);
-    CHECK(got(526, 2) == 31 && got(528, 2) == 31 && got(525, 1) & 1 && got(536, 4) == 0);
+    CHECK(got(526, 2) == 31 && got(528, 2) == 31 && got(525, 1) == 7 && got(536, 4) == 0);
     CHECK(strcmp((char *)at(BASE + 0x1000 + 768),
                  "nqn.2014-08.org.nvmexpress:uuid:6f747873-7364-806e-8076-6d651234abcd") == 0);
     CHECK(memcmp(at(BASE + 0x1000 + 3072), "OTXTXSSD", 8) == 0 && got(3084, 4) == OTX_TXIDS && got(3088, 4) == 48);
@@ -21,7 +21,7 @@ static void namespaces(void) {
     enabled();
     CHECK(IDENTIFY(.nsid = 1, .dw10 = 0) == 0);
     CHECK(got(0, 8) == 1000 && got(8, 8) == 1000 && got(24, 1) == 2 && got(34, 2) == 31 && got(36, 2) == 31);
-    CHECK(got(25, 1) == 0 && got(26, 1) == 0 && got(128, 4) == 12u << 16);
+    CHECK(got(25, 1) == 0 && got(26, 1) == 0 && got(33, 1) == 9 && got(128, 4) == 12u << 16);
     CHECK(IDENTIFY(.nsid = 0, .dw10 = 0) == NVME_STATUS_INVALID_NAMESPACE);
     CHECK(IDENTIFY(.nsid = 2, .dw10 = 0) == NVME_STATUS_INVALID_NAMESPACE);
     CHECK(IDENTIFY(.nsid = 0xffffffff, .dw10 = 0) == NVME_STATUS_INVALID_NAMESPACE);

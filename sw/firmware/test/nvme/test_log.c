@@ -84,6 +84,12 @@ static void lists(void) {
                                    .dw10 = (40960 / 4 - 1) << 16 | NVME_LOG_DRIVE,
                                    .prp1 = BASE + 0x1800,
                                    .prp2 = list}) == NVME_STATUS_PRP_OFFSET);
+    memcpy(at(next + 8), &(uint64_t){BASE + 0x52000}, 8);
+    memcpy(at(list + 16), &(uint64_t){next + 4}, 8); /* the next page of the list */
+    CHECK(admin_at((struct fields){.opcode = NVME_GET_LOG_PAGE,
+                                   .dw10 = (40960 / 4 - 1) << 16 | NVME_LOG_DRIVE,
+                                   .prp1 = BASE + 0x1800,
+                                   .prp2 = list}) == NVME_STATUS_PRP_OFFSET);
 }
 
 /* Neither an entry that names a page nor the one that names the next page of the list; and what is read then is not

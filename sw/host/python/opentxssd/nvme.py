@@ -146,8 +146,8 @@ class NvmeHost:
             self.step(500)
         return csts
 
-    def enable(self, entries=32, vectors=16):
-        """From whatever state: disabled, an admin queue, MSI-X, enabled."""
+    def enable(self, entries=32, vectors=16, weighted=False):
+        """From whatever state: disabled, an admin queue, MSI-X, enabled. `weighted`: queues have their priorities."""
         self.write32(0x14, 0)
         self.wait_csts(RDY, 0)
         admin = Queue(0, BASE, entries)
@@ -160,7 +160,7 @@ class NvmeHost:
             self.write64(0x2000 + 16 * vector, 0xFEE0_0000)
             self.write64(0x2008 + 16 * vector, 0x40 + vector)
         self.lib.otx_msix_control(1, 0)
-        self.write32(0x14, CC_ENABLE)
+        self.write32(0x14, CC_ENABLE | weighted << 11)
         if self.wait_csts(RDY | CFS, RDY) & CFS:
             raise DriveError("the controller has failed")
 
@@ -174,13 +174,15 @@ class NvmeHost:
         for number in range(1, count + 1):
             self.create_queue(number, entries)
 
-    def create_queue(self, number, entries):
-        """One pair."""
+    def create_queue(self, number, entries, priority=0):
+        """One pair; priority 0 to 3: urgent, high, medium, low."""
         queue = Queue(number, BASE + number * QUEUE_PAGES * PAGE, entries)
         self.put(queue.sq, bytes(QUEUE_PAGES * PAGE))
         size = (entries - 1) << 16 | number
         self.check("create CQ", self.admin(Admin.CREATE_CQ, prp1=queue.cq, dw10=size, dw11=number << 16 | 3))
-        self.check("create SQ", self.admin(Admin.CREATE_SQ, prp1=queue.sq, dw10=size, dw11=number << 16 | 1))
+        self.check(
+            "create SQ", self.admin(Admin.CREATE_SQ, prp1=queue.sq, dw10=size, dw11=number << 16 | priority << 1 | 1)
+        )
         self.queues[number] = queue
 
     # Commands
