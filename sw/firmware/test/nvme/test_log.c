@@ -84,7 +84,7 @@ static void lists(void) {
                                    .dw10 = (40960 / 4 - 1) << 16 | NVME_LOG_DRIVE,
                                    .prp1 = BASE + 0x1800,
                                    .prp2 = list}) == NVME_STATUS_PRP_OFFSET);
-    memcpy(at(next + 8), &(uint64_t){BASE + 0x52000}, 8);
+    for (uint32_t i = 0; i < 8; i++) memcpy(at(next + 4 + 8 * i), &(uint64_t){BASE + 0x50000 + 0x2000 * i}, 8);
     memcpy(at(list + 16), &(uint64_t){next + 4}, 8); /* the next page of the list */
     CHECK(admin_at((struct fields){.opcode = NVME_GET_LOG_PAGE,
                                    .dw10 = (40960 / 4 - 1) << 16 | NVME_LOG_DRIVE,
