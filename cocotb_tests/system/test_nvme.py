@@ -325,7 +325,7 @@ def test_queues_have_the_shares_of_their_priorities(host):
     host.enable(weighted=True)
     for number in range(1, 5):
         host.create_queue(number, 256, number - 1)
-    for number, queue in list(host.queues.items())[1:]:
+    for queue in list(host.queues.values())[1:]:
         for cid in range(each):
             query = struct.pack("<HHI", NvmeOpcode.QUERY, cid, 1) + bytes(52) + struct.pack("<I", Query.CAPACITY)
             host.put(queue.sq + 64 * cid, query)
