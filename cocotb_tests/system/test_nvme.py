@@ -216,7 +216,7 @@ def test_of_a_host_that_stops_only_that_write_ends(host, page):
     others = [host.submit(opcode, 2, nsid=1) for opcode in (NvmeOpcode.QUERY, NvmeOpcode.QUERY)]
     assert not any(host.wait(key).status for key in others), "commands that were fetched go on"
     assert stopped not in host.done
-    ended = host.wait(stopped)
+    ended = host.wait(stopped, 1_000_000)
     assert (ended.status, ended.again) == (NvmeStatus.TRANSFER_ERROR, True)
     host.lib.otx_host_hold(0, 0)
     for lba in range(160, 200, 8):
