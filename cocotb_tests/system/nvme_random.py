@@ -4,7 +4,8 @@
     nvme_random.py [--sqes 1000] [--seed 1] [--some]
 
 Of the SQEs two fifths are right, a fifth is right but for some bits, a fifth has random fields, and a fifth is noise;
-one of ten goes to the admin queue. They go to four queues of different lengths in batches of up to 12. After a batch:
+one of ten goes to the admin queue. They go to four queues of different lengths, in batches of up to 12 or of up to 48,
+so that now and then more are under way than the drive has places for. After a batch:
 
 - each SQE has exactly one CQE, of its queue and its identifier (NvmeHost.poll), within CLOCKS;
 - right ones have the status that they must have; of some a page of data, or the list, is at NOWHERE: those change
@@ -35,9 +36,10 @@ try:
 except ImportError as e:
     sys.exit(f"nvme_random: {e}; source tools/env.sh first")
 
-PAGE, CLOCKS, BATCH, MOST = 4096, 60_000_000, 12, 32
-MEMORY = 8 << 20
-LISTS, SOURCE, TARGET, JUNK = (BASE + at * (1 << 20) for at in (1, 2, 4, 7))  # 1 MiB, 2, 3, 1
+PAGE, CLOCKS, BATCHES, MOST = 4096, 60_000_000, (12, 48), 32
+BATCH, LOOKS = max(BATCHES), 6  # at once: SQEs of a batch, READs of `look`
+MEMORY = 18 << 20
+LISTS, SOURCE, TARGET, LOOK, JUNK = (BASE + at * (1 << 20) for at in (1, 2, 9, 16, 17))  # 1 MiB, 7, 7, 1, 1
 NOWHERE = BASE + (1 << 40)  # that, and the MiB behind it, nobody has
 SLOT = 36 * BLOCK  # of a right command, in SOURCE or TARGET
 QUEUES = {1: 64, 2: 7, 3: 16, 4: 1024}
@@ -380,20 +382,30 @@ class RandomHost:
 
     def look(self, lbas):
         """Reads blocks, each of which must be what it may be; and is that from now on."""
-        lbas = sorted(lbas)
-        for i in range(0, len(lbas), MOST):
-            run = lbas[i : i + MOST]
-            runs = [run] if run[-1] - run[0] == len(run) - 1 else [[lba] for lba in run]
-            for part in runs:
-                data = self.host.read(part[0], len(part))
-                for k, lba in enumerate(part):
-                    block, values = data[k * BLOCK :][:BLOCK], self.may_be(lba)
-                    if block not in values and ANYTHING not in values:
-                        self.fail(
-                            f"block {lba} is {block[:16].hex()}, and may be {[v and v[:16].hex() for v in values]}"
-                        )
-                    self.values[lba] = {block}
-        self.allow(self.host.buffer - PAGE, PAGE + MOST * BLOCK)
+        runs = []
+        for lba in sorted(lbas):
+            if runs and runs[-1][-1] == lba - 1 and len(runs[-1]) < MOST:
+                runs[-1].append(lba)
+            else:
+                runs.append([lba])
+        for i in range(0, len(runs), LOOKS):
+            sent = []
+            for slot, run in enumerate(runs[i : i + LOOKS]):
+                at = LOOK + slot * MOST * BLOCK
+                prps = self.put_list(slot, at, len(run) * BLOCK)
+                sqe = pack(NvmeOpcode.READ, 1, 0, *prps, (run[0], 0, len(run) - 1, 0, 0, 0))
+                sent.append((run, at, self.host.submit_bytes(sqe)))
+            for run, at, key in sent:
+                self.host.check("read", self.host.wait(key, CLOCKS))
+                for k, lba in enumerate(run):
+                    self.look_at(lba, self.host.get(at + k * BLOCK, BLOCK))
+        self.allow(LOOK, JUNK - LOOK)
+
+    def look_at(self, lba, block):
+        values = self.may_be(lba)
+        if block not in values and ANYTHING not in values:
+            self.fail(f"block {lba} is {block[:16].hex()}, and may be {[v and v[:16].hex() for v in values]}")
+        self.values[lba] = {block}
 
     def batch(self, n):
         """n SQEs at once."""
@@ -440,7 +452,7 @@ class RandomHost:
     def sqes(self, n):
         """n SQEs. Every now and then open transactions end, and the features are as after a start."""
         while n > 0:
-            size = min(n, self.random.randrange(1, BATCH + 1))
+            size = min(n, self.random.randrange(1, self.random.choice(BATCHES) + 1))
             self.batch(size)
             n -= size
             if self.random.random() < 0.03:

@@ -22,6 +22,7 @@ def main(args):
     packages.WORK.mkdir(parents=True, exist_ok=True)
     try:
         packages.install()
+        packages.kernel()
         if what == "shell":
             return Machine("shell", DRIVE, console=True).wait()
         if what == "command":

@@ -9,7 +9,7 @@ import stat
 from pathlib import Path
 
 from opentxssd.facts import NvmeOpcode
-from tools.vm.packages import WORK, modules, run
+from tools.vm.packages import modules, run
 
 GUEST = Path(__file__).resolve().parent / "guest"
 # crc32c_generic first: libcrc32c wants it without saying so
@@ -17,9 +17,9 @@ BEFORE = "virtio_pci 9pnet_virtio 9p crc32c_generic ext4 f2fs btrfs".split()
 DRIVE = "nvme".split()
 
 
-def make(files):
-    """build/vm/initramfs.gz, made anew: it holds the guest's scripts, and `files` ({name: text}) beside them."""
-    tree = WORK / "initramfs"
+def make(files, place):
+    """`place`/initramfs.gz, made anew: it holds the guest's scripts, and `files` ({name: text}) beside them."""
+    tree = place / "initramfs"
     shutil.rmtree(tree, ignore_errors=True)
     for folder in ("bin", "modules", "h", "proc", "dev", "guest"):
         (tree / folder).mkdir(parents=True)
@@ -38,7 +38,7 @@ def make(files):
     init = tree / "init"
     shutil.copy(GUEST / "init", init)
     init.chmod(init.stat().st_mode | stat.S_IXUSR)
-    archive = WORK / "initramfs.gz"
+    archive = place / "initramfs.gz"
     run("sh", "-c", f"find . | cpio -o -H newc --quiet | gzip -1 >{archive}.new", cwd=tree)
     os.replace(f"{archive}.new", archive)
     return archive

@@ -19,10 +19,10 @@ BRIDGE = ROOT / "build/nvme/otx-pci"
 ARGUMENTS = "console=ttyS0 panic=-1 quiet mitigations=off no_timer_check"
 
 
-def linux(script, files):
+def linux(script, files, place):
     """What QEMU starts: the kernel, which runs that script."""
     image, _ = kernel()
-    archive = initramfs.make({"repository": f"{ROOT}\n"} | (files or {}))
+    archive = initramfs.make({"repository": f"{ROOT}\n"} | (files or {}), place)
     return ["-kernel", image, "-initrd", archive, "-append", f"{ARGUMENTS} otx.run={script}"]
 
 
@@ -43,19 +43,22 @@ class Machine:
 
     `image`: the drive's NAND, which stays; without one it is in memory. `files`: {name: text} beside the script.
     `console`: standard input and output are the guest's. Else each line that the guest writes to its console goes to
-    `on_line` as it comes, and to build/vm/console.log. `seed`: of what a power cut tears.
+    `on_line` as it comes, and to console.log. `seed`: of what a power cut tears. `place`: a folder for its logs and
+    sockets; machines side by side have one each.
     """
 
-    def __init__(self, script, image="", files=None, console=False, on_line=None, seed=0):
+    def __init__(self, script, image="", files=None, console=False, on_line=None, seed=0, place=WORK):
+        self.place = place
+        place.mkdir(parents=True, exist_ok=True)
         self.on_line = on_line or (lambda line: None)
-        self.report = WORK / "report"
+        self.report = place / "report"
         self.report.write_text("")
-        (WORK / "qtest").unlink(missing_ok=True)
+        (place / "qtest").unlink(missing_ok=True)
         ours, theirs = socket.socketpair()
-        starts = linux(script, files) if script else ["-bios", UEFI]
-        self.log = open(WORK / "bridge.log", "a")  # noqa: SIM115
+        starts = linux(script, files, place) if script else ["-bios", UEFI]
+        self.log = open(place / "bridge.log", "a")  # noqa: SIM115
         self.bridge = subprocess.Popen(
-            [BRIDGE, str(ours.fileno()), WORK / "qtest", str(image), str(seed)],
+            [BRIDGE, str(ours.fileno()), place / "qtest", str(image), str(seed)],
             pass_fds=[ours.fileno()],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -63,7 +66,7 @@ class Machine:
         )
         if not self.bridge.stdout.readline():
             raise VmError(self._last_words())
-        command = qemu(starts, theirs.fileno(), WORK, "mon:stdio" if console else "stdio")
+        command = qemu(starts, theirs.fileno(), place, "mon:stdio" if console else "stdio")
         self.qemu = subprocess.Popen(
             command,
             pass_fds=[theirs.fileno()],
@@ -78,14 +81,16 @@ class Machine:
             self.reader.start()
 
     def _read(self):
-        with open(WORK / "console.log", "ab") as log:
+        with open(self.place / "console.log", "ab") as log:
             for line in self.qemu.stdout:
                 log.write(line)
                 log.flush()
                 self.on_line(line.decode(errors="replace").rstrip("\r\n"))
 
     def _last_words(self):
-        return ((WORK / "bridge.log").read_text(errors="replace").splitlines() or ["the drive does not start"])[-1]
+        return ((self.place / "bridge.log").read_text(errors="replace").splitlines() or ["the drive does not start"])[
+            -1
+        ]
 
     def wait(self, seconds=1e9):
         """The exit code of the guest's script; VmError if there is none, or it takes longer, or the drive ends."""
@@ -96,14 +101,14 @@ class Machine:
                 self._end(self.qemu)
                 self._end(self.bridge)
                 why = f"the drive has ended: {self._last_words()}" if gone else f"no end after {seconds} s"
-                raise VmError(f"{why}; see {WORK}/console.log")
+                raise VmError(f"{why}; see {self.place}/console.log")
             time.sleep(0.05)
         if self.reader:
             self.reader.join()
         self._end(self.bridge)
         said = self.report.read_text().split()
         if said[:1] != ["exit"]:
-            raise VmError(f"the guest ended without a word; see {WORK}/console.log and {WORK}/bridge.log")
+            raise VmError(f"the guest ended without a word; see {self.place}/console.log and {self.place}/bridge.log")
         return int(said[1])
 
     def power_cut(self):

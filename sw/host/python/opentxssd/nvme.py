@@ -73,7 +73,7 @@ class Queue:
     def __init__(self, number, base, entries):
         self.number, self.entries = number, entries
         self.sq, self.cq = base, base + 16 * PAGE
-        self.tail = self.head = 0
+        self.tail = self.head = self.fetched = 0
         self.phase = 1
 
 
@@ -196,8 +196,14 @@ class NvmeHost:
         return self.submit_bytes(sqe, queue)
 
     def submit_bytes(self, sqe, queue=1):
-        """The same for the 64 bytes of a SQE, whatever they say; its identifier is replaced."""
-        q = self.queues[queue]
+        """The same for the 64 bytes of a SQE, whatever they say; its identifier is replaced. Waits while the queue is
+        full."""
+        q, end = self.queues[queue], self.drive.clock + WAIT_CLOCKS
+        while (q.tail + 1) % q.entries == q.fetched:
+            if self.drive.clock >= end:
+                raise DriveError(f"queue {queue} is full after {WAIT_CLOCKS} clocks")
+            self.step(200)
+            self.poll(queue)
         self.cid = (self.cid + 1) & 0x7FFF
         self.put(q.sq + 64 * q.tail, sqe[:2] + struct.pack("<H", self.cid) + sqe[4:])
         q.tail = (q.tail + 1) % q.entries
@@ -213,7 +219,7 @@ class NvmeHost:
                 break
             if sqid != queue:
                 raise DriveError(f"a CQE of queue {sqid} in queue {queue}")
-            key = queue, cid
+            key, q.fetched = (queue, cid), head
             if key in self.done:
                 raise DriveError(f"two CQEs of {key}")
             self.done[key] = Result(status >> 1 & 0x7FF, not status >> 15, dw0, self.drive.clock)
