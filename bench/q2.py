@@ -3,19 +3,19 @@
 transfer, a FLUSH and an RFLUSH with nothing to do, commands without data one behind the other.
 
 Preset quick with `buffer_percent` 60; memories that answer after 8 clocks. From the clock in which a command enters the
-queue to the one in which its completion leaves it. A transfer of a block is 512 beats in 16 bursts, which take 528
-clocks. Commands without data: QUERYs of the capacity, 32 under way, clocks between two completions.
+queue to the one in which its completion leaves it. The transfer of a block is its 512 beats, one in each clock.
+Commands without data: QUERYs of the capacity, 32 under way, clocks between two completions.
 """
 
 from bench.drive_build import build_drive
 from bench.result import Check, Result
 from cocotb_tests.system.variant import firmware
 from opentxssd import BLOCK, Drive, Opcode, Query
-from opentxssd.facts import TAGS
+from opentxssd.facts import BEATS, TAGS
 from soc import geometry
 
 TITLE = "single commands of an idle drive"
-PRESET, TRANSFER, TIMES = "quick", 528, 20
+PRESET, TIMES = "quick", 20
 WRITE, FLUSH, EACH = 64, 32, 16  # clocks at most
 
 
@@ -33,7 +33,7 @@ def run():
     build_drive(PRESET)
     drive = Drive(PRESET, firmware=firmware(PRESET, buffer_percent=60))
     drive.step(1_000_000)  # blocks are erased ahead
-    write = clocks(drive, Opcode.WRITE, 3, 1, bytes(BLOCK)) - TRANSFER
+    write = clocks(drive, Opcode.WRITE, 3, 1, bytes(BLOCK)) - BEATS
     drive.flush()
     flush = clocks(drive, Opcode.FLUSH)
     rflush = clocks(drive, Opcode.RFLUSH, 3, 1)

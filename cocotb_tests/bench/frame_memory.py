@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Frame memory behind an AXI4 port, as the flash scheduler sees it, with a latency and random stalls. It accepts only
-what the contract allows: bursts of 32 beats of 8 bytes inside one frame, or single beats (corrections), all bytes
+what the contract allows: bursts of 32 or 8 beats of 8 bytes inside one frame, or single beats (corrections), all bytes
 written. Written data is there only when its response goes out, so that a done that comes too early is seen.
 """
 
@@ -9,7 +9,7 @@ import random
 from cocotb_tests.bench.streams import Pin, Sink, reader
 from opentxssd.facts import BEATS
 
-BURST, OKAY, SLVERR = 32, 0, 2
+BURST, SHORT, OKAY, SLVERR = 32, 8, 0, 2
 
 
 class FrameMemory:
@@ -42,12 +42,12 @@ class FrameMemory:
         self.words[frame * BEATS : (frame + 1) * BEATS] = words
 
     def burst(self, ax, clock, latency):
-        assert ax["len"] in (0, BURST - 1) and ax["size"] == 3 and ax["burst"] == 1, (
-            f"not a burst of 32 beats nor a single one: {ax}"
+        assert ax["len"] + 1 in (1, SHORT, BURST) and ax["size"] == 3 and ax["burst"] == 1, (
+            f"not a burst of 32 beats, of 8, nor a single one: {ax}"
         )
         word, beats = (ax["addr"] - self.base) // 8, ax["len"] + 1
         assert 0 <= word < len(self.words) and ax["addr"] % (8 * beats) == 0, (
-            f"address {ax['addr']:#x} is no quarter of a kilobyte of a frame"
+            f"address {ax['addr']:#x} is not that of such a burst in a frame"
         )
         self.bursts += beats == BURST
         self.singles += beats == 1

@@ -860,8 +860,10 @@ async def a_turn_does_not_begin_before_the_frame_that_the_map_names_is_in_one(du
     flush = b.submit(FLUSH)
     await b.clocks(200)
     write = b.submit(WRITE, 40)
-    await b.clocks(1500)
-    assert write not in b.results and int(dut.buffered.value)
+    await b.clocks(1000)
+    behind = b.submit(BARRIER)
+    await b.clocks(500)
+    assert write in b.results and behind not in b.results and int(dut.buffered.value)
     b.held_programs.pop(0)()  # the older one is on NAND, and already dead
     await b.clocks(300)
     fence = len(b.log) + 1

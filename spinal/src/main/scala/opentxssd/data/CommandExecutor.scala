@@ -24,8 +24,9 @@ import spinal.lib._
   * `TransactionSteps` (BEGIN, PREPARE, COMMIT, ABORT, RECOVER); what they append is made by `CommandEntries`, the
   * answer of a QUERY by `QueryAnswer`; for a sum it is shown one txid after the other here (Sum).
   *
-  * Completion: at the end of the command, or by the log's `waitDone` when the command went to `waiter` (FLUSH,
-  * RFLUSH, FUA, PREPARE, COMMIT, RELAXED or not, ABORT of a PREPARED one). Checks come in this order and change
+  * Completion: at the end of the command, which for a WRITE that waits for nothing is when its last frame is linked,
+  * while the write buffer takes it; or by the log's `waitDone` when the command went to `waiter` (FLUSH, RFLUSH, FUA,
+  * PREPARE, COMMIT, RELAXED or not, ABORT of a PREPARED one). Checks come in this order and change
   * nothing: TX_INVALID or TX_BUSY; what happened to the data; READ_ONLY; CAPACITY; TX_FULL. MEDIA_ERROR: the remap
   * engine answered with an error (other blocks of the command may be linked). CAPACITY: there is no room and none
   * will come, of data (`full`; each frame of the buffer needs a page, too) or of the log (`logFull`); or a PREPARE
@@ -226,7 +227,11 @@ class CommandExecutor(p: OtxParam) extends Component {
   query.health << health
   query.clear := state === Idle
   query.add := state === Sum
-  done.valid := state === Finish
+  private val told = Reg(Bool()) // a WRITE has its completion
+  private val tells = RegNext(isWrite && hand.lastBlock && !isCommit && !cmd.fua) && !blocks.broken && !told
+  when(state === Idle)(told := False)
+  when(done.fire)(told := True)
+  done.valid := state === Finish || (state === Keep || state === After) && tells
   done.tag := cmd.tag
   done.status := status
   private val asks = Reg(UInt(8 bits)) init 0
@@ -323,7 +328,10 @@ class CommandExecutor(p: OtxParam) extends Component {
       }.elsewhen(isWrite && (isCommit || cmd.fua && !plp)) {
         evCommit := isCommit
         state := Gather
-      }.otherwise(state := Mux(cmd.fua, Wait(), Finish()))
+      }.otherwise {
+        state := Mux(cmd.fua, Wait(), Finish())
+        when(told || done.fire)(leave())
+      }
     }
     is(Gather)(when(wish.ready)(state := Aside))
     is(Aside)(when(aside.io.push.ready)(leave()))

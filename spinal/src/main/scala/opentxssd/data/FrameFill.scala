@@ -67,8 +67,9 @@ class FrameFill(p: OtxParam) extends Component {
   private val commands = Mem(HostCmd(), places)
   private val tags = Vec.fill(places)(Reg(UInt(5 bits)))
   private val blocks, asked = Vec.fill(places)(Reg(UInt(6 bits)))
-  private val owed = Vec.fill(places)(Reg(UInt(10 bits)) init 0) // bursts of blocks that are asked for, not answered
-  private val flying = Vec.fill(places)(Reg(UInt(6 bits)) init 0) // of them those that have begun
+  private val owed =
+    Vec.fill(places)(Reg(UInt(10 bits)) init 0) // 8 beats each, of blocks that are asked for, not answered
+  private val flying = Vec.fill(places)(Reg(UInt(6 bits)) init 0) // bursts that have begun of them
 
   // A WRITE takes a place, others go on
   private val ways = StreamDemux(cmd, (cmd.opcode === Opcode.WRITE).asUInt, 2)
@@ -122,7 +123,8 @@ class FrameFill(p: OtxParam) extends Component {
     val asks = ask.fire && asking(n)
     val begins = buffer.begun.valid && buffer.begun.payload === n
     val ends = buffer.answered.valid && buffer.answered.place === n
-    owed(n) := owed(n) + asks.mux(U(16, 10 bits), U(0, 10 bits)) - ends.asUInt
+    val eights = ends.mux(buffer.answered.isLong.mux(U(4, 10 bits), U(1, 10 bits)), U(0, 10 bits))
+    owed(n) := owed(n) + asks.mux(U(OtxParam.beats / 8, 10 bits), U(0, 10 bits)) - eights
     flying(n) := flying(n) + begins.asUInt - ends.asUInt
     when(ends && buffer.answered.bad)(bad(n) := True)
     when(!busy(n))(owed(n) := U(0, 10 bits)) // what an aborted one has not got
