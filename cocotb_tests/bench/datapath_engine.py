@@ -33,7 +33,8 @@ class EngineModel:
     """
 
     def start_engine(self, tx_entries):
-        self.tx_entries, self.bad_lookups, self.ops = tx_entries, set(), []
+        self.tx_entries, self.ops = tx_entries, []
+        self.bad_lookups, self.bad_links = set(), set()
         self.slow = {}  # LPN: clocks until an op on it has its answer
         self.map, self.txs = {}, [{} for _ in range(TXIDS)]  # word and stamp of each LPN; versions of each transaction
         self.state, self.count, self.use = [0] * TXIDS, [0] * TXIDS, [0] * TXIDS
@@ -122,6 +123,7 @@ class EngineModel:
                 answer["committing"] = int(
                     t is None and any(self.state[x] in over and lpn in self.txs[x] for x in range(TXIDS))
                 )
+                answer["error"] = int(lpn in self.bad_links)
         changes = op != LOOKUP
         assert all(x["tag"] != o["tag"] for x in self.under), "two ops with one tag"
         after = [x for x in self.under if set(lpns) & set(x["lpns"]) and (changes or x["changes"])]

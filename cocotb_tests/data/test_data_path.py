@@ -586,6 +586,18 @@ async def a_write_that_waits_for_a_commit_ends_when_the_commit_cannot(dut):
 
 
 @simulated
+async def an_error_of_the_map_is_said_by_a_write_whichever_block_meets_it(dut):
+    b = await buffering(dut)
+    for blocks in (1, 3):
+        for bad in range(blocks):
+            b.bad_links = {50 + bad}
+            assert await b.run(WRITE, 50, blocks) == MEDIA_ERROR
+    b.bad_links = set()
+    assert await b.run(WRITE, 50, 3) == SUCCESS
+    await b.quiet()
+
+
+@simulated
 async def failing_frame_memory_costs_the_command_only(dut):
     b = await DataPathBench(dut).begin()
     b.memory.bad = set(range(3, 5))
