@@ -52,6 +52,7 @@ int (*elsewhere)(void *user, uint64_t address, void *bytes, uint32_t size, int w
 void *elsewhere_user;
 uint64_t faults, seen, clock_now, held_from, held_bytes;
 bool msix_enable, msix_mask, function_reset, active;
+bool master = true;  // the host lets the drive reach its memory
 std::deque<Access> accesses;
 std::deque<uint64_t> answers;
 std::deque<Read> reads;
@@ -65,6 +66,7 @@ struct {  // what passes at the next edge
 
 // The memory at that address; nullptr: not all of it is mapped.
 uint8_t *memory_at(uint64_t address, uint64_t size) {
+    if (!master) return nullptr;
     for (const Region &r : regions)
         if (address >= r.address && size <= r.size && address - r.address <= r.size - size)
             return r.memory + (address - r.address);
@@ -73,6 +75,7 @@ uint8_t *memory_at(uint64_t address, uint64_t size) {
 
 // Bytes that are not mapped; false: nobody has them.
 bool access_elsewhere(uint64_t address, uint8_t *bytes, uint32_t size, bool write) {
+    if (!master) return false;
     if (elsewhere && !elsewhere(elsewhere_user, address, bytes, size, write)) return true;
     faults++;
     return false;
@@ -106,7 +109,7 @@ void finish_write(Write &w) {
     if (w.message) {
         uint32_t data;
         std::memcpy(&data, w.bytes.data(), 4);
-        messages.push_back({w.address, data});
+        if (master) messages.push_back({w.address, data});
     } else if (uint8_t *to = memory_at(w.address, w.length)) {
         std::memcpy(to, w.bytes.data(), w.length);
     } else {
@@ -233,7 +236,8 @@ int otx_host_message(uint64_t *address, uint32_t *data) {
 }
 
 void otx_msix_control(int enable, int mask) { msix_enable = enable != 0, msix_mask = mask != 0; }
-void otx_function_reset() { function_reset = true; }
+void otx_host_master(int enabled) { master = enabled != 0; }
+void otx_function_reset() { function_reset = true, accesses.clear(); }
 uint64_t otx_host_seen() { return seen; }
 int otx_host_active() { return active || !accesses.empty() || !reads.empty() || !writes.empty(); }
 }

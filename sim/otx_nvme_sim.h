@@ -29,6 +29,8 @@ void otx_host_elsewhere(int (*access)(void *user, uint64_t address, void *bytes,
 // A host that stops: reads of these `size` bytes, and all that are asked for behind them, are not answered until the
 // next call. 0: none.
 void otx_host_hold(uint64_t address, uint64_t size);
+// Bus master enable, at first 1. 0: the drive reaches nothing: its reads fail, its writes and messages are dropped.
+void otx_host_master(int enabled);
 // Accesses of the drive to bytes that nobody has, since it was opened: reads fail, and the drive knows it; writes are
 // lost, and it does not, as with PCIe.
 uint64_t otx_host_faults(void);
@@ -38,7 +40,7 @@ int otx_host_message(uint64_t *address, uint32_t *data);
 
 // Message control of the MSI-X capability: enable, function mask.
 void otx_msix_control(int enable, int mask);
-// A reset of the function, of one clock.
+// A reset of the function, of one clock. Accesses to BAR 0 that wait are forgotten.
 void otx_function_reset(void);
 
 // The clock of the last transfer, access or message.

@@ -14,13 +14,16 @@ import cocotb
 from cocotb_tests.bench.amount import amount
 from cocotb_tests.bench.datapath_bench import (
     ABORT,
+    BEGIN,
     BUF,
     COMMIT,
     FLUSH,
+    L_PREPARE,
     L_TRIM,
     MAP,
     NAND,
     NOTE,
+    PREPARE,
     READ,
     RELOCATE,
     SUCCESS,
@@ -28,7 +31,7 @@ from cocotb_tests.bench.datapath_bench import (
     WRITE,
     DataPathBench,
 )
-from cocotb_tests.bench.datapath_engine import FREE, OPEN
+from cocotb_tests.bench.datapath_engine import FREE, OPEN, PREPARED
 from cocotb_tests.bench.datapath_traffic import RESERVE, verilog
 from cocotb_tests.bench.runner import run
 
@@ -36,11 +39,10 @@ simulated = cocotb.test(timeout_time=6, timeout_unit="ms")
 
 
 def firsts(b, txid):
-    """Index of the first MAP or TRIM entry of a transaction's present use."""
+    """Index of the first MAP, TRIM or PREPARE entry of a transaction's present use."""
     serial = b.use[txid] << 5 | txid
-    return next(
-        (n for n, e in enumerate(b.log) if e["inTx"] and e["serial"] == serial and e["kind"] in (MAP, L_TRIM)), None
-    )
+    kinds = (MAP, L_TRIM, L_PREPARE)
+    return next((n for n, e in enumerate(b.log) if e["inTx"] and e["serial"] == serial and e["kind"] in kinds), None)
 
 
 async def first_of(b, txid):
@@ -273,6 +275,18 @@ async def transaction_begins_with_its_first_entry_until_its_walk_has_ended(dut):
         await b.until(lambda: b.state[5] == FREE)
         assert await first_of(b, 5) is None and await first_of(b, 6) == firsts(b, 6)
     assert await b.run(ABORT, txid=6) == SUCCESS
+    await b.quiet()
+
+
+@simulated
+async def prepared_transaction_without_entries_begins_with_its_prepare(dut):
+    b = await DataPathBench(dut).begin()
+    assert await b.run(WRITE, 0, 3) == SUCCESS and await b.run(BEGIN, txid=5) == SUCCESS
+    await b.until(lambda: not b.dirty)
+    assert await first_of(b, 5) is None
+    assert await b.run(PREPARE, txid=5) == SUCCESS and b.state[5] == PREPARED
+    assert await first_of(b, 5) == firsts(b, 5) == 3
+    assert await b.run(COMMIT, txid=5) == SUCCESS
     await b.quiet()
 
 

@@ -112,7 +112,7 @@ def meaning(sqe, drive, queue_priority=2):
         return refuse(NvmeStatus.INVALID_NAMESPACE)
     own, count = op >= 0x80, (sqe.cdw12 & 0xFFFF) + 1
     a = attributes(sqe.cdw14)
-    wrong = sqe.fuse or sqe.psdt or own and (a["reserved"] or sqe.cdw2 > 0xFF)
+    wrong = sqe.fuse or sqe.psdt or own and (a["reserved"] or sqe.cdw2 > 0xFF or a["plain"] and op not in MAY_NAME)
     wrong |= op in (*WRITES, *READS, NvmeOpcode.TX_ZEROES) and count > MAX_BLOCKS
     wrong |= op == NvmeOpcode.FLUSH_RANGE and count > 0xFFFF
     directive = sqe.cdw12 >> 20 & 0xF

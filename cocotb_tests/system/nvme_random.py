@@ -10,12 +10,15 @@ so that now and then more are under way than the drive has places for. After a b
 - each SQE has exactly one CQE, of its queue and its identifier (NvmeHost.poll), within CLOCKS;
 - right ones have the status that they must have; of some a page of data, or the list, is at NOWHERE: those change
   nothing, and say so;
+- a block that one right WRITE, Write Zeroes or deallocation has named, and nobody else, is what that has made of it; a
+  COMPARE, half of them with what is there, says whether it is the same;
 - a byte of host memory that no SQE of the batch names is as it was, and what a right READ names is data of its blocks:
   of some write that may be visible by then. Bytes that other SQEs name are in JUNK, and may be anything;
 - each block that an SQE names has what it had, or what one of them writes; a few others have what they had.
 
-At the end all blocks of the drive are read, again after a power cut. `--some` reads only the first 288, where most
-commands go, and some that were named elsewhere, and their neighbours.
+At the end all blocks of the drive are read; some are written and flushed, power is cut at once, and all are read
+again. `--some` reads only the first 288, where most commands go, and some that were named elsewhere, and their
+neighbours.
 
 Blocks and JUNK hold words that name no memory and no block, so what they say as a PRP list or as ranges is refused.
 Which SQEs name which bytes is worked out here from NVM Express 1.4, 4.3 (PRPs), not from the RTL.
@@ -25,6 +28,7 @@ import ctypes
 import random
 import struct
 import sys
+from collections import Counter
 
 try:
     import click
@@ -91,7 +95,7 @@ class RandomHost:
         self.host = NvmeHost(drive, (ctypes.c_uint8 * MEMORY)())
         self.values = {}  # block -> set of what it may hold; without: {ZERO}
         self.hidden = [{} for _ in range(256)]  # txid -> {block: set of what it has there}
-        self.version = 0
+        self.version, self.named = 0, Counter()  # by how many of a batch a block may be changed
         self.counts = {}
         self.fill_memory()
         self.start()
@@ -204,6 +208,8 @@ class RandomHost:
             address = base + r.choice((0, 4, 2048, PAGE - 4, r.randrange(PAGE // 4) * 4))
             if opcode in FROM_HOST:
                 self.new_source(address, blocks)
+                if opcode == op.COMPARE and r.random() < 0.6:
+                    self.what_is_there(address, lba, blocks)
             prps = self.put_list(slot, address, blocks * BLOCK)
             if opcode in FROM_HOST and r.random() < 0.08:
                 prps = self.nowhere(*prps)
@@ -232,6 +238,16 @@ class RandomHost:
         """Fresh data there; what it is in the end is read from memory when the SQE goes."""
         for i in range(blocks):
             self.host.put(address + i * BLOCK, self.fresh_block())
+
+    def what_is_there(self, address, lba, blocks):
+        """As far as that is known; of some a byte is another one."""
+        for i in range(blocks):
+            values = self.may_be(lba + i)
+            if len(values) == 1 and ANYTHING not in values:
+                self.host.put(address + i * BLOCK, next(iter(values)))
+        if self.random.random() < 0.2:
+            at = address + self.random.randrange(blocks * BLOCK)
+            self.host.put(at, bytes([self.host.get(at, 1)[0] ^ 1]))
 
     def wrong(self, slot, taken):
         """One with some bits, fields or all of it at random; its PRPs are in JUNK or nowhere."""
@@ -281,6 +297,7 @@ class RandomHost:
 
     def may_become(self, lba, value):
         self.values[lba] = self.may_be(lba) | {value}
+        self.named[lba] += 1
 
     def data_of(self, sqe, right):
         """The blocks that a command takes from host memory; ANYTHING when another one may change them."""
@@ -319,6 +336,27 @@ class RandomHost:
         if sqe.opcode == NvmeOpcode.TX_COMMIT or sqe.opcode in OF_TX and sqe.tail[4]:
             for lba, values in self.hidden[sqe.txid].items():
                 self.values[lba] = self.may_be(lba) | values
+                self.named[lba] += 1
+
+    def becomes(self, sqe):
+        """{block: what it is} when a right one that is not of a transaction has succeeded."""
+        op = NvmeOpcode
+        if sqe.opcode == op.WRITE:
+            return dict(enumerate(self.data_of(sqe, True), sqe.lba))
+        if sqe.opcode == op.WRITE_ZEROES:
+            return dict.fromkeys(range(sqe.lba, sqe.lba + sqe.blocks), ZERO)
+        if sqe.opcode == op.DATASET_MANAGEMENT:
+            _, blocks, lba = struct.unpack("<IIQ", self.host.get(sqe.prp1, 16))
+            return dict.fromkeys(range(lba, lba + blocks), ZERO)
+        return {}
+
+    def learn(self, sqe, becomes, txids):
+        """What is known now that a right one has succeeded and all others of its batch have ended."""
+        for lba, block in becomes.items():
+            if self.named[lba] == 1:
+                self.values[lba] = {block}
+        if sqe.opcode in {NvmeOpcode.TX_COMMIT, NvmeOpcode.TX_ABORT} and txids[sqe.txid] == 1:
+            self.hidden[sqe.txid] = {}
 
     def names(self, sqe):
         """The blocks that it writes, if it is taken; few of them."""
@@ -410,7 +448,8 @@ class RandomHost:
     def batch(self, n):
         """n SQEs at once."""
         r, sent, taken, named = self.random, [], set(), []
-        touched = {r.randrange(self.drive.lbas)}
+        touched, txids = {r.randrange(self.drive.lbas)}, Counter()
+        self.named.clear()
         for slot in range(n):
             admin = r.random() < 0.1
             right = not admin and r.random() < 0.45
@@ -422,10 +461,12 @@ class RandomHost:
             fails = right and self.unreadable(sqe)
             data = self.data_of(sqe, right) if right and not fails and sqe.opcode == NvmeOpcode.COMPARE else None
             if not admin:
+                txids.update(range(256) if sqe.opcode == NvmeOpcode.RECOVER else [sqe.txid])
                 if not fails:
                     self.expect(sqe, right)
                 touched |= set(self.names(sqe))
-            sent.append([sqe, 0 if admin else r.choice((1, 1, 2, 3, 4)), right, extents, data])
+            becomes = self.becomes(sqe) if right and not fails else {}
+            sent.append([sqe, 0 if admin else r.choice((1, 1, 2, 3, 4)), right, extents, data, becomes])
         for sqe, queue, *_ in sent:
             if queue:
                 self.expect_commit(sqe)
@@ -435,7 +476,8 @@ class RandomHost:
             if r.random() < 0.3:
                 self.host.step(r.randrange(400))
                 self.host.poll(entry[1])
-        for sqe, _, right, extents, data, key in sent:
+        learnt = []
+        for sqe, _, right, extents, data, becomes, key in sent:
             result = self.host.wait(key, CLOCKS)
             self.counts[result.status] = self.counts.get(result.status, 0) + 1
             if right:
@@ -444,6 +486,10 @@ class RandomHost:
                 self.judge_compare(sqe, result.status, data)
             if extents and result.status == NvmeStatus.SUCCESS:
                 self.judge_data(sqe, extents)
+            if right and result.status == NvmeStatus.SUCCESS:
+                learnt.append((sqe, becomes))
+        for sqe, becomes in learnt:
+            self.learn(sqe, becomes, txids)
         if self.host.done:
             self.fail(f"completions that nobody asked for: {list(self.host.done)}")
         self.judge_memory(named)
@@ -461,14 +507,17 @@ class RandomHost:
                     self.hidden[txid] = {}
 
     def end(self, everything=True):
-        """FLUSH, all blocks; a power cut, all blocks once more."""
+        """All blocks; a FLUSH and a power cut; all blocks once more."""
         if not everything:
             far = self.random.sample(sorted(self.values), min(len(self.values), 60))
             lbas = set(range(288)) | {lba + d for lba in far for d in (-1, 0, 1) if 0 <= lba + d < self.drive.lbas}
         else:
             lbas = range(self.drive.lbas)
-        self.host.flush()
         self.look(lbas)
+        for lba in self.random.sample(range(288), 24):
+            self.values[lba] = {self.fresh_block()}
+            self.host.write(lba, *self.values[lba])
+        self.host.flush()
         self.drive.power_cut(self.random.getrandbits(30))
         self.drive.power_on()
         self.start()

@@ -42,6 +42,7 @@ class RemoteDrive:
         return 1
 
     def otx_msix_control(self, enable, mask):
+        self.config_write(4, 6, 2)  # memory space, bus master, as a driver does before
         self.config_write(MSIX + 2, enable << 15 | mask << 14, 2)
 
     def otx_host_map(self, *_):

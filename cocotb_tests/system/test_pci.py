@@ -9,7 +9,7 @@ from cocotb_tests.system.proxy_drive import BAR, ProxyDrive
 from cocotb_tests.system.remote_drive import MSIX
 from opentxssd import BLOCK
 from opentxssd.facts import NvmeOpcode
-from opentxssd.nvme import NvmeHost
+from opentxssd.nvme import CFS, NvmeHost
 
 
 @pytest.fixture
@@ -63,6 +63,22 @@ def test_a_host_reads_what_it_has_written_and_hears_of_it(drive):
     assert host.interrupts[0] >= 4 and host.interrupts[1] == 1 and host.interrupts[2] == 1
     code, said = drive.end()
     assert code == 0 and " 0 accesses beyond its memory" in said
+
+
+def test_without_bus_master_enable_it_reaches_nothing(drive):
+    host = NvmeHost(drive, drive.memory)
+    host.enable()
+    host.create_queues()
+    host.write(5, bytes([7]) * BLOCK)
+    host.take_messages()
+    drive.config_write(4, 2, 2)
+    host.submit(NvmeOpcode.READ, nsid=1, dw10=5, prp1=host.buffer)
+    before, told = bytes(drive.memory), dict(host.interrupts)
+    host.wait_csts(CFS, CFS)  # a SQE that cannot be read
+    assert bytes(drive.memory) == before and not drive.messages and host.interrupts == told
+    host.enable()
+    host.create_queues()
+    assert host.read(5) == bytes([7]) * BLOCK
 
 
 def test_a_masked_vector_is_pending_until_it_is_unmasked(drive):

@@ -48,7 +48,6 @@ void Config::write(uint32_t at, uint32_t value, uint32_t bytes) {
 }
 
 uint32_t Config::bar() const { return read(bar0, 4) & ~(bar_size - 1); }
-bool Config::memory_space() const { return bytes_[command] >> 1 & 1; }
 bool Config::bus_master() const { return bytes_[command] >> 2 & 1; }
 bool Config::msix_enable() const { return bytes_[msix + 3] >> 7 & 1; }
 bool Config::msix_mask() const { return bytes_[msix + 3] >> 6 & 1; }

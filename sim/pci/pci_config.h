@@ -17,8 +17,7 @@ class Config {
 
     static constexpr uint32_t size = 256, bar_size = 0x4000;
     static constexpr uint32_t vectors = 16, msix_table = 0x2000, msix_pending = 0x3000;  // the two in BAR 0
-    uint32_t bar() const;  // where BAR 0 is now, if memory_space()
-    bool memory_space() const;
+    uint32_t bar() const;                                                                // where BAR 0 is now
     bool bus_master() const;
     bool msix_enable() const;
     bool msix_mask() const;

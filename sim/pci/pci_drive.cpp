@@ -19,6 +19,7 @@ void Drive::want_messages(bool wanted) {
 }
 
 void Drive::control() {
+    otx_host_master(config_.bus_master());
     otx_msix_control(wanted_ || config_.msix_enable(), config_.msix_mask());
     otx_step(2);  // masks and enables are seen before what comes next
     interrupts();

@@ -130,6 +130,7 @@ impl Host {
             phase: 1,
         };
         self.memory.put(BASE, &[0; 2 * PAGE as usize]);
+        self.client.region_write(CONFIG, 4, &6u16.to_le_bytes()).unwrap(); // memory space, bus master
         self.write32(0x24, 15 << 16 | 15);
         self.write64(0x28, q.sq);
         self.write64(0x30, q.cq);

@@ -11,7 +11,7 @@ import spinal.lib._
   * Contract. `appended` is an entry that the log takes, at most one in three clocks, `head` its index. `ask` names a
   * txid; `open` and `first` are about it from six clocks after, as they were then, until the next `ask`.
   * `open`: it is not FREE and some transaction of this txid had an entry. `first`: index of the first MAP or TRIM entry
-  * of its present use (of the use before, as long as the present one has none).
+  * of its present use, or its PREPARE if it has none (of the use before, as long as the present one has neither).
   * `restored`: a mount has brought back this txid, PREPARED. Its entries were logged by an earlier one, so its first
   * index is 0: the log stays whole. Before the first entry only.
   * Reset: no transaction has an entry.
@@ -39,7 +39,7 @@ class TxFirst extends Component {
   private val index = RegNext(head)
   private val asking = RegInit(False)
   private val asked = RegNextWhen(ask.payload, ask.valid)
-  private val names = entry.kind === LogKind.MAP || entry.kind === LogKind.TRIM
+  private val names = Seq(LogKind.MAP, LogKind.TRIM, LogKind.PREPARE).map(entry.kind === _).orR
   private val looks = entry.valid && entry.inTx && names
   private val fresh = Bool() // the entry is the first of its use
   private val serves = asking && !looks && !fresh

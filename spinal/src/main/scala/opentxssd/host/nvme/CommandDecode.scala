@@ -108,7 +108,7 @@ class CommandDecode(lbas: BigInt) extends Component {
   // second clock: what is wrong, and how much there is
   private val moves = write || read
   private val hasRange = moves || trim
-  private val badField = reserved || own && ownReserved ||
+  private val badField = reserved || own && (ownReserved || attributes.plain && !mayName) ||
     (moves || trim && !zeroes) && blocks > OtxParam.maxBlocks ||
     plainWrite && directive =/= 0 && !(streams && directive === 1) ||
     flushRange && blocks.msb
