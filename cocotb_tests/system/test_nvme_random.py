@@ -6,8 +6,10 @@ import os
 
 import pytest
 
-from cocotb_tests.system.nvme_random import SLOT, TARGET, RandomHost, Wrong
+from cocotb_tests.system.nvme_random import SLOT, TARGET, RandomHost, Wrong, pack
 from opentxssd import BLOCK, Drive
+from opentxssd.facts import NvmeOpcode
+from opentxssd.nvme import NvmeHost
 
 pytestmark = pytest.mark.forked
 
@@ -32,3 +34,19 @@ def test_what_must_not_be_is_seen():
     r.host.write(lba, b"no one asked".ljust(BLOCK))
     with pytest.raises(Wrong, match=f"block {lba} is"):
         r.look([lba])
+
+
+@pytest.mark.parametrize("opcode", [NvmeOpcode.WRITE, NvmeOpcode.WRITE_ZEROES, NvmeOpcode.COMPARE])
+def test_a_command_that_does_nothing_is_seen(monkeypatch, opcode):
+    """What goes to the drive in its place says that it has succeeded."""
+    submit = NvmeHost.submit_bytes
+
+    def turned(self, sqe, queue=1):
+        sqe = bytes(sqe)
+        is_one = queue and sqe[0] == opcode and sqe[1] & 0xC3 == 0 and sqe[4:8] == b"\1\0\0\0"
+        return submit(self, pack(NvmeOpcode.BARRIER) if is_one else sqe, queue)
+
+    r = RandomHost(Drive("nvme"), 1)
+    monkeypatch.setattr(NvmeHost, "submit_bytes", turned)
+    with pytest.raises(Wrong):
+        r.sqes(1000)
