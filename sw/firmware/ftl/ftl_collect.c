@@ -159,11 +159,12 @@ static bool search(struct ftl *f, const struct ftl_retire *r, struct ftl_collect
 }
 
 /* The collector cannot go on by itself. No block is left, not even for a page that could not be programmed, and one
- * such page may be what holds up the watermark; or none to move to, and no ticket waits; or the log takes no more moves
- * and notes. */
+ * such page may be what holds up the watermark, or the note, which waits for the end of a group of pages; or none to
+ * move to, and no ticket waits; or the log takes no more moves and notes. */
 static bool stuck(const struct ftl *f, const struct ftl_supply *s, const struct ftl_retire *r,
                   const struct ftl_collect *c) {
-    if (f->blocks.total == 0 && (c->tickets == 0 || hal_log_mark() + c->ticket[0].beyond < c->ticket[0].head))
+    if (f->blocks.total == 0 &&
+        (c->tickets == 0 || hal_log_mark() + c->ticket[0].beyond < c->ticket[0].head || c->vain > FTL_VAIN_ROUNDS))
         return true;
     return (c->starved && c->tickets == 0) ||
            (s->log_ended && s->no_checkpoint && (!ftl_moves_none(&r->moves) || c->tickets != 0));

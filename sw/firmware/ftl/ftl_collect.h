@@ -38,8 +38,9 @@
 
 #define FTL_COLLECT_WINDOW 128u
 #define FTL_TICKETS 32u
-#define FTL_TICKETS_NOTE 8u  /* tickets that a note is worth; */
-#define FTL_NOTE_ROUNDS 200u /* or so many rounds for which the oldest one has waited, or pages for hosts are short */
+#define FTL_TICKETS_NOTE 8u   /* tickets that a note is worth; */
+#define FTL_NOTE_ROUNDS 200u  /* or so many rounds for which the oldest one has waited, or pages for hosts are short */
+#define FTL_VAIN_ROUNDS 2000u /* of a note that waits, while no block is free: it waits for one */
 #define FTL_VICTIMS 8u
 
 struct ftl_collect {
