@@ -377,7 +377,7 @@ def test_a_reset_leaves_a_disabled_controller_and_what_was_shared(client):
     assert hear(host, 1)[1] == 1, "events are still there"
 
 
-def test_the_next_client_finds_the_data_and_nothing_else(server):
+def test_the_next_client_finds_the_blocks_and_a_controller_that_is_reset(server):
     drive = vfio.VfioDrive(server.path)
     host = started(drive)
     host.write(70, b"\x77" * BLOCK)

@@ -88,9 +88,8 @@ class Machine:
                 self.on_line(line.decode(errors="replace").rstrip("\r\n"))
 
     def _last_words(self):
-        return ((self.place / "bridge.log").read_text(errors="replace").splitlines() or ["the drive does not start"])[
-            -1
-        ]
+        said = (self.place / "bridge.log").read_text(errors="replace").splitlines()
+        return said[-1] if said else "the drive does not start"
 
     def wait(self, seconds=1e9):
         """The exit code of the guest's script; VmError if there is none, or it takes longer, or the drive ends."""
